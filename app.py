@@ -2,11 +2,16 @@
 
 import streamlit as st
 
-from pages.common.app_shell import enter_app_shell, open_first_page
-from pages.common.store_trouble import guarded, say_lost_runs, say_what_failed
-from pages.common.theme import ASSETS, load_style, mode
-from pages.common.views import sidebar
-from pages.common.visitor import needs_sign_in, require_sign_in
+from pages.state.visitor import needs_sign_in, require_sign_in
+from pages.widgets import sidebar
+from pages.widgets.page import (
+    ASSETS,
+    enter_app_shell,
+    load_style,
+    mode,
+    open_first_page,
+)
+from pages.widgets.store_trouble import guarded, say_lost_runs, say_what_failed
 
 st.set_page_config(
     page_title="treelab",

@@ -2,29 +2,28 @@
 
 import streamlit as st
 
-from pages.common.cached.predictions import score_differences
-from pages.common.page import page_title
-from pages.common.views.compare.comparison import (
+from pages.cached.predictions import score_differences
+from pages.compare.comparison import (
+    HEADS,
     common_scale,
     fitted_note,
     pair_names,
+    pick_others,
     score_table,
     show_difference,
-    show_side,
-)
-from pages.common.views.compare.disagreement import HEADS, show_disagreement
-from pages.common.views.compare.optimality import show_optimality
-from pages.common.views.compare.others import (
-    pick_others,
+    show_disagreement,
     show_other_trees,
     show_others,
+    show_side,
 )
-from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
-from pages.common.views.compare.parts import show_parts
-from pages.common.views.frontier.chart import show_frontier
-from pages.common.widgets.report import report_buttons
-from pages.common.widgets.run_pair import pick_run_pair
-from pages.common.words import plain
+from pages.compare.frontier import show_frontier
+from pages.compare.optimality import show_optimality
+from pages.compare.outcomes import outcomes_title, show_outcomes
+from pages.compare.parts import show_parts
+from pages.widgets.export import report_buttons
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_run_pair
+from pages.widgets.words import plain
 
 page_title(
     "Is it better than greedy, and where?",

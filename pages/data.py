@@ -4,17 +4,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common.app_shell import require_app_shell
-from pages.common.cached.store import store, table
-from pages.common.cached.tables import (
+from pages.cached.store import store, table
+from pages.cached.tables import (
     column_kinds,
     findings,
     first_rows_html,
     inferred_task,
     target_colors,
 )
-from pages.common.page import page_title, show_figure
-from pages.common.state.problem import (
+from pages.data.split import pick_split, show_split, test_file
+from pages.state.problem import (
     FIRST_TABLE,
     REAL_TABLE,
     change_problem,
@@ -26,26 +25,25 @@ from pages.common.state.problem import (
     tables_of,
     with_target,
 )
-from pages.common.state.started_runs import start_runs
-from pages.common.store_trouble import explained
-from pages.common.theme import mode
-from pages.common.views.data.split import pick_split, show_split, test_file
-from pages.common.widgets.columns import column_editor, date_parts, model_column
-from pages.common.widgets.learners import DEFAULT_LEARNERS
-from pages.common.widgets.upload import (
+from pages.state.run import start_runs
+from pages.widgets.columns import column_editor, date_parts, model_column
+from pages.widgets.page import mode, page_title, require_app_shell, show_figure
+from pages.widgets.settings import DEFAULT_LEARNERS
+from pages.widgets.store_trouble import explained
+from pages.widgets.upload import (
     UPLOAD_OPEN,
     clear_report,
     upload_box,
     upload_report,
 )
-from pages.common.words import plain
+from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
 

@@ -2,31 +2,34 @@
 
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.tree_pictures import tree_picture
-from pages.common.page import page_title
-from pages.common.state.edit_session import edit_session, set_edit_session
-from pages.common.state.selected_node import select_node, selected_node
-from pages.common.store_trouble import guarded
-from pages.common.views.edit.doing import Editing, show_refusal
-from pages.common.views.edit.finish import show_finish
-from pages.common.views.edit.log import is_single_tree, show_log
-from pages.common.views.edit.node import (
+from pages.cached.runs import LoadedRun
+from pages.cached.tree_pictures import tree_picture
+from pages.edit.finish import show_finish, show_scores
+from pages.edit.log import (
+    EditedTree,
+    Editing,
+    after,
+    is_single_tree,
+    show_log,
+    show_refusal,
+)
+from pages.edit.node import (
     show_branch,
     show_column,
     show_node_title,
     show_rules,
 )
-from pages.common.views.edit.scores import show_scores
-from pages.common.views.edit.split import show_split
-from pages.common.views.edit.trees import EditedTree, after
-from pages.common.views.tree_viewer import HEIGHT, tree_viewer
-from pages.common.widgets.run_picker import pick_loaded_run
-from pages.common.words import fitted_words
+from pages.edit.split import show_split
+from pages.state.run import edit_session, select_node, selected_node, set_edit_session
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.store_trouble import guarded
+from pages.widgets.tree_viewer import HEIGHT, tree_viewer
+from pages.widgets.words import fitted_words
 from treelab.editing.log import tree_hash
 from treelab.editing.paths import path_of_key
 from treelab.editing.session import Session
-from treelab.figures.viewer.keys import node_at
+from treelab.figures.viewer.payload import node_at
 
 
 @st.fragment

@@ -2,19 +2,21 @@
 
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.trees import shown_tree
-from pages.common.page import page_title
-from pages.common.views.ensembles.simple_rules import show_simple_rules
-from pages.common.views.explain.contributions import show_contributions
-from pages.common.views.explain.counterfactual import show_counterfactuals
-from pages.common.views.explain.ensemble import explain_ensemble
-from pages.common.views.explain.explanation import explain_tree, show_prediction
-from pages.common.views.explain.others import show_other_trees
-from pages.common.views.explain.overall import show_overall
-from pages.common.views.explain.which_row import pick_place
-from pages.common.widgets.row import pick_row
-from pages.common.widgets.run_picker import pick_loaded_run
+from pages.cached.runs import LoadedRun, shown_tree
+from pages.explain.counterfactual import show_counterfactuals
+from pages.explain.explanation import (
+    explain_ensemble,
+    explain_tree,
+    show_contributions,
+    show_prediction,
+    show_simple_rules,
+)
+from pages.explain.others import show_other_trees
+from pages.explain.overall import show_overall
+from pages.explain.which_row import pick_place
+from pages.widgets.page import page_title
+from pages.widgets.row import pick_row
+from pages.widgets.runs import pick_loaded_run
 from treelab.figures.tree import columns_by_path
 
 

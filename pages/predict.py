@@ -1,9 +1,12 @@
 """Predict: pick a run, bring a table, see and download what it predicts."""
 
-from pages.common.page import page_title
-from pages.common.views.predict.given_table import pick_given_table, say_what_is_read
-from pages.common.views.predict.predictions import show_predictions
-from pages.common.widgets.run_picker import pick_loaded_run
+from pages.predict.predictions import (
+    pick_given_table,
+    say_what_is_read,
+    show_predictions,
+)
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
 
 page_title(
     "What does it predict for new rows?",

@@ -2,17 +2,18 @@
 
 import streamlit as st
 
-from pages.common.cached.tables import findings
-from pages.common.page import page_title
-from pages.common.state.problem import current_problem
-from pages.common.views.profile.columns import (
+from pages.cached.tables import findings
+from pages.profile.columns import (
     show_alone,
     show_associations,
     show_distribution,
+    show_missing,
     show_odd,
+    show_rows,
 )
-from pages.common.views.profile.rows import show_missing, show_rows
-from pages.common.words import plain
+from pages.state.problem import current_problem
+from pages.widgets.page import page_title
+from pages.widgets.words import plain
 
 page_title(
     "What is in the table?",

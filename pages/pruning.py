@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.pruning_steps import pruning_steps
-from pages.common.page import page_title
-from pages.common.views.ensembles.dial import show_dial
-from pages.common.views.pruning.path import show_pruning
-from pages.common.views.tree_viewer import show_tree
-from pages.common.widgets.run_picker import pick_loaded_run
+from pages.cached.runs import LoadedRun
+from pages.cached.tree_pictures import pruning_steps
+from pages.pruning.path import show_dial, show_pruning
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.tree_viewer import show_tree
 
 
 def show_ensemble(loaded: LoadedRun) -> None:

@@ -3,22 +3,23 @@
 import numpy as np
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.rashomon.trees import DEFAULT_TOLERANCE, trees_like
-from pages.common.page import page_title
-from pages.common.store_trouble import guarded
-from pages.common.views.edit.log import is_single_tree
-from pages.common.views.rashomon.filters import pick_filters
-from pages.common.views.rashomon.gallery import show_card, show_gallery
-from pages.common.views.rashomon.more import offer_more
-from pages.common.views.rashomon.summary import (
+from pages.cached.rashomon import DEFAULT_TOLERANCE, trees_like
+from pages.cached.runs import LoadedRun
+from pages.edit.log import is_single_tree
+from pages.rashomon.trees import (
+    offer_more,
+    pick_filters,
+    show_card,
     show_columns,
     show_disputed,
     show_finding,
+    show_gallery,
     show_map,
 )
-from pages.common.widgets.run_picker import pick_loaded_run
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.store_trouble import guarded
+from treelab.trees.rashomon import RashomonSet
 
 MOST = 0.05
 

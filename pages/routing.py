@@ -2,29 +2,28 @@
 
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.routing import RoutedRows, routed_split, routing_shift_of
-from pages.common.page import page_title
-from pages.common.views.routing.difference import show_difference
-from pages.common.views.routing.file_rows import pick_file
-from pages.common.views.routing.heat_trees import (
+from pages.cached.routing import RoutedRows, routed_split, routing_shift_of
+from pages.cached.runs import LoadedRun
+from pages.routing.rows import (
     FIRST_SHOWN,
-    show_heat_trees,
-    show_table,
-)
-from pages.common.views.routing.purity import show_purity
-from pages.common.views.routing.shift import shift_words, show_shift
-from pages.common.views.routing.similarity import (
     alike,
     least_alike_words,
     most_alike_words,
+    pick_file,
+    shift_words,
+    show_difference,
+    show_heat_trees,
+    show_purity,
+    show_shift,
     show_similarity,
+    show_table,
 )
-from pages.common.widgets.estimator_picker import pick_estimator
-from pages.common.widgets.run_picker import pick_loaded_run
-from pages.common.words import fitted_words, plain, split_words
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.tree_choices import pick_estimator
+from pages.widgets.words import fitted_words, plain, split_words
 from treelab.data.split import SPLITS
-from treelab.figures.routing.drawing import levels_to_draw
+from treelab.figures.routing import levels_to_draw
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"

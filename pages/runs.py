@@ -3,24 +3,23 @@
 import pandas as pd
 import streamlit as st
 
-from pages.common.cached.store import folder_words, store
-from pages.common.page import page_title
-from pages.common.state.form_of_run import fill_form, why_not_filled
-from pages.common.state.started_runs import start_longer
-from pages.common.store_trouble import explained
-from pages.common.views.compare.others import MOST_OTHERS
-from pages.common.views.run_cards import state_color
-from pages.common.widgets.runs.buttons import pause_button, resume_button
-from pages.common.widgets.settings import setting_words
-from pages.common.words import has_default_name, origin_words, plain, score
-from treelab.evaluation.comparison.split_band import mean_over_splits
+from pages.cached.store import folder_words, store
+from pages.compare.comparison import MOST_OTHERS
+from pages.state.problem import fill_form, why_not_filled
+from pages.state.run import start_longer
+from pages.widgets.page import page_title
+from pages.widgets.run_cards import state_color
+from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.settings import setting_words
+from pages.widgets.store_trouble import explained
+from pages.widgets.words import has_default_name, origin_words, plain, score
+from treelab.evaluation.comparison import have_same_test_rows, mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.same_test_rows import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.runs.jobs.resume.longer import can_train_longer
 from treelab.runs.jobs.splits.repeats import repeats_of, runs_by_seed
 from treelab.runs.store.run import Run
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 MOST_COMPARED = 2 + MOST_OTHERS
 

@@ -2,16 +2,14 @@
 
 import streamlit as st
 
-from pages.common.cached.store import find_run, queue, store
-from pages.common.page import page_title
-from pages.common.state.aim import follow_run
-from pages.common.state.chosen_run import new_in_address, write_address
-from pages.common.state.problem import current_problem
-from pages.common.views.sweep.form import sweep_form
-from pages.common.views.sweep.trials import show_sweep
-from pages.common.words import plain
+from pages.cached.store import find_run, queue, store
+from pages.state.problem import current_problem, follow_run
+from pages.state.run import new_in_address, write_address
+from pages.sweep.trials import show_sweep, sweep_form
+from pages.widgets.page import page_title
+from pages.widgets.words import plain
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 ADDRESS = "sweep"  # name of the chosen sweep in the address
 

@@ -2,23 +2,20 @@
 
 import streamlit as st
 
-from pages.common.app_shell import require_app_shell
-from pages.common.cached.store import find_run, queue
-from pages.common.page import page_title
-from pages.common.state.aim import finds_clusters, follow_run
-from pages.common.state.chosen_run import new_in_address, write_address
-from pages.common.state.problem import current_problem
-from pages.common.state.started_runs import start_folds, start_runs
-from pages.common.views.results import cluster_runs_of, runs_of
-from pages.common.views.training import show_runs
-from pages.common.widgets.clusters import clusters_form, pick_aim, pick_labels
-from pages.common.widgets.import_model import import_box
-from pages.common.widgets.learners import (
+from pages.cached.store import find_run, queue
+from pages.state.problem import current_problem, finds_clusters, follow_run
+from pages.state.run import new_in_address, start_folds, start_runs, write_address
+from pages.train.training import show_runs
+from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
+from pages.widgets.import_model import import_box
+from pages.widgets.page import page_title, require_app_shell
+from pages.widgets.run_cards import cluster_runs_of, runs_of
+from pages.widgets.settings import (
     chosen_splits,
     learners_form,
     pick_learners,
 )
-from pages.common.words import plain
+from pages.widgets.words import plain
 
 
 def follow_address() -> None:

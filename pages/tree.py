@@ -2,47 +2,58 @@
 
 import streamlit as st
 
-from pages.common.cached.loaded_run import LoadedRun
-from pages.common.cached.pruning_steps import pruning_steps
-from pages.common.cached.tree_pictures import (
+from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.runs import rules as rules_of
+from pages.cached.tree_pictures import (
     TreePicture,
     path_picture,
+    pruning_steps,
     training_picture,
     tree_picture,
 )
-from pages.common.cached.trees import rules as rules_of
-from pages.common.cached.trees import shown_tree
-from pages.common.page import page_title
-from pages.common.state.selected_node import select_node, selected_node
-from pages.common.views.compare.outcomes import outcomes_title, show_outcomes
-from pages.common.views.edit.log import is_single_tree, show_origin
-from pages.common.views.fairness.by_group import show_groups_of_tree
-from pages.common.views.lens import has_sums, show_lens
-from pages.common.views.node_panel import report_of, show_node, show_rows, show_split
-from pages.common.views.overview import overview
-from pages.common.views.surrogate import show_surrogate
-from pages.common.views.tree_drawing import draw_tree, tree_notes
-from pages.common.views.tree_facts import show_facts
-from pages.common.views.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
-from pages.common.widgets.estimator_picker import pick_estimator
-from pages.common.widgets.export import export_box
-from pages.common.widgets.report import report_buttons
-from pages.common.widgets.run_picker import pick_loaded_run
-from pages.common.widgets.tree_choices import (
+from pages.compare.outcomes import outcomes_title, show_outcomes
+from pages.edit.log import is_single_tree, show_origin
+from pages.state.run import select_node, selected_node
+from pages.tree.facts import (
+    draw_tree,
+    has_sums,
+    overview,
+    report_of,
+    show_facts,
+    show_lens,
+    show_node,
+    show_rows,
+    show_split,
+    show_surrogate,
+    tree_notes,
+)
+from pages.tree.groups import show_groups_of_tree
+from pages.widgets.export import export_box, report_buttons
+from pages.widgets.page import page_title
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.tree_choices import (
     AREAS,
     PATH,
     STATIC,
     TRAINING,
     TREE,
     TreeChoices,
+    pick_estimator,
     tree_choices,
 )
-from pages.common.words import fitted_words
-from treelab.figures.viewer.keys import keys, node_at
-from treelab.figures.viewer.rows import FIRST_PATH, SECOND_PATH, class_flow, row_path
-from treelab.trees.text.numerals import counted
-from treelab.trees.text.rules import to_text
+from pages.widgets.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
+from pages.widgets.words import fitted_words
+from treelab.figures.viewer.payload import (
+    FIRST_PATH,
+    SECOND_PATH,
+    class_flow,
+    keys,
+    node_at,
+    row_path,
+)
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 RULE_WIDTH = 640  # pixels, of the rules' column
 SUMS_HEIGHT = 112  # pixels of a rule of sums, which stands on several lines

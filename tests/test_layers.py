@@ -17,6 +17,8 @@ METHODS = sorted(
     if (folder / "settings.py").exists()
 )
 
+PAGES = [f"pages.{path.stem}" for path in sorted(ROOT.glob("pages/*.py"))]
+
 # What a layer may know of treelab beside itself, layers or single names; pages, on top,
 # may know everything.
 LAYERS = {
@@ -77,10 +79,9 @@ STRANGERS = {
     ],
     "treelab.runs.jobs": ["treelab.runs.workers"],
     "treelab.bench": ["treelab.cli"],
-    "pages.common.state": ["pages.common.widgets", "pages.common.views"],
-    "pages.common.cached": ["pages.common.widgets", "pages.common.views"],
-    "pages.common.widgets": ["pages.common.views"],
-    "pages.common": [f"pages.{path.stem}" for path in ROOT.glob("pages/*.py")],
+    "pages.state": ["pages.widgets", *PAGES],
+    "pages.cached": ["pages.widgets", *PAGES],
+    "pages.widgets": PAGES,
 }
 
 # What the app imports before anybody trains; none of it may load torch.

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.pages.stores import add_run
-from treelab.cli.common.examples import EXAMPLES
+from treelab.cli.arguments import EXAMPLES
 from treelab.cli.main import build_parser, main
 from treelab.data.reading.formats import guarded
 from treelab.data.reading.table_error import TableError

@@ -7,10 +7,10 @@ import pytest
 
 from tests.pages.stores import add_run
 from treelab.cli.main import main
-from treelab.evaluation.ensembles.deciders import rows_decided_by_one
+from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.shown_tree import ON_TOP
-from treelab.trees.text.numerals import percent
+from treelab.trees.pruning_path import ON_TOP
+from treelab.trees.words import percent
 
 
 def test_rows(store, run):

@@ -10,9 +10,8 @@ from treelab.cli.main import main
 from treelab.evaluation.metrics import scores
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import shown_tree
-from treelab.trees.text.rules import to_text
+from treelab.trees.pruning_path import PruningPath, shown_tree
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
 

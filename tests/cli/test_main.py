@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from treelab.cli.common.examples import EXAMPLES
+from treelab.cli.arguments import EXAMPLES
 from treelab.cli.completion import SHELLS
 from treelab.cli.main import build_parser, main
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from treelab.data.column_meaning import column_meaning, describe_columns, level_order
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 DAYS = pd.Series(pd.date_range("2020-01-03", periods=60, freq="9D"))
 TEXTS = [f"the patient came {i} times to see the doctor" for i in range(40)]

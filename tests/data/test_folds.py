@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from treelab.data.folds import assign_folds, fold_name, splits_words
 from treelab.data.problem import folds_problem, make_problem, split_problem
 from treelab.data.problem_check import check_problem
-from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.evaluation.comparison import have_same_test_rows
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from treelab.data.problem import make_problem, split_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.split_by import assign_by, likely_columns, with_test_file
-from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.evaluation.comparison import have_same_test_rows
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(

@@ -20,11 +20,11 @@ from treelab.editing.edits import (
     SetThreshold,
     Unlock,
 )
-from treelab.editing.leaves import class_weights, refit
+from treelab.editing.limits import EditRows
 from treelab.editing.log import EditLog, tree_hash
 from treelab.editing.paths import key_of_path, node_of, path_of_key, paths
-from treelab.editing.rows import EditRows
-from treelab.trees.text.nodes import left_categories
+from treelab.editing.regrow import class_weights, refit
+from treelab.trees.text import left_categories
 
 FRAME = table()
 TREE = fitted(FRAME)

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tests.editing.tables import COLUMNS, fitted, table
 from treelab.editing.candidates import candidates, gain_of
-from treelab.editing.rows import EditRows
+from treelab.editing.limits import EditRows
 
 
 def impurity(values: np.ndarray) -> float:

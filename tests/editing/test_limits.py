@@ -9,13 +9,10 @@ import pytest
 from treelab.editing.apply import apply_edits
 from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Prune, SetSplit, SetThreshold
-from treelab.editing.leaves import refit
-from treelab.editing.limits import without_small_leaves
-from treelab.editing.regrow import regrow
-from treelab.editing.rows import EditRows
+from treelab.editing.limits import EditRows, without_small_leaves
+from treelab.editing.regrow import refit, regrow
 from treelab.learners.cart.estimators import CartRegressor
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.tree import Tree
 
 

@@ -8,10 +8,9 @@ from tests.editing.tables import COLUMNS, fitted, table
 from treelab.editing.apply import apply_edits
 from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Lock
-from treelab.editing.leaves import refit
+from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.editing.regrow import regrow
-from treelab.editing.rows import EditRows
+from treelab.editing.regrow import refit, regrow
 
 
 @pytest.mark.parametrize("target", ["label", "value"])

@@ -6,9 +6,8 @@ import pytest
 from tests.editing.tables import COLUMNS, fitted, table
 from treelab.editing.candidates import candidates, gain_of
 from treelab.editing.edited import Edited
-from treelab.editing.leaves import refit
-from treelab.editing.regrow import regrow
-from treelab.editing.rows import EditRows
+from treelab.editing.limits import EditRows
+from treelab.editing.regrow import refit, regrow
 
 
 @pytest.mark.parametrize(

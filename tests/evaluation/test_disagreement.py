@@ -2,7 +2,7 @@
 
 import pytest
 
-from treelab.evaluation.disagreement import disagreement, misclassified
+from treelab.evaluation.comparison import disagreement, misclassified
 
 
 def test_every_row_that_differs_is_listed_with_who_is_right():

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from treelab.evaluation.knee import knee, knee_of
+from treelab.evaluation.frontier import knee, knee_of
 
 SPLITS = [15, 9, 4, 0]
 SCORES = [0.90, 0.895, 0.893, 0.5]

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
-from treelab.evaluation.leaf_scores import score_leaf
+from treelab.evaluation.node_report import score_leaf
 
 
 def test_a_leaf_is_right_as_often_as_its_rows_have_its_class():

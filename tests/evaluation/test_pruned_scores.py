@@ -6,9 +6,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.pruned_scores import pruned_depths, pruned_scores
+from treelab.evaluation.pruning import pruned_depths, pruned_scores
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.tree import Tree
 
 

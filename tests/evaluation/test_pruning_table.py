@@ -7,8 +7,8 @@ import pytest
 from tests.pages.stores import pruning_path, single_tree, table
 from treelab.data.problem import make_problem
 from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.pruning_table import cost_complexity_table, trained_path_table
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.evaluation.pruning import cost_complexity_table, trained_path_table
+from treelab.trees.pruning import cost_complexity_path
 
 
 def problem_of(target):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from treelab.data.problem import Problem
-from treelab.evaluation.same_test_rows import have_same_test_rows
+from treelab.evaluation.comparison import have_same_test_rows
 
 PROBLEM = Problem("table", "fruit", "kind", ("radius", "colour"), task="multiclass")
 

@@ -9,16 +9,15 @@ import pytest
 from tests.evaluation.comparison.trees import trap, xor_tree
 from tests.trees.make import make_table, make_tree
 from treelab.data.leaks import scores_alone
-from treelab.evaluation.comparison.greedy_gap import greedy_gap
+from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.evaluation.metrics import baseline_loss, scores
 from treelab.evaluation.node_report import node_report
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
-from treelab.evaluation.pruned_scores import pruned_scores, sums_at_sizes
-from treelab.evaluation.rashomon.all_trees import all_trees
-from treelab.evaluation.rashomon.likeness import likeness
+from treelab.evaluation.pruning import pruned_scores, sums_at_sizes
+from treelab.evaluation.rashomon import likeness
+from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning import cost_complexity_path, simplify
 from treelab.trees.tree import Tree
 
 UNITS = [(1e-10, 0.0), (1.0, 1e9), (1e100, 0.0)]

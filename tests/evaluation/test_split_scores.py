@@ -7,7 +7,7 @@ import pytest
 from tests.figures.small_trees import number_tree, stump_and_more
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import BASELINE, headline, log_loss_words, scores
-from treelab.evaluation.split_scores import headline_scores, split_scores
+from treelab.evaluation.splits import headline_scores, split_scores
 from treelab.learners.cart.estimators import CartClassifier
 
 

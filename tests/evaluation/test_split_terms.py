@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
-from treelab.evaluation.split_terms import split_terms
+from treelab.evaluation.splits import split_terms
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
-from treelab.trees.text.nodes import split_text
-from treelab.trees.text.sums import term_fractions
+from treelab.trees.text import split_text, term_fractions
 
 
 def test_fractions_follow_the_standard_deviation_and_not_the_raw_weight():

@@ -1,7 +1,7 @@
 import graphviz
 import pytest
 
-from treelab.figures import export
+from treelab.figures import layout as export
 
 
 @pytest.mark.skipif(not export.has_dot(), reason="Graphviz's dot is not installed.")

@@ -12,7 +12,7 @@ from treelab.figures.overview import (
     levels_shown,
     overview_figure,
 )
-from treelab.figures.style.colors import text_on
+from treelab.figures.style import text_on
 from treelab.trees.feature import Feature
 
 COLORS = {"small": "#0072B2", "rough": "#E69F00", "fine": "#009E73"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treelab.figures.predictions import confusion_figure, scatter_figure
-from treelab.figures.style.colors import contrast, mix, palette
+from treelab.figures.style import contrast, mix, palette
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

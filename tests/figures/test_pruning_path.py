@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from treelab.evaluation.knee import knee_of
+from treelab.evaluation.frontier import knee_of
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 
 TABLE = pd.DataFrame(

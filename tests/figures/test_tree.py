@@ -12,8 +12,8 @@ from treelab.figures.tree import (
     thumbnail_svg,
     tree_alt,
 )
+from treelab.trees.dot import to_dot
 from treelab.trees.feature import Feature
-from treelab.trees.text.dot import to_dot
 from treelab.trees.tree import Tree
 
 COLORS = {"small": "#0072B2", "rough": "#E69F00", "fine": "#009E73"}

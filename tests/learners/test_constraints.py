@@ -11,8 +11,7 @@ from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.registry import complete_settings
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, violations
 
 ASKED = {
     "monotone": {"monotone": "age: up, debt: down"},

@@ -7,7 +7,7 @@ from treelab.bench.origins import SINGLE_TREES, StartOfRetained
 from treelab.data.builtin import BUILTIN
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.registry import make_estimator
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 
 TABLES = ("wine", "diabetes")
 

@@ -7,7 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from pages.common.cached import events
+from pages.cached import runs as events
 from treelab.runs.store.run_store import RunStore
 
 APP = Path(__file__).parents[2] / "app.py"

@@ -16,9 +16,8 @@ from treelab.training.events import Progress
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath, cost_complexity_path
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 COLORS = ("amber", "blue", "<b>red</b>")

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from pages.common.cached.loaded_run import load_run
-from pages.common.cached.pruning_steps import pruning_steps
+from pages.cached.runs import load_run
+from pages.cached.tree_pictures import pruning_steps
 from tests.evaluation.comparison.trees import xor_tree
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
@@ -282,8 +282,8 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
 
 
 def test_greedy_trees_are_grown_on_a_sample_of_many_rows(visit, store, monkeypatch):
-    for room in ("cached.comparison", "views.compare.greedy_failure"):
-        monkeypatch.setattr(f"pages.common.{room}.GREEDY_ROWS", 40)
+    for room in ("cached.comparison", "compare.greedy_failure"):
+        monkeypatch.setattr(f"pages.{room}.GREEDY_ROWS", 40)
     add_run(store, "cart")
     add_run(store, "gradtree")
     app = visit("compare")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.common.widgets.settings import setting_words
+from pages.widgets.settings import setting_words
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
 
@@ -16,7 +16,7 @@ def started(monkeypatch):
         seen.update(settings)
         return ["none"]
 
-    monkeypatch.setattr("pages.common.state.started_runs.start_runs", start)
+    monkeypatch.setattr("pages.state.run.start_runs", start)
     return seen
 
 

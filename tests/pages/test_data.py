@@ -3,13 +3,13 @@
 import pandas as pd
 import pytest
 
-from pages.common.widgets.upload import said_of_cells
+from pages.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.reading.table_error import TableError
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 CSV = b"age,city,ill\n" + b"".join(
     b"%d,%s,%s\n"
@@ -239,7 +239,7 @@ def test_a_table_of_openml_is_fetched_when_the_button_is_pressed(
 ):
     frame = table()[["radius", "kind"]]
     monkeypatch.setattr(
-        "pages.common.widgets.upload.read_openml",
+        "pages.widgets.upload.read_openml",
         lambda named, folder: (ReadResult(frame, [], []), f"{named} (OpenML 1590)"),
     )
     app = visit("data")
@@ -255,7 +255,7 @@ def test_a_table_that_cannot_be_fetched_is_refused_in_a_sentence(visit, monkeypa
     def refuse(named, folder):
         raise TableError(f"OpenML cannot be reached for {named}.")
 
-    monkeypatch.setattr("pages.common.widgets.upload.read_openml", refuse)
+    monkeypatch.setattr("pages.widgets.upload.read_openml", refuse)
     app = visit("data")
     app.selectbox(key="openml-name").select("wdbc").run()
     app.button(key="read-openml").click().run()

@@ -4,8 +4,8 @@ from tests.pages.shown import page_text
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
 from treelab.editing.log import EditLog
-from treelab.trees.text.conditions import shown_threshold
-from treelab.trees.text.numerals import parse
+from treelab.trees.text import shown_threshold
+from treelab.trees.words import parse
 
 
 def press(app, name: str, run: str):

@@ -6,7 +6,7 @@ import pytest
 from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
-from treelab.evaluation.ensembles.deciders import rows_decided_by_one
+from treelab.evaluation.ensembles import rows_decided_by_one
 
 
 def split_of(store, run):

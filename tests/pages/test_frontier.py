@@ -2,9 +2,9 @@
 
 import pytest
 
-from pages.common.cached.deciders import heaviest_scores
-from pages.common.cached.loaded_run import load_run
-from pages.common.views.frontier import chart, point
+from pages.cached.predictions import heaviest_scores
+from pages.cached.runs import load_run
+from pages.compare import frontier
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
 
@@ -13,15 +13,15 @@ from tests.pages.stores import add_run
 def click(visit, monkeypatch):
     """Open Compare and click a point there: the number of its line, and its row."""
     points: list[dict] = []
-    draw = chart.show_figure
+    draw = frontier.show_figure
 
     def show_figure(figure, key, on_select="ignore", **options):
         draw(figure, key, **options)
         if key.startswith("frontier-of"):
             on_select()
 
-    monkeypatch.setattr(chart, "show_figure", show_figure)
-    monkeypatch.setattr(point, "clicked_points", lambda chart: points)
+    monkeypatch.setattr(frontier, "show_figure", show_figure)
+    monkeypatch.setattr(frontier, "clicked_points", lambda chart: points)
 
     def open_and_click(pair, number, place):
         points[:] = [{"customdata": [number, place]}]

@@ -9,8 +9,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
-from pages.common.cached.live_tree import live_tree
-from pages.common.views.results import ranked_runs
+from pages.cached.tree_pictures import live_tree
+from pages.widgets.run_cards import ranked_runs
 from tests.pages.shown import page_text, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.jobs.import_model import NOTE

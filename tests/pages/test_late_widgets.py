@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.common.cached.loaded_run import load_run
-from pages.common.views.edit import split
-from pages.common.views.explain import which_row
-from pages.common.widgets import upload
+from pages.cached.runs import load_run
+from pages.edit import split
+from pages.explain import which_row
+from pages.widgets import upload
 from tests.pages.stores import add_run
 from treelab.editing.edits import SetThreshold
 from treelab.editing.session import Session

@@ -8,8 +8,8 @@ import pytest
 from tests.pages.shown import page_text, viewers
 from tests.pages.stores import MAKERS, add_run
 from treelab.cli.main import main
-from treelab.trees.pruning.shown_tree import shown_tree, takes_empty_branch
-from treelab.trees.text.numerals import significant
+from treelab.trees.pruning_path import shown_tree, takes_empty_branch
+from treelab.trees.words import significant
 
 
 def n_leaves(view: dict) -> int:

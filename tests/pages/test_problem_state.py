@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.common.cached import store as cached
-from pages.common.state import problem as state
+from pages.cached import store as cached
+from pages.state import problem as state
 from tests.pages.stores import add_run
 
 
@@ -36,7 +36,7 @@ def test_a_widget_of_the_page_before_changes_nothing(trap, name):
 
 def test_a_large_table_is_shared_as_a_small_one_is(visit, store, monkeypatch):
     frame = pd.DataFrame({"x": np.arange(40.0), "y": ["a", "b"] * 20})
-    monkeypatch.setattr("pages.common.cached.store.LARGE_CELLS", frame.size)
+    monkeypatch.setattr("pages.cached.store.LARGE_CELLS", frame.size)
     key = store.add_table(frame, "large for this test")
     cached._is_large.cache_clear()
     app = visit("data", table=key)

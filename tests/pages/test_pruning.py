@@ -5,19 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.common.cached import pruning_steps as cached_steps
-from pages.common.cached.loaded_run import load_run
-from pages.common.cached.pruning_steps import pruning_steps, step_predictions
-from pages.common.cached.trees import shown_tree
+from pages.cached import tree_pictures as cached_steps
+from pages.cached.runs import load_run, shown_tree
+from pages.cached.tree_pictures import pruning_steps, step_predictions
 from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
-from treelab.evaluation.ensembles.deciders import counts_to_try, scores_of_heaviest
+from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
-from treelab.trees.text.numerals import significant
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 
 def slide(app, step: int):

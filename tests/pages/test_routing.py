@@ -5,7 +5,7 @@ import pytest
 
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run, table
-from treelab.trees.text.numerals import percent
+from treelab.trees.words import percent
 
 
 def test_all_classes_stand_side_by_side_below_what_is_found(visit, store):

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common.widgets.settings import setting_words
+from pages.widgets.settings import setting_words
 from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS, complete_settings
 
@@ -26,7 +26,7 @@ def form():
     """A form of one learner with a setting of each kind."""
     import streamlit as st
 
-    from pages.common.widgets.settings import settings_form
+    from pages.widgets.settings import settings_form
     from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
 
     settings = (

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from pages.common.cached.events import run_events
-from pages.common.views.training import _Training
+from pages.cached.runs import run_events
+from pages.train.training import _Training
 from tests.pages.shown import (
     cards,
     components,
@@ -22,7 +22,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.save_pruned import save_pruned
 from treelab.runs.store.process import ProcessId
 from treelab.training.events import HISTORY, Progress
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning import cost_complexity_path
 
 
 def test_an_empty_store_says_what_will_be_here(visit):

@@ -6,14 +6,14 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from pages.common.cached.loaded_run import load_run
-from pages.common.words import LONGEST_RULE, short_rule
+from pages.cached.runs import load_run
+from pages.widgets.words import LONGEST_RULE, short_rule
 from tests.pages.shown import conditions, dots, page_text, viewers
 from tests.pages.stores import add_run
 from tests.slow_params import slow_after
 from treelab.trees.code import LANGUAGES
 from treelab.trees.feature import Feature
-from treelab.trees.text.rules import rule_text
+from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 
 
@@ -56,7 +56,7 @@ TEXTS = [
     ids=["with-dot", "without-dot"],
 )
 def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
-    monkeypatch.setattr("pages.common.widgets.export.has_dot", lambda: dot)
+    monkeypatch.setattr("pages.widgets.export.has_dot", lambda: dot)
     app = visit("tree", run=add_run(store, "cart"))
     assert app.selectbox(key="export-as").options == [*pictures, *TEXTS]
     assert ("with Graphviz's dot SVG and PDF" in page_text(app)) == (not dot)

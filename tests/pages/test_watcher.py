@@ -6,9 +6,9 @@ import pytest
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from pages.common import watcher as module
-from pages.common.cached.store import read_once
-from pages.common.watcher import Watcher
+from pages.cached.store import read_once
+from pages.widgets import watcher as module
+from pages.widgets.watcher import Watcher
 from tests.pages.shown import components
 from tests.pages.stores import add_run
 from treelab.runs.store.database import StoreError

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pages.common.views.compare.outcomes import undefined_words
-from pages.common.words import duration, plain
+from pages.compare.outcomes import undefined_words
+from pages.widgets.words import duration, plain
 from tests.pages.conftest import APP
 from treelab.evaluation.metrics import class_scores
-from treelab.figures.style.colors import contrast, palette, shade
+from treelab.figures.style import contrast, palette, shade
 
 
 @pytest.mark.parametrize(

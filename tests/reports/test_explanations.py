@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.pages.stores import single_tree, table
 from treelab.data.problem import make_problem
-from treelab.reports.explanations import chosen_rows
+from treelab.reports.run_report import chosen_rows
 
 
 def trained(target: str):

@@ -7,11 +7,11 @@ import pytest
 
 from tests.pages.stores import add_run
 from tests.runs.jobs.surrogates import add_surrogate
-from treelab.evaluation.split_scores import split_scores
+from treelab.evaluation.splits import split_scores
 from treelab.reports.run_report import INTENDED_USE, model_card, run_report
 from treelab.runs.jobs.import_model import NOTE, import_model
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.text.numerals import significant
+from treelab.trees.words import significant
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from tests.pages.stores import add_run
 from treelab.learners.common.origin import Origin
 from treelab.reports.tree_page import html_page
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
-from treelab.trees.text.numerals import significant
+from treelab.trees.pruning_path import ON_TOP, shown_tree
+from treelab.trees.words import significant
 
 
 @pytest.fixture

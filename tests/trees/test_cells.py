@@ -21,7 +21,7 @@ from treelab.trees.cells import (
     read_column,
     read_words,
 )
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 FORMS = [
     CellForm(decimal=decimal, thousands=thousands, unit=unit)

@@ -17,7 +17,7 @@ from safetensors.numpy import save as save_arrays
 from tests.trees.make import make_table, make_tree
 from tests.trees.test_ensemble import make_ensemble
 from treelab.trees.io import MOST_BYTES, load, model_from_dict
-from treelab.trees.text.rules import to_rules, to_text
+from treelab.trees.text import to_rules, to_text
 from treelab.trees.tree import Tree
 
 RNG = np.random.default_rng(0)

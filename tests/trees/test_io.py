@@ -253,7 +253,7 @@ def test_using_a_model_needs_no_torch_and_less_than_a_second(tmp_path):
     table = make_table(np.random.default_rng(1), 4)
     table.to_pickle(tmp_path / "table.pkl")
     code = (
-        "import sys, treelab; import treelab.trees.text.dot, treelab.trees.text.rules; "
+        "import sys, treelab; import treelab.trees.dot, treelab.trees.text; "
         "treelab.Tree, treelab.WeightedTrees, treelab.PruningPath; import pandas; "
         f"table = pandas.read_pickle({str(tmp_path / 'table.pkl')!r}); "
         f"model = treelab.load({str(tmp_path / 'model.treelab')!r}); "

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.trees.make import make_table, make_tree
-from treelab.trees.rows_at import RowsAt, depth_first
+from treelab.trees.leaf_codes import RowsAt, depth_first
 
 
 @pytest.mark.parametrize("seed", range(5))

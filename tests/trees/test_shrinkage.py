@@ -16,11 +16,9 @@ from tests.trees.code.run import (
 )
 from tests.trees.make import make_table, make_tree, shrunk_by_hand
 from treelab.trees.code import to_python
-from treelab.trees.pruning.cut import cut_at
-from treelab.trees.pruning.simplify import merge_equal
+from treelab.trees.pruning import cut_at, merge_equal
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
-from treelab.trees.text.nodes import prediction_text
-from treelab.trees.text.rules import to_rules
+from treelab.trees.text import prediction_text, to_rules
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import cell_value, make_table, make_target, make_tree
-from treelab.trees.text.nodes import split_text
+from treelab.trees.text import split_text
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -134,7 +134,7 @@ def tree_nodes(
         step = 2.4 * 0.7 ** len(key) * float(rng.uniform(0.4, 1))
         queue.append((key + "0", index, left, mean - step))
         queue.append((key + "1", index, counts - left, mean + step))
-    # Nulls are left out, as by ``treelab.figures.viewer.tree_writer``.
+    # Nulls are left out, as by ``treelab.figures.viewer.payload``.
     return [{k: v for k, v in node.items() if v is not None} for node in nodes]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.viewer.payloads import payload, tree_nodes
-from treelab.figures.viewer.code import viewer_script
+from treelab.figures.viewer.page import viewer_script
 
 pytestmark = pytest.mark.browser
 

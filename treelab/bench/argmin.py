@@ -15,15 +15,14 @@ from sklearn.model_selection import train_test_split
 from treelab.bench.hierarchies import birch, halving
 from treelab.bench.tables import read_manifest
 from treelab.evaluation.metrics import dendrogram_purity, headline, scores
-from treelab.evaluation.routing.passes import rows_passing
-from treelab.evaluation.routing.similarity import route_similarity
+from treelab.evaluation.routing import route_similarity, rows_passing
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.argmin.estimators import (
     ArgminTreeClassifier,
     ArgminTreeRegressor,
 )
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 DEPTHS = (3, 4, 5, 6)  # deeper, Glass has fewer training rows than nodes

@@ -16,12 +16,9 @@ from treelab.bench.runner import Results, splits
 from treelab.bench.tables import choose, read_manifest
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.registry import make_estimator
-from treelab.trees.constraints.boxes import node_boxes
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.keeping import kept
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, kept, node_boxes, violations
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 

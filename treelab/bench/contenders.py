@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from treelab.bench.ensembles.decider_facts import decider_facts
-from treelab.evaluation.ensembles.deciders import predictions_of_heaviest
+from treelab.evaluation.ensembles import predictions_of_heaviest
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import LEARNERS, make_estimator
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath
 
 SIZES = (4, 8, 16, 32)
 """Numbers of leaves at which trees are scored beside each other."""

@@ -22,7 +22,7 @@ from treelab.evaluation.metrics import headline
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 UNDERSTOOD = "read"  # stands where a learner's key stands
 

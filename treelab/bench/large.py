@@ -178,9 +178,12 @@ def _profile(home: Path, table_id: str) -> None:
     """Compute what Data and Profile say of the table."""
     from treelab.data.column_meaning import describe_columns
     from treelab.data.problem_check import check_problem
-    from treelab.evaluation.profile.alone import alone
-    from treelab.evaluation.profile.associations import associations
-    from treelab.evaluation.profile.rows import missing_by_column, row_facts
+    from treelab.evaluation.profile import (
+        alone,
+        associations,
+        missing_by_column,
+        row_facts,
+    )
 
     frame, problem = _problem(home, table_id)
     for step in (

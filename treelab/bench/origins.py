@@ -19,7 +19,7 @@ from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.registry import make_estimator
 from treelab.training.events import Progress
 from treelab.trees.feature import feature_matrix
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 SINGLE_TREES = ("gradtree", "get", "argmin")

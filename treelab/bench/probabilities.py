@@ -25,7 +25,7 @@ from treelab.bench.runner import Results, splits
 from treelab.bench.tables import choose, read_manifest
 from treelab.evaluation.metrics import baseline_loss, scores
 from treelab.learners.registry import LEARNERS, make_estimator
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 N_BINS = 10
 FEW_ROWS = 500  # tables above have test rows enough for a calibration error

@@ -5,24 +5,23 @@ from functools import partial
 
 import numpy as np
 
-from treelab.cli.common.arguments import (
+from treelab.cli.arguments import (
     add_device,
     add_json,
     add_run,
     add_seed,
     add_settings,
     add_table,
+    printable,
 )
-from treelab.cli.common.printable import printable
-from treelab.cli.common.run_report import print_report
-from treelab.cli.common.tables import read_named_table
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.tables import read_named_table
+from treelab.cli.training import Trainer, print_report
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 

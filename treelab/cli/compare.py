@@ -3,8 +3,7 @@
 import json
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_home, add_json
-from treelab.cli.common.printable import printable
+from treelab.cli.arguments import add_home, add_json, printable
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.runs.store.run_store import RunStore
 
@@ -29,7 +28,7 @@ def add_command(commands) -> None:
 
 def compare(arguments: Namespace) -> None:
     """Print the scores of runs, and their differences from the first."""
-    from treelab.reports.facts import RunFacts, read_facts
+    from treelab.reports.run_report import RunFacts, read_facts
 
     store = RunStore(arguments.home)
     ids = list(dict.fromkeys(arguments.runs))

@@ -4,10 +4,8 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from treelab.cli.common.arguments import add_home, add_output
-from treelab.cli.common.run_report import print_report
-from treelab.cli.common.saved_models import write_output
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.arguments import add_home, add_output, write_output
+from treelab.cli.training import Trainer, print_report
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.store.run import Run

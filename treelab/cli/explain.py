@@ -6,11 +6,11 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.common.arguments import add_file_options, add_home, add_json
-from treelab.cli.common.tables import read_named_table
-from treelab.evaluation.ensembles.deciders import rows_decided_by_one
-from treelab.evaluation.predictions.new_table import new_table
-from treelab.reports.explanations import (
+from treelab.cli.arguments import add_file_options, add_home, add_json
+from treelab.cli.tables import read_named_table
+from treelab.evaluation.ensembles import rows_decided_by_one
+from treelab.evaluation.predictions import new_table
+from treelab.reports.run_report import (
     decision_words,
     prediction_words,
     value_words,
@@ -18,7 +18,7 @@ from treelab.reports.explanations import (
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import forms_of_model
-from treelab.trees.pruning.shown_tree import Model
+from treelab.trees.pruning_path import Model
 
 
 def add_command(commands) -> None:

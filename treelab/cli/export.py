@@ -3,16 +3,20 @@
 import json
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_model, add_output
-from treelab.cli.common.saved_models import find_model, write_bytes, write_output
+from treelab.cli.arguments import (
+    add_model,
+    add_output,
+    find_model,
+    write_bytes,
+    write_output,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
+from treelab.trees.dot import to_dot
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model, shown_tree
-from treelab.trees.text.dot import to_dot
-from treelab.trees.text.rules import to_rules, to_text
+from treelab.trees.pruning_path import Model, PruningPath, shown_tree
+from treelab.trees.text import to_rules, to_text
 from treelab.trees.tree import Tree
 
 FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)

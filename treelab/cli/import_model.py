@@ -4,9 +4,9 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.common.arguments import add_json, add_problem, add_run
-from treelab.cli.common.run_report import print_report
-from treelab.cli.common.tables import read_problem, store_problem
+from treelab.cli.arguments import add_json, add_problem, add_run
+from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.training import print_report
 from treelab.runs.jobs.import_model import (
     import_model,
     read_categories,

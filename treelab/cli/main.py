@@ -21,8 +21,8 @@ from treelab.cli import (
     train,
     worker,
 )
+from treelab.cli.arguments import EXIT_CODES, add_examples
 from treelab.cli.care import backup, doctor, restore, users
-from treelab.cli.common.examples import EXIT_CODES, add_examples
 
 COMMANDS = (
     train,

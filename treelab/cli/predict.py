@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.cli.common.arguments import add_model, add_output, add_table
-from treelab.cli.common.saved_models import find_model
-from treelab.cli.common.tables import read_named_table
+from treelab.cli.arguments import add_model, add_output, add_table, find_model
+from treelab.cli.tables import read_named_table
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.predictions.columns import (
+from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
     empty_branch_note,
+    new_scores,
+    new_table,
     prediction_columns,
     with_predictions,
 )
-from treelab.evaluation.predictions.new_table import new_scores, new_table
 from treelab.trees.feature import forms_of_model
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 
 def add_command(commands) -> None:

@@ -2,8 +2,7 @@
 
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_home, add_output
-from treelab.cli.common.saved_models import write_output
+from treelab.cli.arguments import add_home, add_output, write_output
 from treelab.runs.store.run_store import RunStore
 
 

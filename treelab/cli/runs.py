@@ -5,10 +5,8 @@ import time
 from argparse import Namespace
 from sys import stderr
 
-from treelab.cli.common.arguments import add_home, add_json
-from treelab.cli.common.printable import printable
-from treelab.cli.common.run_report import print_report, run_facts
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.arguments import add_home, add_json, printable
+from treelab.cli.training import Trainer, print_report, run_facts
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run

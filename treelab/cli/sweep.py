@@ -5,16 +5,15 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.common.arguments import (
+from treelab.cli.arguments import (
     add_device,
     add_json,
     add_problem,
     add_run,
     add_settings,
 )
-from treelab.cli.common.run_report import print_report
-from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.search_space import Range, Values, parse_tried
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_setting, parse_settings

@@ -3,16 +3,15 @@
 from argparse import Namespace
 from collections.abc import Iterator
 
-from treelab.cli.common.arguments import (
+from treelab.cli.arguments import (
     add_device,
     add_json,
     add_problem,
     add_run,
     add_settings,
 )
-from treelab.cli.common.run_report import print_report, print_splits
-from treelab.cli.common.tables import read_problem, store_problem
-from treelab.cli.common.trainer import Trainer
+from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_settings

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_home
+from treelab.cli.arguments import add_home
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.cluster import SLOT, check_cluster
 from treelab.runs.workers.worker import Worker

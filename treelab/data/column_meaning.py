@@ -13,9 +13,8 @@ from treelab.data.columns import (
     column_kind,
     column_note,
 )
-from treelab.trees.derived.date_parts import first_day, has_times, looks_like_dates
-from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted, percent, shortest
+from treelab.trees.date_parts import first_day, has_times, looks_like_dates
+from treelab.trees.words import counted, listed, percent, shortest
 
 WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
 TEXT_SHARE = 0.5  # where at least this share of them differ

@@ -7,9 +7,9 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import ATTRIBUTE, CellForm, note_forms
-from treelab.trees.derived.dates import ISO
+from treelab.trees.dates import ISO
 from treelab.trees.frames import as_pandas, holds_dates, plain_frame
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 TASKS = ("binary", "multiclass", "regression")
 

@@ -7,7 +7,7 @@ tests on that fold of repeat ``seed // n_folds``, for which rows are dealt anew.
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 N_FOLDS = 5  # of the click on a page
 MOST_SEEDS = 2**31  # what a seed stays below

@@ -18,8 +18,8 @@ from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_note
 from treelab.data.split_by import WAYS, assign_by
 from treelab.data.values import cast_column, class_labels
 from treelab.trees.cells import ATTRIBUTE
-from treelab.trees.derived.date_parts import with_date_parts
-from treelab.trees.text.numerals import counted
+from treelab.trees.date_parts import with_date_parts
+from treelab.trees.words import counted
 
 FEW_TEST_ROWS = 30
 
@@ -36,7 +36,7 @@ class Problem:
         The column to predict.
     columns : tuple of str
         The columns to predict from; among them may be parts of dates, such as "month
-        of admitted", see ``treelab/trees/derived/date_parts.py``.
+        of admitted", see ``treelab/trees/date_parts.py``.
     kinds : tuple of (str, str)
         Column and "number" or "category", where a person overrides the column's type.
     task : {"binary", "multiclass", "regression"}

@@ -11,9 +11,8 @@ from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
-from treelab.trees.derived.date_parts import with_date_parts
-from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted, percent
+from treelab.trees.date_parts import with_date_parts
+from treelab.trees.words import counted, listed, percent
 
 MOST_CLASSES = 200  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9

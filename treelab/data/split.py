@@ -5,10 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 SPLITS = ("train", "valid", "test")
 JOINED = "train+valid"  # training and validation rows together
+# How each of them is called in a sentence.
+SPLIT_NAMES = {
+    "train": "training",
+    "valid": "validation",
+    "test": "test",
+    JOINED: "training and validation",
+}
 MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 
 from treelab.data.split import MIN_ROWS
 from treelab.trees.cells import noted_form, read_column
-from treelab.trees.derived.date_parts import looks_like_dates, moments
-from treelab.trees.text.numerals import counted
+from treelab.trees.date_parts import looks_like_dates, moments
+from treelab.trees.words import counted
 
 WAYS = ("random", "group", "time", "given")
 WAY_TITLES = {

@@ -18,13 +18,12 @@ from treelab.editing.edits import (
     SetThreshold,
     Unlock,
 )
-from treelab.editing.limits import newly_broken
+from treelab.editing.limits import EditRows, newly_broken
 from treelab.editing.paths import node_of, paths, place_words
-from treelab.editing.rows import EditRows
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.text.numerals import counted
+from treelab.trees.constraints import Constraints
 from treelab.trees.tree import Tree
 from treelab.trees.walk import goes_left, leaf_of, rows_through
+from treelab.trees.words import counted
 
 
 def apply_edits(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treelab.editing.edits import SetSplit
-from treelab.editing.rows import EditRows
+from treelab.editing.limits import EditRows
 from treelab.trees.feature import Feature
 from treelab.trees.midpoints import midpoint
 

@@ -11,13 +11,12 @@ from treelab.editing.candidates import (
     candidate_of,
     candidates,
 )
-from treelab.editing.limits import closed_columns
+from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
-from treelab.editing.rows import EditRows
 from treelab.trees.checks import PER_NODE
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning import cut_at
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 

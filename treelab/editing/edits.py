@@ -6,8 +6,7 @@ from math import isnan
 from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
-from treelab.trees.text.names import listed, quoted
-from treelab.trees.text.numerals import shortest
+from treelab.trees.words import listed, quoted, shortest
 
 MOST_DEPTH = 64  # letters of a path
 

@@ -1,14 +1,135 @@
-"""What a run's constraints leave open at a node of a tree that is edited."""
+"""How far an edit may go, and on which rows."""
+
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from treelab.editing.paths import paths
-from treelab.editing.rows import EditRows
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import wrong_splits
-from treelab.trees.pruning.cut import cut_at
+from treelab.trees.constraints import Constraints, wrong_splits
+from treelab.trees.feature import Feature, FeatureReader
+from treelab.trees.pruning import cut_at
+from treelab.trees.statistics import check_target
 from treelab.trees.tree import Tree
-from treelab.trees.walk import leaf_of, rows_through
+from treelab.trees.walk import goes_left, leaf_of, rows_through
+
+# EditRows: rows of the user's table, their numbers and categories read once.
+
+
+class EditRows:
+    """Rows on which splits are chosen, or to which leaves are fitted.
+
+    Parameters
+    ----------
+    tree : Tree
+        Whose features and classes they are read by.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Labels, or values of the target.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Class codes, or values.
+    variance : float
+        Of the values; 1 for classes.
+    """
+
+    def __init__(self, tree: Tree, X, y):
+        self.y = check_target(tree, len(X), y)
+        self._n_classes = 0 if tree.classes is None else len(tree.classes)
+        # What sums are taken of: values from their mean, so that squares stay exact.
+        self._summed = self.y if self._n_classes else self.y - self.y.mean()
+        self.variance = 1.0 if self._n_classes else float(np.mean(self._summed**2))
+        self._reader = FeatureReader(tree.features, X)
+        self._features = tree.features
+        self._place = {  # of each number column
+            feature.column: place
+            for place, feature in enumerate(tree.features)
+            if feature.kind == "number"
+        }
+        self._matrix = self._reader.matrix(tree.features)
+        self._codes: dict[str, np.ndarray] = {}
+        self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._extended = tree.features, self._matrix
+
+    def __len__(self):
+        return len(self.y)
+
+    def values(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return what leaves average, (n_rows, n_outputs): indicators, or values."""
+        y = self.y if rows is None else self.y[rows]
+        return np.eye(self._n_classes)[y] if self._n_classes else y[:, None]
+
+    def sums(self, group: np.ndarray, rows: np.ndarray, n_groups: int) -> np.ndarray:
+        """Sum ``values`` of some rows by group, (n_groups, n_outputs).
+
+        Numbers count from their mean among all rows.
+        """
+        y = self._summed[rows]
+        if not self._n_classes:
+            return np.bincount(group, y, n_groups)[:, None]
+        cells = n_groups * self._n_classes
+        flat = np.bincount(group * self._n_classes + y, minlength=cells)
+        return flat.reshape(n_groups, self._n_classes).astype(np.float64)
+
+    def matrix(self, tree: Tree) -> np.ndarray:
+        """Return the numbers, (n_rows, n_features), that a tree may test.
+
+        Its first features are those of the tree that was edited.
+        """
+        features, matrix = self._extended
+        if tree.features is not features:  # a set of categories was added
+            more = tree.features[len(self._features) :]
+            matrix = self._matrix
+            if more:
+                own = self._reader.matrix(more)
+                matrix = np.asfortranarray(np.column_stack([matrix, own]))
+            self._extended = tree.features, matrix
+        return matrix
+
+    def numbers(self, feature: Feature) -> np.ndarray:
+        """Return a number column, (n_rows,)."""
+        return self._matrix[:, self._place[feature.column]]
+
+    def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct values of a number column, ascending, and each row's.
+
+        Returns
+        -------
+        values : float64 array of shape (n_values,)
+        places : int array of shape (n_rows,)
+            Place in ``values``; -1 missing.
+        """
+        if feature.column not in self._places:
+            x = self.numbers(feature)
+            known = ~np.isnan(x)
+            values, inverse = np.unique(x[known], return_inverse=True)
+            found = np.full(len(x), -1)
+            found[known] = inverse
+            self._places[feature.column] = values, found
+        return self._places[feature.column]
+
+    def codes(self, feature: Feature) -> np.ndarray:
+        """Return each row's place in ``feature.categories``; -1 missing or unseen."""
+        if feature.column not in self._codes:
+            places = tuple(range(len(feature.categories)))
+            plain = replace(feature, scores=places, unseen=np.nan)
+            found = self._reader.matrix([plain])[:, 0]
+            self._codes[feature.column] = np.nan_to_num(found, nan=-1).astype(int)
+        return self._codes[feature.column]
+
+    def at(self, tree: Tree, node: int) -> np.ndarray:
+        """Return the positions, ascending, of the rows that reach a node."""
+        matrix, rows = self.matrix(tree), np.arange(len(self))
+        path = tree.path_to(node)
+        for above, below in pairwise(path):
+            left = goes_left(tree, matrix, np.full(len(rows), above), rows)
+            rows = rows[left == (tree.left[above] == below)]
+        return rows
+
+
+# What a run's constraints leave open at a node of a tree that is edited.
 
 
 def closed_columns(

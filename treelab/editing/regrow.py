@@ -1,15 +1,143 @@
-"""A branch grown anew, greedily, on the columns that are allowed there."""
+"""Growing a branch again, and what its leaves predict."""
 
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 
 from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited, below
+from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.editing.rows import EditRows
-from treelab.trees.walk import goes_left
+from treelab.trees.constraints import with_order
+from treelab.trees.shrinkage import with_shrunk_values
+from treelab.trees.statistics import with_leaves
+from treelab.trees.tree import Tree
+from treelab.trees.walk import goes_left, leaf_of, sum_up
+
+# Leaves of an edited tree, fitted to rows; those that no edit touched stay.
+
+
+_SAME = 1e-6  # of probabilities
+
+
+def refit(edited: Edited, rows: EditRows) -> Tree:
+    """Return the tree with its rows, and leaves fitted where rows may have changed.
+
+    A leaf that no edit touched predicts what it did, to the last bit. The others
+    predict the mean of their rows: a class by the weights of the first tree's leaves,
+    with a probability that is shrunk as theirs are; linear leaves become constant
+    there. Where constraints ask for an order, leaves that
+    are out of it take the nearest values that are in order.
+
+    Parameters
+    ----------
+    edited : Edited
+    rows : EditRows
+        Those that the first tree was fitted to.
+    """
+    named = paths(edited.tree)
+    tops = edited.changed
+    touched = [any(p == top or below(p, top) for top in tops) for p in named]
+    fitted = refit_nodes(
+        edited.tree, rows, np.array(touched), class_weights(edited.start)
+    )
+    return with_order(fitted, edited.constraints)
+
+
+def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
+    """Return the tree with all its leaves fitted to these rows.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : EditRows
+    weights : ndarray of shape (n_classes,)
+        See ``class_weights``.
+    """
+    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
+
+
+def refit_nodes(
+    tree: Tree, rows: EditRows, touched: np.ndarray, weights: np.ndarray
+) -> Tree:
+    """Return the tree with rows, and new values at the nodes that are ``touched``."""
+    matrix = rows.matrix(tree)
+    leaf = leaf_of(tree, matrix)
+    bare = replace(tree, between=None, missing_rows=None, activity=None)
+    counted = with_leaves(bare, matrix, leaf, rows.y)
+    weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
+    if tree.shrinkage is not None:
+        return _shrunk(tree, counted, touched, weights)
+    columns = [weight, *(weight * rows.values().T)]
+    at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
+    total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
+    mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
+    value = np.where(touched[:, None] & (total > 0)[:, None], mean, tree.value)
+    for node in np.argsort(tree.level, kind="stable"):  # parents first
+        if touched[node] and not total[node] > 0 and node:
+            value[node] = value[tree.parent[node]]  # nobody comes here
+    linear: dict[str, Any] = {}
+    if tree.leaf_weights is not None and tree.leaf_bias is not None:
+        constant = touched[:, None]
+        linear = {
+            "leaf_weights": np.where(constant, 0.0, tree.leaf_weights),
+            "leaf_bias": np.where(constant, value, tree.leaf_bias),
+        }
+    return replace(counted, value=value, **linear)
+
+
+def _shrunk(
+    tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
+) -> Tree:
+    """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
+    plain = replace(counted, decision=None, shrinkage=None)
+    assert tree.shrinkage is not None
+    assert counted.class_counts is not None
+    weighted = counted.class_counts * weights
+    total = weighted.sum(axis=1, keepdims=True)
+    for node in np.argsort(tree.level, kind="stable"):  # parents first
+        if not total[node] > 0 and node:
+            weighted[node] = weighted[tree.parent[node]]  # nobody comes here
+            total[node] = total[tree.parent[node]]
+    fitted = with_shrunk_values(replace(plain, value=weighted / total), tree.shrinkage)
+    value = np.where(touched[:, None], fitted.value, tree.value)
+    chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
+    return replace(
+        counted, value=value, decision=chosen, class_weights=weights / weights.max()
+    )
+
+
+def class_weights(tree: Tree) -> np.ndarray:
+    """Return by which weights of the classes a tree's leaves predict, (n_classes,).
+
+    Trees of before do not name them: there the probability of a class in a leaf is
+    proportional to its rows times its weight. The root, or the largest leaf with rows
+    of every class, shows the weights; ones where they do not explain all leaves, or
+    rows are not known.
+    """
+    if tree.class_weights is not None:
+        return tree.class_weights / tree.class_weights.max()
+    if tree.classes is None or tree.class_counts is None:
+        return np.ones(1 if tree.classes is None else len(tree.classes))
+    leaves = np.flatnonzero(tree.is_leaf & (tree.n_rows > 0))
+    counts, value = tree.class_counts[leaves], tree.value[leaves]
+    largest = leaves[np.argsort(-tree.n_rows[leaves], kind="stable")]
+    mixed = largest[(tree.class_counts[largest] > 0).all(axis=1)]
+    for node in (0, *mixed[:1]):
+        if not (tree.class_counts[node] > 0).all():
+            continue
+        weights = tree.value[node] / tree.class_counts[node]
+        predicted = counts * weights
+        predicted /= np.maximum(predicted.sum(axis=1, keepdims=True), 1e-300)
+        if weights.all() and np.abs(predicted - value).max() <= _SAME:
+            return weights / weights.max()
+    return np.ones(len(tree.classes))
+
+
+# A branch grown anew, greedily, on the columns that are allowed there.
+
 
 FEWEST_LEAVES = 4  # of a branch whose size nobody names
 

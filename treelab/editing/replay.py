@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from treelab.editing.apply import apply_edits
 from treelab.editing.edited import Edited
-from treelab.editing.leaves import refit
+from treelab.editing.limits import EditRows
 from treelab.editing.log import EditLog, tree_hash
-from treelab.editing.rows import EditRows
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.pruning.simplify import prune_empty
+from treelab.editing.regrow import refit
+from treelab.trees.constraints import Constraints
+from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree
 
 

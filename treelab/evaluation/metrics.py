@@ -11,7 +11,7 @@ from sklearn.metrics import (
 )
 
 from treelab.data.encoding.scale import power_of_two
-from treelab.evaluation.routing.passes import rows_passing
+from treelab.evaluation.routing import rows_passing
 
 TITLES = {
     "accuracy": "accuracy",

@@ -7,10 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.figures.style.colors import Mode, palette
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html
-from treelab.trees.text.numerals import significant
+from treelab.figures.style import Mode, escape_html, palette, template
+from treelab.trees.words import significant
 
 MAX_POINTS = 600  # a line; a screen shows no more
 COLUMNS = 2  # panels side by side

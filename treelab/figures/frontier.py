@@ -8,9 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style.colors import Mode, palette, with_alpha
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html
+from treelab.figures.style import Mode, escape_html, palette, template, with_alpha
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")

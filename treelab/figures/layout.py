@@ -1,8 +1,13 @@
-"""Where a tree's nodes stand: leaves in a row, each parent above its children."""
+"""Sizes of figures, on a page and in a file."""
 
+import shutil
+
+import graphviz
 import numpy as np
 
 from treelab.trees.tree import Tree
+
+# Where a tree's nodes stand: leaves in a row, each parent above its children.
 
 
 def n_drawn_leaves(tree: Tree, max_depth: int) -> int:
@@ -47,3 +52,27 @@ def tree_layout(
         else:
             stack += [(node, True), (right, False), (left, False)]
     return x, -np.asarray(tree.level, dtype=float)
+
+
+# Pictures as files, through Graphviz's ``dot`` where it is installed.
+
+
+def has_dot() -> bool:
+    """Whether Graphviz's program ``dot`` is found on this machine."""
+    return shutil.which("dot") is not None
+
+
+def picture_file(dot_text: str, kind: str) -> bytes:
+    """Render DOT text into a file.
+
+    Parameters
+    ----------
+    dot_text : str
+    kind : {"svg", "pdf", "png"}
+
+    Raises
+    ------
+    graphviz.ExecutableNotFound
+        If ``dot`` is not installed; check ``has_dot`` first.
+    """
+    return graphviz.Source(dot_text).pipe(format=kind)

@@ -7,19 +7,17 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from treelab.figures.style.colors import (
+from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
     Palette,
+    escape_html,
     mix,
     palette,
+    template,
     text_on,
 )
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html
-from treelab.trees.text.conditions import split_condition
-from treelab.trees.text.nodes import prediction_text, rows_text
-from treelab.trees.text.rules import rule_text
+from treelab.trees.text import prediction_text, rows_text, rule_text, split_condition
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 
@@ -116,7 +114,7 @@ def last_condition(tree: Tree, node: int, **cut) -> str:
     tree : Tree
     node : int
     **cut
-        ``most`` and ``length``, as in ``treelab.trees.text.nodes.split_text``.
+        ``most`` and ``length``, as in ``treelab.trees.text.split_text``.
     """
     if node == 0:
         return "all rows"

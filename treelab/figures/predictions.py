@@ -5,10 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style.colors import Mode, fraction_scale, mix, palette, text_on
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html
-from treelab.trees.text.names import short
+from treelab.figures.style import (
+    Mode,
+    escape_html,
+    fraction_scale,
+    mix,
+    palette,
+    template,
+    text_on,
+)
+from treelab.trees.words import short
 
 _MOST_NUMBERS = 14  # classes up to which each cell has its number
 _NAME = 16  # letters of a class's name

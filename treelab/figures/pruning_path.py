@@ -7,10 +7,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.evaluation.knee import judged_by, knee_of
-from treelab.figures.style.colors import Mode, Palette, palette
-from treelab.figures.style.template import template
-from treelab.trees.text.numerals import shortest
+from treelab.evaluation.frontier import judged_by, knee_of
+from treelab.figures.style import Mode, Palette, palette, template
+from treelab.trees.words import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
 MARGINS = {"l": 70, "r": 12, "t": 124, "b": 56}

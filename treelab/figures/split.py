@@ -5,20 +5,21 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.evaluation.split_terms import SplitTerms, split_terms
-from treelab.figures.style.colors import (
+from treelab.evaluation.splits import SplitTerms, split_terms
+from treelab.figures.style import (
     LEARNER_COLORS,
     Mode,
     class_colors,
+    escape_html,
     palette,
+    shorten,
+    template,
     with_alpha,
 )
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html, shorten
-from treelab.trees.text.numerals import counted, percent, significant
-from treelab.trees.text.sums import term_name
+from treelab.trees.text import term_name
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, percent, significant
 
 BINS = 40  # of the histogram
 NAME_LENGTH = 24  # letters of a column's name

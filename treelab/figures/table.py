@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from treelab.figures.style.words import shorten
-from treelab.trees.text.numerals import percent
+from treelab.figures.style import shorten
+from treelab.trees.words import percent
 
 MOST_COLUMNS = 80
 BINS = 20

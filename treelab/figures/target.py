@@ -4,10 +4,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.figures.style.colors import Mode, class_colors, palette
-from treelab.figures.style.template import template
-from treelab.figures.style.words import escape_html, shorten
-from treelab.trees.text.numerals import percent
+from treelab.figures.style import (
+    Mode,
+    class_colors,
+    escape_html,
+    palette,
+    shorten,
+    template,
+)
+from treelab.trees.words import percent
 
 MOST_CLASSES = 12
 MOST_BINS = 32

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.layout import n_drawn_leaves, tree_layout
-from treelab.figures.style.colors import Mode, palette, with_alpha
-from treelab.trees.text.dot import DotLayout
-from treelab.trees.text.nodes import prediction_label, split_text
-from treelab.trees.text.numerals import counted, percent
+from treelab.figures.style import Mode, palette, with_alpha
+from treelab.trees.dot import DotLayout
+from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, percent
 
 WIDTH = 720  # pixels of the wider of two columns on a page
 WRAP = 18  # letters a line of a node, so that more nodes stand beside each other

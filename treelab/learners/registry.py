@@ -20,7 +20,7 @@ from treelab.learners.get.settings import SPEC as GET
 from treelab.learners.gradtree.settings import SPEC as GRADTREE
 from treelab.learners.grande.settings import SPEC as GRANDE
 from treelab.learners.optimal.settings import SPEC as OPTIMAL
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 IMPORTED = "imported"  # in the place of a learner: the model came from elsewhere
 

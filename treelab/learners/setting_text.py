@@ -6,7 +6,7 @@ from typing import Any
 
 from treelab.learners.common.spec import Setting
 from treelab.learners.registry import find_spec
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 
 def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:

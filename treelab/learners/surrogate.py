@@ -11,13 +11,13 @@ from sklearn.base import is_classifier, is_regressor
 from treelab.data.columns import as_frame, infer_task
 from treelab.data.split import assign_splits
 from treelab.evaluation.metrics import TITLES, headline, scores
-from treelab.evaluation.surrogates.imitation import (
+from treelab.evaluation.surrogates import (
     Imitation,
     imitation,
     residual_target,
 )
 from treelab.learners.registry import make_estimator
-from treelab.trees.text.numerals import counted, significant
+from treelab.trees.words import counted, significant
 
 
 @dataclass(frozen=True, eq=False)

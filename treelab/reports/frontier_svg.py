@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.trees.text.numerals import counted, rounded, significant
+from treelab.trees.words import counted, rounded, significant
 
 WIDTH, HEIGHT = 760, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 48  # margins in pixels

@@ -1,40 +1,888 @@
-"""A report of one run, or of a comparison, as one HTML file; a run's model card."""
+"""The report of a run, as one HTML page."""
 
 import html
-from collections.abc import Sequence
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from treelab.evaluation.frontier import HELD_OUT
-from treelab.figures.style.colors import learner_color
-from treelab.figures.viewer.legend import value_scale
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.data.folds import fold_name
+from treelab.data.problem import Problem
+from treelab.data.split import JOINED, SPLITS, DataSplit
+from treelab.data.split_by import WAY_TITLES
+from treelab.evaluation.comparison import have_same_test_rows
+from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
+from treelab.evaluation.explanations import (
+    least_sure,
+    typical_rows,
+    worst_errors,
+)
+from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
+from treelab.evaluation.metrics import (
+    TITLES,
+    class_scores,
+    confusion_matrix,
+    headline,
+    scores,
+)
+from treelab.evaluation.node_report import score_leaf
+from treelab.evaluation.paired_bootstrap import (
+    ScoreDifference,
+    paired_bootstrap,
+    score_intervals,
+)
+from treelab.evaluation.pruning import pruning_steps
+from treelab.figures.style import learner_color
 from treelab.figures.viewer.page import document
-from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload, view_settings
-from treelab.reports.blocks import (
-    Block,
-    Paragraph,
-    Picture,
-    Section,
-    Subtitle,
-    Table,
-    to_html,
-    to_markdown,
+from treelab.figures.viewer.payload import (
+    ROWS_LABELS,
+    tree_payload,
+    value_scale,
+    view_settings,
 )
-from treelab.reports.facts import RunFacts, read_facts
+from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
-from treelab.reports.limits import limits_section
-from treelab.reports.sections import (
-    data_section,
-    errors_section,
-    explanations_section,
-    result_section,
-    scores_section,
-    training_section,
-)
 from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.residual import run_imitation
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text.numerals import counted, significant
-from treelab.trees.text.rules import to_text
+from treelab.trees.labels import plain_label
+from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
+from treelab.trees.text import path_sentences, rule_text, to_text
+from treelab.trees.tree import Tree
+from treelab.trees.words import counted, listed, percent, probability, significant
+
+# A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
+#
+# What both say is the same by construction; names out of a table break neither.
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Sentences; ``strong`` where they are what was found."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """Sentences, one an item; ``numbered`` where their order counts."""
+
+    items: Sequence[str]
+    numbered: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text; the first column names the row.
+
+    With a ``summary`` HTML folds it under these words.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Subtitle:
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """HTML that Markdown leaves out."""
+
+    html: str
+
+
+Block = Paragraph | Bullets | Table | Subtitle | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, and what stands below it."""
+
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+def to_html(sections: Iterable[Section]) -> str:
+    """Return the sections as HTML, each heading an ``h2``."""
+    parts = []
+    for section in sections:
+        parts.append(f"<section><h2>{_text(section.title)}</h2>")
+        parts += [_html_block(block) for block in section.blocks]
+        parts.append("</section>")
+    return "\n".join(parts) + "\n"
+
+
+def to_markdown(sections: Iterable[Section]) -> str:
+    """Return the sections as Markdown, without pictures."""
+    parts = []
+    for section in sections:
+        parts.append(f"## {_plain(section.title)}")
+        parts += [_markdown_block(block) for block in section.blocks]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _html_block(block: Block) -> str:
+    """Return one block as HTML."""
+    if isinstance(block, Picture):
+        return block.html
+    if isinstance(block, Subtitle):
+        return f"<h3>{_text(block.text)}</h3>"
+    if isinstance(block, Paragraph):
+        kind = ' class="found"' if block.strong else ""
+        return f"<p{kind}>{_text(block.text)}</p>"
+    if isinstance(block, Bullets):
+        name = "ol" if block.numbered else "ul"
+        items = "".join(f"<li>{_text(item)}</li>" for item in block.items)
+        return f"<{name}>{items}</{name}>"
+    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in block.head)
+    rows = "".join(
+        f'<tr><th scope="row">{_text(first)}</th>'
+        + "".join(f"<td>{_text(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in block.rows
+    )
+    # A wide table scrolls in its own frame, which a keyboard reaches.
+    table = (
+        '<div class="wide" tabindex="0" role="group" aria-label="table"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    if not block.summary:
+        return table
+    return f"<details><summary>{_text(block.summary)}</summary>{table}</details>"
+
+
+def _markdown_block(block: Block) -> str:
+    """Return one block as Markdown."""
+    if isinstance(block, Picture):
+        return ""
+    if isinstance(block, Subtitle):
+        return f"### {_plain(block.text)}"
+    if isinstance(block, Paragraph):
+        return f"**{_plain(block.text)}**" if block.strong else _plain(block.text)
+    if isinstance(block, Bullets):
+        marks = [
+            f"{n}." if block.numbered else "-" for n in range(1, 1 + len(block.items))
+        ]
+        return "\n".join(f"{m} {_plain(item)}" for m, item in zip(marks, block.items))
+    lines = [block.head, ["---"] * len(block.head), *block.rows]
+    plain = [
+        [cell if row is lines[1] else _plain(cell) for cell in row] for row in lines
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in plain)
+
+
+def _text(text: str) -> str:
+    """Escape text for HTML."""
+    return html.escape(text)
+
+
+def _plain(text: str) -> str:
+    """Return text on one line that Markdown shows as it stands."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+# What a report says of runs, read from the run store and measured from the models.
+
+
+MOST_RUNS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """A finished run with its model and its rows.
+
+    Attributes
+    ----------
+    run : Run
+    name : str
+        Distinct from the other runs of a report.
+    model : Tree, WeightedTrees or PruningPath
+    split : DataSplit
+    table_shape : (int, int)
+        Rows and columns of the whole table.
+    store : RunStore
+    """
+
+    run: Run
+    name: str
+    model: Model
+    split: DataSplit
+    table_shape: tuple[int, int]
+    store: RunStore
+
+    @property
+    def metric(self) -> str:
+        """Key of the headline score."""
+        return headline(self.run.problem.task)
+
+    @property
+    def metric_title(self) -> str:
+        """The headline score's name for people."""
+        return TITLES[self.metric]
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it predicts a target that it did not find itself."""
+        return "test" in self.run.metrics and not self.run.problem.origin
+
+    @property
+    def score(self) -> float:
+        """The headline score on the test rows, as all pages show it."""
+        return self.run.metrics["test"][self.metric]
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """Predictions for the test rows."""
+        return self.model.predict(self.split.X_test)
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95% intervals of the test scores; none of a single row."""
+        if len(self.split.y_test) < 2:
+            return {}
+        return score_intervals(
+            self.run.problem.task, self.split.y_test.to_numpy(), self.predicted
+        )
+
+    @cached_property
+    def estimator(self) -> int | None:
+        """Of an ensemble the tree of highest mean weight on the test rows."""
+        if not isinstance(self.model, WeightedTrees):
+            return None
+        return int(heaviest_estimators(self.model, self.split.X_test, 1)[0][0])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree that is drawn."""
+        return shown_tree(self.model, estimator=self.estimator)
+
+    @property
+    def has_predictor(self) -> bool:
+        """Whether a predictor on top of the tree makes the predictions."""
+        return isinstance(self.model, PruningPath) and self.model.has_predictor
+
+    def imitation_sentences(self) -> list[str]:
+        """Say how a surrogate does beside the model it imitates; else nothing."""
+        problem = self.run.problem
+        if not problem.is_surrogate:
+            return []
+        frame = self.store.table(problem.table_id)
+        found = run_imitation(self.run, self.model, frame)
+        model = f"“{problem.target}”"
+        return [
+            f"It imitates the predictions {model} of another model; all scores but "
+            "those against the truth are its fidelity.",
+            *found.sentences(model, "test row"),
+        ]
+
+    @cached_property
+    def line(self) -> FrontierLine | None:
+        """Its trees by size; None for an ensemble and for clusters."""
+        if isinstance(self.model, WeightedTrees) or not self.is_scored:
+            return None
+        path = self.store.path(self.run.id)
+        steps = pruning_steps(self.model, path, self.split, self.run.fitted_split)
+        return frontier_line(steps.table, steps.chosen)
+
+
+def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
+    """Read the runs of a report.
+
+    Raises
+    ------
+    LookupError
+        If a run has no model, or its table is gone.
+    ValueError
+        If several runs do not compare, or are too many.
+    """
+    if not 1 <= len(runs) <= MOST_RUNS:
+        raise ValueError(f"A report is of 1 to {MOST_RUNS} runs, got {len(runs)}.")
+    for other in runs[1:]:
+        if not have_same_test_rows(runs[0].problem, other.problem):
+            raise ValueError(
+                f"“{runs[0].title}” and “{other.title}” were not tested on the same "
+                "rows; a comparison needs runs of one table, target and seed."
+            )
+    found = []
+    for run, name in zip(runs, _names(runs)):
+        frame = store.table(run.problem.table_id)
+        split, model = run.problem.split(frame), store.model(run.id)
+        found.append(RunFacts(run, name, model, split, frame.shape, store))
+    return found
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Return the runs' titles without their table, distinct."""
+    titles = [run.title.removesuffix(f" · {run.problem.table_name}") for run in runs]
+    counts, seen, names = Counter(titles), Counter[str](), []
+    for title in titles:
+        seen[title] += 1
+        names.append(f"{title} ({seen[title]})" if counts[title] > 1 else title)
+    return names
+
+
+# What the numbers of a report do not say.
+
+
+FEW_ROWS = 30  # test rows of a class, below which its scores are called uncertain
+
+
+def _chosen(problem: Problem) -> str:
+    """Say how the test rows were chosen."""
+    column = repr(problem.split_column)
+    return {
+        "random": "were drawn at random from the same table",
+        "group": f"share no value of {column} with the rows trained on",
+        "time": f"are the latest of the table by {column}",
+        "given": f"are those that {column} says are test rows",
+    }[problem.split_by]
+
+
+def limits_section(found: Sequence[RunFacts]) -> Section:
+    """Say what the numbers do not say."""
+    first = found[0]
+    n_test = counted(len(first.split.y_test), "test row")
+    lines = []
+    if first.is_scored:
+        lines += [
+            f"The {n_test} {_chosen(first.run.problem)}. The scores speak of rows that "
+            "come about as these did, not of other places, other times or other ways "
+            "to measure.",
+            "The intervals resample the test rows. How another split, or training "
+            "again with another seed, would score, they do not say.",
+        ]
+    else:
+        lines.append("There is no score: the clusters were not held against labels.")
+    for facts in found:
+        of = f"{facts.name}: " if len(found) > 1 else ""
+        lines += [f"{of}{words}" for words in _own_limits(facts)]
+    if len(found) > 1:
+        fitted = {facts.run.fitted_split for facts in found}
+        if len(fitted) > 1:
+            lines.append("The runs were not fitted to equally many rows, see Training.")
+        if len({facts.run.problem.columns for facts in found}) > 1:
+            lines.append("The runs use different features.")
+    rare = _rare_classes(first)
+    if rare:
+        lines.append(
+            f"Fewer than {FEW_ROWS} test rows are of {rare}: what is said of "
+            "such a class alone is uncertain."
+        )
+    lines.append(
+        "A tree shows what the model does. That a feature is tested does not mean that "
+        "changing it would change the target."
+    )
+    return Section("Limits", [Bullets(lines)])
+
+
+def _own_limits(facts: RunFacts) -> list[str]:
+    """Return what holds for one run."""
+    lines = [
+        note
+        for note in facts.run.summary.get("notes", [])
+        if note not in facts.split.notes
+    ]
+    if facts.run.fitted_split == JOINED:
+        lines.append(
+            "The validation rows trained the model as well, so their score is of rows "
+            "that it learned from."
+        )
+    if isinstance(facts.model, WeightedTrees):
+        lines.append(
+            f"{counted(facts.model.n_estimators, 'tree')} predict together; the one "
+            "that is drawn is not the model."
+        )
+    if facts.has_predictor:
+        lines.append(
+            "A predictor on top of the tree makes the predictions; the leaves that are "
+            "drawn do not."
+        )
+    return lines
+
+
+def _rare_classes(facts: RunFacts) -> str:
+    """Name the classes with few test rows, "" for none."""
+    if facts.run.problem.task == "regression" or not facts.is_scored:
+        return ""
+    counts = facts.split.y_test.value_counts()
+    few = [str(label) for label in counts.index[counts < FEW_ROWS]]
+    return listed(few) if few else ""
+
+
+# A prediction in words: what decided it, and rows that are worth a look.
+
+
+MOST_TREES = 5  # whose weight is named
+MOST_OF_IT = 0.9  # of the weight
+
+
+def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
+    """Choose rows that tell much about a model, by what they are.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    X : DataFrame of shape (n_rows, n_columns)
+        At least one row.
+    y : array-like of shape (n_rows,)
+
+    Returns
+    -------
+    dict of str to int
+        Places of the rows, from 0: the one it is least sure of, a typical one that is
+        predicted well, and its worst error, as the Explain page ranks them.
+    """
+    y, predicted = np.asarray(y), model.predict(X)
+    if model.classes is None:
+        error = np.abs(predicted - y.astype(float))
+        proba, well = None, error <= np.median(error)
+        typical = "A typical row, its error below the median"
+    else:
+        proba, well = model.predict_proba(X), predicted == y
+        typical = "A typical row, predicted correctly"
+    found = {
+        "The least sure prediction": least_sure(model, X, proba),
+        typical: typical_rows(X, well),
+        "The worst error": worst_errors(y, predicted, proba, model.classes),
+    }
+    return {title: int(places[0]) for title, places in found.items() if len(places)}
+
+
+def prediction_words(model: Model, row: pd.DataFrame) -> str:
+    """Write the prediction for one row, with its probability or unit."""
+    words = value_words(model, model.predict(row)[0])
+    if model.classes is None:
+        return words
+    proba = model.predict_proba(row)[0]
+    best = int(proba.argmax())
+    chosen = model.classes.index(plain_label(model.predict(row)[0]))
+    sure = probability(float(proba[chosen]))
+    if proba[best] > proba[chosen]:
+        sure += f"; {model.classes[best]} {probability(float(proba[best]))}"
+    return f"{words}, {sure}"
+
+
+def value_words(model: Model, value) -> str:
+    """Write a label, or a value with its unit."""
+    if model.classes is not None:
+        return str(value)
+    return f"{significant(float(value))} {model.target_unit}".rstrip()
+
+
+def decision_words(model: Model, row: pd.DataFrame, X: pd.DataFrame, y) -> list[str]:
+    """Write what decided the prediction for one row, a sentence an item.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    row : DataFrame of one row
+    X : DataFrame of shape (n_rows, n_columns)
+        Test rows, on which the row's leaf is scored.
+    y : array-like of shape (n_rows,)
+
+    Returns
+    -------
+    list of str
+        Of a tree the decision path; of an ensemble the weights of the heaviest trees
+        and the rule of the first. Then how good that leaf is on the test rows.
+    """
+    if isinstance(model, WeightedTrees):
+        return _ensemble(model, row, X, np.asarray(y))
+    return _single_tree(model, row, X, np.asarray(y))
+
+
+def _single_tree(model: Tree | PruningPath, row, X, y) -> list[str]:
+    """Write the decision path, and how good its leaf is on test rows."""
+    tree = shown_tree(model)
+    steps = path_sentences(tree, row, most=3)
+    predicted = None
+    if isinstance(model, PruningPath) and model.has_predictor:
+        predicted = model.predict(X)
+        steps[-1] = ON_TOP
+    return [*steps, _leaf_words(tree, row, X, y, predicted)]
+
+
+def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
+    """Write the weights of the heaviest trees, and the rule of the first."""
+    index, weight = model.top_estimators(row, min(MOST_TREES, model.n_estimators))
+    heaviest = int(index[0, 0])
+    n_most = int(model.n_estimators_for_share(row, MOST_OF_IT)[0])
+    tree = shown_tree(model, estimator=heaviest)
+    weights = ", ".join(
+        f"tree {estimator} {percent(share)}"
+        for estimator, share in zip(index[0], weight[0])
+    )
+    lines = [
+        f"Weights: {weights}; {counted(n_most, 'tree')} of {model.n_estimators:,} have "
+        f"{MOST_OF_IT:.0%}.",
+        f"Tree {heaviest}: {rule_text(tree, tree.path(row)[-1])}, so "
+        f"{value_words(model, tree.predict(row)[0])}.",
+        _leaf_words(tree, row, X, y),
+    ]
+    if model.classes is not None:
+        agrees = percent(weight_that_agrees(model, row))
+        lines.append(f"Trees with {agrees} of the weight predict the same class.")
+    return lines
+
+
+def _leaf_words(tree, row, X, y, predicted=None) -> str:
+    """Write how many test rows reach the row's leaf, and how good predictions are."""
+    score = score_leaf(tree, tree.path(row)[-1], X, y, predicted)
+    words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
+    if score.accuracy is not None:
+        return f"{words}, accuracy {percent(score.accuracy)}."
+    if score.mean_absolute_error is None:  # no test row reaches it
+        return f"{words}."
+    error = value_words(tree, score.mean_absolute_error)
+    return f"{words}, mean absolute error {error}."
+
+
+# The sections of a report on one run or several, in words and tables.
+
+
+_SPLIT_TITLES = {"train": "training", "valid": "validation", "test": "test"}
+
+
+def result_section(found: Sequence[RunFacts]) -> Section:
+    """Say what the runs score on the test rows, and which of them is better."""
+    blocks: list[Block] = []
+    first = found[0]
+    if len(found) == 1:
+        blocks.append(Paragraph(_result_words(first), strong=True))
+        blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
+    else:
+        rows = [
+            [own.name, *_scored(own, own.metric), _size_words(own)] for own in found
+        ]
+        head = ["run", f"{first.metric_title}, test", "95% interval", "size"]
+        blocks += [
+            Paragraph(_comparison_words(found), strong=True),
+            Table(head, rows),
+            Subtitle("Differences on the same test rows"),
+            _difference_table(found),
+            Paragraph(
+                "A 95% interval by a paired bootstrap of 2,000 resamples of the test "
+                "rows; where it holds zero, there is no clear difference."
+            ),
+        ]
+    return Section("Result", blocks)
+
+
+def _result_words(facts: RunFacts) -> str:
+    """Write a run's score and size."""
+    if not facts.is_scored:
+        return f"Clusters that the run found itself: {_size_words(facts)}."
+    score, interval = _scored(facts, facts.metric)
+    n_rows = counted(len(facts.split.y_test), "test row")
+    words = f"{facts.metric_title} {score} on {n_rows}"
+    if interval:
+        words += f" (95% interval {interval})"
+    return f"{words}; {_size_words(facts)}."
+
+
+def _scored(facts: RunFacts, metric: str) -> list[str]:
+    """Return a test score and its interval, "" where there is none."""
+    value = significant(facts.run.metrics["test"][metric])
+    ends = facts.intervals.get(metric)
+    return [value, f"{significant(ends[0])} to {significant(ends[1])}" if ends else ""]
+
+
+def _size_words(facts: RunFacts) -> str:
+    """Write how large the model is."""
+    size = facts.run.summary
+    words = ""
+    if isinstance(facts.model, WeightedTrees):
+        words = f"{counted(facts.model.n_estimators, 'tree')}, "
+    words += f"{counted(size['leaves'], 'leaf', 'leaves')}, depth {size['depth']}"
+    return f"{words}, a predictor on top" if facts.has_predictor else words
+
+
+def _differences(one: RunFacts, other: RunFacts) -> ScoreDifference:
+    """Return how the other's headline score differs from the one's."""
+    truth = one.split.y_test.to_numpy()
+    task = one.run.problem.task
+    return paired_bootstrap(task, truth, one.predicted, other.predicted)[one.metric]
+
+
+def _comparison_words(found: Sequence[RunFacts]) -> str:
+    """Say which run scores most, and whether that is more than chance."""
+    order = sorted(found, key=lambda own: -own.score)
+    best, next_ = order[:2]
+    words = f"{best.name} scores most, {best.metric_title} {significant(best.score)}"
+    if _differences(next_, best).winner is None:
+        return f"{words}; no clear difference from {next_.name}."
+    return f"{words}, clearly more than {next_.name}."
+
+
+def _difference_table(found: Sequence[RunFacts]) -> Table:
+    """Compare each two of the runs."""
+    rows = []
+    for one, other in itertools.combinations(found, 2):
+        d = _differences(one, other)
+        verdict = "no clear difference"
+        if d.winner is not None:
+            verdict = f"{(one, other)[d.winner].name} is better"
+        interval = f"{significant(d.low)} to {significant(d.high)}"
+        name = f"{other.name} minus {one.name}"
+        rows.append([name, significant(d.estimate), interval, verdict])
+    return Table(["runs", found[0].metric_title, "95% interval", "finding"], rows)
+
+
+def data_section(facts: RunFacts) -> Section:
+    """Describe the table, its columns and its data split."""
+    problem, split = facts.run.problem, facts.split
+    n_rows, n_columns = facts.table_shape
+    known = [len(split.rows(name)[1]) for name in SPLITS]
+    parts = ", ".join(
+        f"{n:,} {_SPLIT_TITLES[name]} rows" for n, name in zip(known, SPLITS)
+    )
+    lines = [
+        ["table", problem.table_name],
+        ["SHA-256 of its content", problem.origin or problem.table_id],
+        ["rows, columns", f"{n_rows:,}, {n_columns:,}"],
+        ["target", problem.target],
+        ["task", problem.task],
+        ["split", f"{parts}; {_split_words(problem)}"],
+    ]
+    units, kinds = dict(problem.units), dict(problem.kinds)
+    X = split.rows(JOINED)[0]
+    rows = [
+        [
+            name,
+            kinds.get(name, column_kind(X[name])),
+            units.get(name, ""),
+            percent(float(X[name].isna().mean())),
+        ]
+        for name in problem.columns
+    ]
+    blocks: list[Block] = [Table(["what", "value"], lines)]
+    blocks += [Paragraph(note) for note in split.notes]
+    blocks += [
+        Subtitle("Features"),
+        Table(["column", "kind", "unit", "missing (training, validation)"], rows),
+        Subtitle("Target"),
+        _target_table(facts),
+    ]
+    return Section("Data", blocks)
+
+
+def _split_words(problem: Problem) -> str:
+    """Write how rows were split."""
+    by = f" {problem.split_column!r}" if problem.split_column else ""
+    if problem.n_folds:
+        name = fold_name(problem.seed, problem.n_folds)
+        return f"{WAY_TITLES[problem.split_by]}{by}; {name}"
+    return f"{WAY_TITLES[problem.split_by]}{by}; seed {problem.seed}"
+
+
+def _target_table(facts: RunFacts) -> Table:
+    """Count the classes, or describe the values, of each part of the data split."""
+    targets = [facts.split.rows(name)[1] for name in SPLITS]
+    head = [_SPLIT_TITLES[name] for name in SPLITS]
+    if facts.run.problem.task == "regression":
+        rows = [
+            [name, *(significant(float(getattr(y, name)())) for y in targets)]
+            for name in ("mean", "std", "min", "max")
+        ]
+        return Table(["value", *head], rows)
+    counts = [y.value_counts() for y in targets]
+    rows = [
+        [str(label), *(f"{count.get(label, 0):,}" for count in counts)]
+        for label in counts[0].index
+    ]
+    return Table(["class", *head], rows)
+
+
+def training_section(found: Sequence[RunFacts]) -> Section:
+    """List how each run was trained: settings, seed, versions, time."""
+    blocks: list[Block] = []
+    for facts in found:
+        run = facts.run
+        if len(found) > 1:
+            blocks.append(Subtitle(facts.name))
+        blocks.append(Table(["what", "value"], _training_lines(run)))
+        spec = find_spec(run.learner)
+        defaults = spec.defaults(run.problem.task) if spec else {}
+        rows = [
+            [name, _setting(value, name), _setting(defaults.get(name), name)]
+            for name, value in run.settings.items()
+        ]
+        if rows:
+            blocks.append(Table(["setting", "value", "default"], rows))
+    return Section("Training", blocks)
+
+
+def _training_lines(run: Run) -> list[list[str]]:
+    """List what is known of a training; of one elsewhere, next to nothing."""
+    if run.learner == IMPORTED:
+        return [["learner", "not known: trained elsewhere"], ["run", run.id]]
+    summary = run.summary
+    joined = run.fitted_split == JOINED
+    used = (f"{name} {number}" for name, number in summary.get("versions", {}).items())
+    return [
+        ["learner", learner_title(run.learner)],
+        ["recipe", "the paper's" if run.follows_paper else "treelab's"],
+        ["origin", run.provenance or "not recorded"],
+        ["fitted to", "training and validation rows" if joined else "training rows"],
+        ["seed", str(run.problem.seed)],
+        ["device", summary.get("device", run.device)],
+        ["seconds", significant(summary.get("seconds", run.elapsed))],
+        ["versions", ", ".join(used) or "not recorded"],
+        ["run", run.id],
+    ]
+
+
+def _setting(value, name: str) -> str:
+    """Write a setting's value, constraints in words."""
+    if name == "constraints":
+        return str(Constraints.read(value))
+    return "none" if value is None else str(value)
+
+
+def scores_section(found: Sequence[RunFacts]) -> Section:
+    """List every score on every part of the data split, and a constant's."""
+    blocks: list[Block] = []
+    for facts in found:
+        if not facts.is_scored:
+            continue
+        if len(found) > 1:
+            blocks.append(Subtitle(facts.name))
+        baseline = _baseline(facts)
+        rows = []
+        for name, title in TITLES.items():
+            if name not in facts.run.metrics["test"]:
+                continue
+            own = [facts.run.metrics.get(split, {}) for split in SPLITS]
+            each = [significant(s[name]) if name in s else "" for s in own]
+            constant = significant(baseline[name]) if name in baseline else ""
+            rows.append([title, *each, _scored(facts, name)[1], constant])
+        head = ["score", "training", "validation", "test", "95% interval, test"]
+        blocks.append(Table([*head, "baseline, test"], rows))
+    what = (
+        "mean" if found[0].run.problem.task == "regression" else "most frequent class"
+    )
+    blocks.append(
+        Paragraph(
+            "Interval: 2,000 bootstrap resamples of the test rows. Baseline: always "
+            f"the {what} of the training rows."
+        )
+    )
+    return Section("Scores", blocks)
+
+
+def _baseline(facts: RunFacts) -> dict[str, float]:
+    """Score the constant prediction on the test rows."""
+    train, truth = facts.split.y_train, facts.split.y_test
+    task = facts.run.problem.task
+    value = train.mean() if task == "regression" else train.value_counts().index[0]
+    constant = np.full(len(truth), value, dtype=train.to_numpy().dtype)
+    return scores(task, truth.to_numpy(), constant)
+
+
+def errors_section(found: Sequence[RunFacts]) -> Section:
+    """Show where each run errs on the test rows."""
+    blocks: list[Block] = []
+    for facts in found:
+        if not facts.is_scored:
+            continue
+        if len(found) > 1:
+            blocks.append(Subtitle(facts.name))
+        truth = facts.split.y_test.to_numpy()
+        if facts.model.classes is None:
+            blocks.append(_error_table(facts, np.abs(truth - facts.predicted)))
+        else:
+            blocks += _class_tables(facts, truth)
+    return Section("Errors on the test rows", blocks)
+
+
+def _error_table(facts: RunFacts, error: np.ndarray) -> Table:
+    """Return quantiles of the absolute error, in the target's unit."""
+    rows = [
+        [
+            f"{share:.0%} of the rows",
+            value_words(facts.model, np.quantile(error, share)),
+        ]
+        for share in (0.5, 0.75, 0.9, 0.95, 1.0)
+    ]
+    return Table(["of", "off by at most"], rows)
+
+
+def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
+    """Return the confusion matrix, and the scores of each class."""
+    present = list(dict.fromkeys([*(facts.model.classes or ()), *truth.tolist()]))
+    codes = {label: code for code, label in enumerate(present)}
+    confusion = confusion_matrix(
+        np.array([codes[label] for label in truth]),
+        np.array([codes[label] for label in facts.predicted]),
+        len(present),
+    )
+    names = [str(label) for label in present]
+    matrix = [
+        [f"{facts.run.problem.target_is} {name}", *(f"{n:,}" for n in row)]
+        for name, row in zip(names, confusion)
+    ]
+    by_class = class_scores(confusion)
+    rows = [
+        [
+            name,
+            *(significant(by_class[c].iloc[i]) for c in ("precision", "recall", "F1")),
+            f"{by_class['rows'].iloc[i]:,}",
+        ]
+        for i, name in enumerate(names)
+    ]
+    return [
+        Table(["class", *(f"predicted {name}" for name in names)], matrix),
+        Table(["class", "precision", "recall", "F1", "test rows"], rows),
+    ]
+
+
+def explanations_section(found: Sequence[RunFacts]) -> Section:
+    """Explain a few test rows of each run in words."""
+    blocks: list[Block] = []
+    for facts in found:
+        if not facts.is_scored:
+            continue
+        if len(found) > 1:
+            blocks.append(Subtitle(facts.name))
+        X, y = facts.split.rows("test")
+        for title, place in chosen_rows(facts.model, X, y).items():
+            row = X.iloc[[place]]
+            target = value_words(facts.model, y.iloc[place])
+            blocks.append(
+                Paragraph(
+                    f"{title}: test row {place + 1:,}, predicted "
+                    f"{prediction_words(facts.model, row)}, target {target}."
+                )
+            )
+            lines = decision_words(facts.model, row, X, y)
+            if isinstance(facts.model, WeightedTrees):
+                blocks.append(Bullets(lines))
+            else:  # the steps of a path; then how good its leaf is
+                blocks += [Bullets(lines[:-1], numbered=True), Paragraph(lines[-1])]
+    return Section("Why it predicts what it does", blocks)
+
+
+# A report of one run, or of a comparison, as one HTML file; a run's model card.
+
 
 TREE_HEIGHT = 560  # pixels
 INTENDED_USE = (

@@ -1,18 +1,17 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.split_scores import headline_scores
+from treelab.evaluation.splits import headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
 from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model
-from treelab.trees.text.numerals import counted, significant
-from treelab.trees.text.rules import to_text
+from treelab.trees.pruning_path import Model, PruningPath
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, significant
 
 
 def html_page(

@@ -21,8 +21,7 @@ from pandas.api.types import (
     is_numeric_dtype,
 )
 
-from treelab.trees.derived.dates import ISO, STYLES, read_dates
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import ISO, STYLES, decimal_years, read_dates
 
 # What a spreadsheet shows where a formula has no result.
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")

@@ -16,7 +16,7 @@ from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
 from treelab.trees.logits import class_probabilities, unscaled_weights
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning import simplify
 from treelab.trees.tree import Tree
 
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number

@@ -18,7 +18,7 @@ from treelab.trees.cells import (
     noted_form,
     read_column,
 )
-from treelab.trees.derived.date_parts import parse_part, with_date_parts
+from treelab.trees.date_parts import parse_part, with_date_parts
 from treelab.trees.frames import as_pandas, holds_dates, plain_frame
 
 KINDS = ("number", "category")

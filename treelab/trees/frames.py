@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 # What the cells of a column of objects are called, the first that fits: a timedelta64
 # counts as an integer for numpy, and true and false do for Python.

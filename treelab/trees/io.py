@@ -30,9 +30,9 @@ VERSION = 1
 TYPES = {
     "Tree": "treelab.trees.tree",
     "WeightedTrees": "treelab.trees.ensemble",
-    "PruningPath": "treelab.trees.pruning.path",
-    "SizePath": "treelab.trees.pruning.size_path",
-    "RashomonSet": "treelab.trees.rashomon.rashomon_set",
+    "PruningPath": "treelab.trees.pruning_path",
+    "SizePath": "treelab.trees.pruning",
+    "RashomonSet": "treelab.trees.rashomon",
 }
 MOST_BYTES = 2**26  # of a model as JSON, whose values take twenty times the memory
 MOST_ARRAY_BYTES = 2**30

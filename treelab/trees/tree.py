@@ -206,7 +206,7 @@ class Tree(Arrays):
     def _repr_html_(self) -> str:
         """Return the interactive picture, which a notebook shows for the tree."""
         # By name, as a tree knows no figure: only who shows it there needs them.
-        notebook = import_module("treelab.figures.viewer.notebook")
+        notebook = import_module("treelab.figures.viewer.page")
         return notebook.notebook_html(self)
 
     # What it is

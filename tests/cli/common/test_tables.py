@@ -3,8 +3,8 @@
 import sqlite3
 
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
-from treelab.cli.common.tables import read_problem
 from treelab.cli.main import build_parser
+from treelab.cli.tables import read_problem
 
 
 def test_a_sheet_and_the_row_of_its_header_are_chosen(home, tmp_path, refused, capsys):

@@ -11,8 +11,7 @@ from treelab.data.values import categories
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.feature import Feature
 from treelab.trees.io import load
-from treelab.trees.text.conditions import split_condition
-from treelab.trees.text.rules import to_rules
+from treelab.trees.text import split_condition, to_rules
 
 N_RARE = 30
 

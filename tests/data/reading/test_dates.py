@@ -5,7 +5,7 @@ import pandas as pd
 
 from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import read_table
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 
 
 def test_each_day_lies_in_its_own_month():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treelab.evaluation.comparison.agreement import agreement, most_and_least_alike
+from treelab.evaluation.comparison import agreement, most_and_least_alike
 
 
 def test_classes_agree_by_the_fraction_of_equal_rows():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.evaluation.comparison.test_curves import rows
-from treelab.evaluation.comparison.costs import (
+from treelab.evaluation.comparison import (
     calibrated_threshold,
     cheapest_classes,
     cost_curve,

@@ -11,7 +11,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from treelab.evaluation.comparison.curves import calibration, class_curves
+from treelab.evaluation.comparison import calibration, class_curves
 
 
 def rows(seed: int, n_rows: int = 300, n_values: int = 20):

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.evaluation.comparison.trees import trap, xor_tree
 from treelab import CartClassifier
-from treelab.evaluation.comparison.greedy_gap import greedy_gap
+from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.trees.tree import Tree
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.evaluation.comparison.trees import trap, xor_tree
 from tests.figures.small_trees import oblique_tree, stump_and_more, tree_of
-from treelab.evaluation.comparison.plane import (
+from treelab.evaluation.comparison import (
     column_use,
     most_used,
     split_lines,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from treelab.evaluation.comparison.seeds import compare_over_seeds
+from treelab.evaluation.comparison import compare_over_seeds
 
 FIRST = [0.70, 0.72, 0.69, 0.75, 0.71, 0.73]
 SECOND = [0.76, 0.74, 0.75, 0.78, 0.72, 0.79]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.evaluation.comparison.split_band import mean_over_splits, split_band
+from treelab.evaluation.comparison import mean_over_splits, split_band
 from treelab.evaluation.frontier import frontier_line
 
 

@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_tree
-from treelab.evaluation.counterfactuals.changes import Changes, KnownValues, Wanted
-from treelab.evaluation.counterfactuals.exact import tree_counterfactuals
-from treelab.evaluation.counterfactuals.search import searched_counterfactuals
+from treelab.evaluation.counterfactuals import (
+    Changes,
+    KnownValues,
+    Wanted,
+    searched_counterfactuals,
+    tree_counterfactuals,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

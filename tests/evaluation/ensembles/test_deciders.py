@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import make_table
 from tests.trees.test_ensemble import make_ensemble
-from treelab.evaluation.ensembles.deciders import (
+from treelab.evaluation.ensembles import (
     counts_to_try,
     predictions_of_heaviest,
     rows_decided_by_one,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import stump_and_more
-from treelab.evaluation.ensembles.estimator_predictions import estimator_predictions
+from treelab.evaluation.ensembles import estimator_predictions
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.pages.stores import ensemble, table
 from treelab.data.problem import make_problem
-from treelab.evaluation.ensembles import estimator_weights
-from treelab.evaluation.ensembles.estimator_weights import (
+from treelab.evaluation import ensembles as estimator_weights
+from treelab.evaluation.ensembles import (
     are_equal,
     heaviest_estimators,
     mean_estimator_weights,

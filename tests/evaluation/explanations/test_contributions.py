@@ -8,7 +8,7 @@ import pytest
 
 from tests.figures.small_trees import oblique_tree
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.evaluation.explanations.contributions import (
+from treelab.evaluation.explanations import (
     LINEAR_LEAF,
     path_contributions,
     shapley_contributions,

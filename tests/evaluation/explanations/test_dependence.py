@@ -6,7 +6,7 @@ import pytest
 
 from tests.figures.small_trees import stump_and_more
 from tests.trees.make import make_table, make_tree
-from treelab.evaluation.explanations.dependence import dependence, grid, sample_rows
+from treelab.evaluation.importance import dependence, grid, sample_rows
 
 
 @pytest.mark.parametrize("column", ["width", "job"])

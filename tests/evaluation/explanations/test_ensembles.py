@@ -7,10 +7,10 @@ import pytest
 
 from tests.pages.stores import ensemble, table
 from treelab.data.split import DataSplit
-from treelab.evaluation.explanations.contributions import path_contributions
-from treelab.evaluation.explanations.ensembles import (
+from treelab.evaluation.explanations import (
     decision_value,
     ensemble_contributions,
+    path_contributions,
 )
 
 

@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.evaluation.explanations import importance
-from treelab.evaluation.explanations.importance import (
+from treelab.evaluation import importance
+from treelab.evaluation.importance import (
     by_column,
     ensemble_importances,
     impurity_importances,

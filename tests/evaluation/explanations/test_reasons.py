@@ -4,14 +4,17 @@ import pandas as pd
 import pytest
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
-from treelab.evaluation.explanations.contributions import (
+from treelab.evaluation.explanations import (
     Contributions,
+    Reason,
+    because,
+    joined,
     path_contributions,
+    reasons,
+    sufficient_rule,
 )
-from treelab.evaluation.explanations.reasons import Reason, because, joined, reasons
-from treelab.evaluation.explanations.sufficient import sufficient_rule
 from treelab.trees.feature import Feature
-from treelab.trees.text.conditions import path_conditions
+from treelab.trees.text import path_conditions
 from treelab.trees.tree import Tree
 
 

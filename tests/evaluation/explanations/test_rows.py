@@ -6,7 +6,7 @@ import pytest
 
 from tests.figures.small_trees import number_tree, tree_of
 from tests.pages.stores import COLORS, FEATURES
-from treelab.evaluation.explanations.rows import (
+from treelab.evaluation.explanations import (
     least_sure,
     rows_where,
     typical_rows,

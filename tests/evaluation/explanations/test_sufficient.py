@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
 from tests.trees.make import make_table, make_tree
-from treelab.evaluation.explanations.sufficient import sufficient_rule
-from treelab.trees.text.conditions import path_conditions
-from treelab.trees.text.rules import conditions_text
+from treelab.evaluation.explanations import sufficient_rule
+from treelab.trees.text import conditions_text, path_conditions
 
 
 @settings(max_examples=40, deadline=None)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from tests.evaluation.fairness.test_rates import rows, slow_rates
 from tests.evaluation.rashomon.test_gather import tree
-from treelab.evaluation.fairness.nodes import rate_at_nodes
+from treelab.evaluation.fairness import rate_at_nodes
 
 
 def test_each_node_has_the_rates_of_its_own_rows():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.evaluation.fairness.rates import (
+from treelab.evaluation.fairness import (
     MISSING,
     OTHERS,
     RATES,

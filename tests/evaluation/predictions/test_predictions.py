@@ -8,14 +8,15 @@ import pytest
 
 from tests.pages.stores import ensemble, single_tree, table
 from treelab.data.problem import make_problem
-from treelab.evaluation.predictions.columns import (
+from treelab.evaluation.predictions import (
     PARTS,
     empty_branch_note,
+    new_scores,
+    new_table,
     parts_of,
     prediction_columns,
     with_predictions,
 )
-from treelab.evaluation.predictions.new_table import new_scores, new_table
 
 FRAME = table()
 SPLIT = make_problem(FRAME, "kind", columns=("radius", "texture $x$", "colour")).split(

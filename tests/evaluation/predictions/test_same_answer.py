@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from treelab import CartClassifier, load
 from treelab.data.problem import Problem
 from treelab.data.reading.read_table import read_table
-from treelab.evaluation.comparison.plane import typical_row
-from treelab.evaluation.predictions.new_table import new_table
+from treelab.evaluation.comparison import typical_row
+from treelab.evaluation.predictions import new_table
 from treelab.trees.feature import forms_of_model
 
 WORDS = (

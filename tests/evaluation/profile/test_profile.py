@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 
 from treelab.data.problem import make_problem
-from treelab.evaluation.profile import associations as module
-from treelab.evaluation.profile.alone import alone
-from treelab.evaluation.profile.associations import associations
-from treelab.evaluation.profile.distribution import distribution
-from treelab.evaluation.profile.rows import missing_by_column, row_facts
+from treelab.evaluation import profile as module
+from treelab.evaluation.profile import (
+    alone,
+    associations,
+    distribution,
+    missing_by_column,
+    row_facts,
+)
 
 
 @pytest.fixture

@@ -7,11 +7,15 @@ import pandas as pd
 import pytest
 
 from treelab.data.encoding.candidate_thresholds import candidate_thresholds
+from treelab.evaluation import rashomon_enumeration as module
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.rashomon import all_trees as module
-from treelab.evaluation.rashomon.all_trees import all_trees
-from treelab.evaluation.rashomon.enumeration import Splits, best_trees
-from treelab.evaluation.rashomon.leaf_sums import ClassSums, ValueSums
+from treelab.evaluation.rashomon_enumeration import (
+    ClassSums,
+    Splits,
+    ValueSums,
+    all_trees,
+    best_trees,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -153,7 +157,7 @@ def test_small_leaves_are_left_out_and_values_are_scored_by_r2():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     x, y = problem(6, 2)
-    monkeypatch.setattr("treelab.evaluation.rashomon.enumeration.MOST_PAIRS", 10)
+    monkeypatch.setattr("treelab.evaluation.rashomon_enumeration.MOST_PAIRS", 10)
     own = own_tree(x.shape[1], 2)
     frame = pd.DataFrame(x, columns=["x0", "x1", "x2"])
     with pytest.raises(ValueError, match="too many trees of depth 2"):

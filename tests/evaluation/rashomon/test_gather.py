@@ -7,24 +7,22 @@ import pandas as pd
 import pytest
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.evaluation.rashomon.filters import TreeFilter, passing
-from treelab.evaluation.rashomon.gather import gather
-from treelab.evaluation.rashomon.likeness import (
+from treelab.evaluation.rashomon import (
+    TreeFilter,
     column_use,
+    gather,
     likeness,
+    otherwise,
+    passing,
     places,
     predictions,
+    row_multiplicity,
 )
-from treelab.evaluation.rashomon.multiplicity import otherwise, row_multiplicity
-from treelab.evaluation.rashomon.refitted import RefittedScorer
-from treelab.evaluation.rashomon.training_rows import splits_key
+from treelab.evaluation.rashomon_enumeration import RefittedScorer, splits_key
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.cut import cut_at
-from treelab.trees.pruning.scored_trees import ScoredTrees
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.pruning import ScoredTrees, SizePath, cost_complexity_path, cut_at
+from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 
 FEATURES = tuple(Feature(name, fill=0.5) for name in "abc")

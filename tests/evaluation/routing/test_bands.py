@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.evaluation.routing.bands import target_bands
+from treelab.evaluation.routing import target_bands
 
 
 def test_thirds_of_the_training_values_make_the_bands():

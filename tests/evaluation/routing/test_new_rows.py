@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.figures.small_trees import stump_and_more
-from treelab.evaluation.routing.new_rows import rows_for_model
+from treelab.evaluation.routing import rows_for_model
 
 
 def test_only_what_the_tree_reads_is_needed_in_any_order():

@@ -5,7 +5,7 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from tests.trees.make import make_table, make_tree
-from treelab.evaluation.routing.node_table import busiest_leaf, routing_table
+from treelab.evaluation.routing import busiest_leaf, routing_table
 
 
 def counted(tree, X):

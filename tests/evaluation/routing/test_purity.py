@@ -5,8 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, homogeneity_score
 
 from tests.figures.small_trees import stump_and_more, tree_of
-from treelab.evaluation.routing.passes import rows_passing
-from treelab.evaluation.routing.purity import leaf_purity
+from treelab.evaluation.routing import leaf_purity, rows_passing
 
 
 def test_leaves_that_hold_one_class_each_tell_all_of_it():

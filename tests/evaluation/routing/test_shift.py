@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import false_discovery_control, fisher_exact
 
 from tests.figures.small_trees import complete_tree, stump_and_more, tree_of
-from treelab.evaluation.routing.shift import (
+from treelab.evaluation.routing import (
     BY_CHANCE,
     routing_shift,
     shift_by_month,

@@ -6,11 +6,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.figures.small_trees import complete_tree, stump_and_more, tree_of
-from treelab.evaluation.routing.passes import rows_passing
-from treelab.evaluation.routing.similarity import (
+from treelab.evaluation.routing import (
     compare_routes,
     parting_split,
     route_similarity,
+    rows_passing,
 )
 from treelab.trees.adapters import from_sklearn
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, r2_score
 
-from treelab.evaluation.surrogates.imitation import imitation, residual_target
+from treelab.evaluation.surrogates import imitation, residual_target
 
 
 def labels(seed: int, n_rows: int = 200) -> tuple[np.ndarray, ...]:

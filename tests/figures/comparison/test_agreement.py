@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.figures.comparison.agreement import agreement_figure
+from treelab.figures.comparison import agreement_figure
 
 MATRIX = np.array([[1, 0.9, 0.5], [0.9, 1, np.nan], [0.5, np.nan, 1]])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.figures.comparison.curves import (
+from treelab.figures.comparison import (
     DrawnCurve,
     costs_figure,
     curves_figure,

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from treelab.figures.comparison.difference import difference_figure
+from treelab.figures.comparison import difference_figure
 
 COLORS = ("#6B7280", "#0072B2")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.evaluation.comparison.plane import SplitLine
-from treelab.figures.comparison.plane import Axis, Surface, axis_of, plane_figure
-from treelab.figures.style.colors import contrast
+from treelab.evaluation.comparison import SplitLine
+from treelab.figures.comparison import Axis, Surface, axis_of, plane_figure
+from treelab.figures.style import contrast
 from treelab.trees.feature import Feature
 
 AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)

@@ -1,6 +1,6 @@
 """Scores of two learners on several data splits."""
 
-from treelab.figures.comparison.seeds import seeds_figure
+from treelab.figures.comparison import seeds_figure
 
 
 def test_both_scores_of_a_seed_stand_on_one_line():

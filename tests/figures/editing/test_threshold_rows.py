@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.figures.editing.threshold_rows import threshold_rows, threshold_stops
+from treelab.figures.editing import threshold_rows, threshold_stops
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.trees.text.conditions import shown_threshold
+from treelab.trees.text import shown_threshold
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 3e8])

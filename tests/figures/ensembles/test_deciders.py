@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treelab.figures.ensembles.deciders import deciders_figure
+from treelab.figures.ensembles import deciders_figure
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

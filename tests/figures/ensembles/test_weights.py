@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treelab.figures.ensembles.weights import weights_figure
+from treelab.figures.ensembles import weights_figure
 
 
 def test_bars_add_up_to_the_whole_prediction():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treelab.figures.explanations.contributions import contributions_figure
+from treelab.figures.explanations import contributions_figure
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 9, 30])

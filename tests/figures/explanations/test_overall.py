@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from treelab.evaluation.explanations.dependence import Dependence
-from treelab.figures.explanations.dependence import dependence_figure
-from treelab.figures.explanations.importance import importance_figure
+from treelab.evaluation.importance import Dependence
+from treelab.figures.explanations import dependence_figure, importance_figure
 
 
 @pytest.mark.parametrize("n_columns", [0, 2, 30])

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.problem import make_problem
-from treelab.evaluation.profile.associations import associations
-from treelab.evaluation.profile.distribution import distribution
-from treelab.figures.profile.associations import associations_figure
-from treelab.figures.profile.distribution import MOST_CLASSES, distribution_figure
+from treelab.evaluation.profile import associations, distribution
+from treelab.figures.profile import (
+    MOST_CLASSES,
+    associations_figure,
+    distribution_figure,
+)
 
 X = np.arange(120) % 13
 

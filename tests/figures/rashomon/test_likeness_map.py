@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treelab.figures.rashomon.likeness_map import likeness_map
+from treelab.figures.rashomon import likeness_map
 
 
 def test_points_carry_their_trees_and_the_runs_own_is_ringed():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import stump_and_more
-from treelab.evaluation.routing.node_table import routing_table
-from treelab.figures.routing.difference import difference_colors, difference_figure
+from treelab.evaluation.routing import routing_table
+from treelab.figures.routing import difference_colors, difference_figure
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

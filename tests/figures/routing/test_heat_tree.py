@@ -5,9 +5,8 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, stump_and_more
 from tests.trees.make import make_table, make_tree
-from treelab.evaluation.routing.node_table import routing_table
-from treelab.figures.routing.drawing import levels_to_draw, two_lines
-from treelab.figures.routing.heat_tree import heat_tree_figure
+from treelab.evaluation.routing import routing_table
+from treelab.figures.routing import heat_tree_figure, levels_to_draw, two_lines
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from treelab.figures.routing.months import months_figure
+from treelab.figures.routing import months_figure
 
 
 def test_months_that_differ_have_a_star_and_chance_a_line():

@@ -1,8 +1,8 @@
 """The leaves as bars."""
 
 from tests.figures.small_trees import stump_and_more
-from treelab.evaluation.routing.purity import leaf_purity
-from treelab.figures.routing.purity import purity_figure
+from treelab.evaluation.routing import leaf_purity
+from treelab.figures.routing import purity_figure
 
 
 def test_each_leaf_has_a_bar_in_the_classes_colours_and_its_purity():

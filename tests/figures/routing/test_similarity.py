@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from treelab.evaluation.routing.similarity import compare_routes
-from treelab.figures.routing.similarity import similarity_figure
+from treelab.evaluation.routing import compare_routes
+from treelab.figures.routing import similarity_figure
 
 
 @pytest.mark.parametrize("n_classes", [2, 30])

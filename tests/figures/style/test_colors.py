@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from treelab.figures.style.colors import (
+from treelab.figures.style import (
     LEARNER_COLORS,
     class_colors,
     contrast,

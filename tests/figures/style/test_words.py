@@ -1,6 +1,6 @@
 """Words of the pictures."""
 
-from treelab.figures.style.words import escape_html, shorten
+from treelab.figures.style import escape_html, shorten
 
 
 def test_text_of_a_table_is_no_markup():

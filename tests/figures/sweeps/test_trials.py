@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.figures.sweeps.trials import (
+from treelab.figures.sweeps import (
     history_figure,
     parallel_figure,
     size_figure,

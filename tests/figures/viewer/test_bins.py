@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.figures.viewer.bins import category_bars, number_bins, rounded_edges
+from treelab.figures.viewer.payload import category_bars, number_bins, rounded_edges
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 
@@ -29,7 +29,7 @@ def test_bars_left_of_the_threshold_hold_the_rows_that_go_left(values, cut, most
 
 def _unrounded(x, code, cut, most):
     """The bins with edges as they are before they are written."""
-    from treelab.figures.viewer import bins as viewer_bins
+    from treelab.figures.viewer import payload as viewer_bins
 
     kept = []
     written = viewer_bins.rounded_edges

@@ -9,11 +9,16 @@ import pandas as pd
 import pytest
 
 from tests.figures.small_trees import stump_and_more
-from treelab.figures.viewer.code import joined, viewer_script, viewer_style
-from treelab.figures.viewer.page import script_json, viewer_page
+from treelab.figures.viewer.page import (
+    joined,
+    script_json,
+    viewer_page,
+    viewer_script,
+    viewer_style,
+)
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
-from treelab.trees.text.rules import to_text
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
 EVIL = "</script><script>alert(1)</script><!-- \u2028 \" ' & ]]>"

@@ -11,12 +11,18 @@ from hypothesis import strategies as st
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.figures.viewer.frames import MOST_NODES, Frames
-from treelab.figures.viewer.keys import keys, node_at
-from treelab.figures.viewer.payload import MOST_BYTES, to_json, tree_payload
-from treelab.figures.viewer.rows import row_path
+from treelab.figures.viewer.payload import (
+    MOST_BYTES,
+    MOST_NODES,
+    Frames,
+    keys,
+    node_at,
+    row_path,
+    to_json,
+    tree_payload,
+)
+from treelab.trees.dot import OTHER
 from treelab.trees.feature import Feature
-from treelab.trees.text.dot_colors import OTHER
 from treelab.trees.tree import Tree
 
 

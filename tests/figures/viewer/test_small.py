@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from tests.trees.make import make_tree
-from treelab.figures.viewer.payload import to_json, tree_payload
-from treelab.figures.viewer.small import MOST_LEAVES, small_trees
+from treelab.figures.viewer.payload import (
+    MOST_LEAVES,
+    small_trees,
+    to_json,
+    tree_payload,
+)
 
 
 @pytest.mark.parametrize("seed", range(4))

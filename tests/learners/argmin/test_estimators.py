@@ -23,8 +23,8 @@ from treelab.training.loop import train
 from treelab.training.plan import TrainingPlan
 from treelab.training.qhadam import QHAdam
 from treelab.trees.code import to_c, to_onnx, to_pmml, to_python, to_sql
-from treelab.trees.pruning.shown_tree import ON_TOP, shown_tree
-from treelab.trees.text.rules import to_text
+from treelab.trees.pruning_path import ON_TOP, shown_tree
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
 QUICK = {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 60}

@@ -11,7 +11,7 @@ from treelab.learners.argmin.settings import SPEC, ArgminSettings
 from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.ops.activity import known_traversal, path_scores
-from treelab.trees.pruning.shown_tree import shown_tree
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.walk import OBLIQUE
 
 QUICK = {"depth": 3, "pruning_strength": (1.0, 100.0), "max_epochs": 80}

@@ -13,9 +13,7 @@ from treelab.learners.common import cross_validation as tuning
 from treelab.learners.common.cross_validation import Candidate
 from treelab.learners.common.folds import repeated_folds
 from treelab.training.checkpointer import Checkpointer
-from treelab.trees.pruning.cut import cut_at
-from treelab.trees.pruning.size_path import within_one_standard_error
-from treelab.trees.pruning.sizes import prune_to_size
+from treelab.trees.pruning import cut_at, prune_to_size, within_one_standard_error
 
 
 def noisy(task: str, n_rows: int = 120, *, seed: int = 0):

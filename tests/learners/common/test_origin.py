@@ -16,7 +16,7 @@ from treelab.learners.common.origin import (
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cut import cut_at
+from treelab.trees.pruning import cut_at
 from treelab.trees.tree import Tree
 
 SPREAD = np.array([2.0, 10.0, 0.5])

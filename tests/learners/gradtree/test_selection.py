@@ -10,7 +10,7 @@ from treelab.learners.common.folds import N_PARTS
 from treelab.learners.gradtree.encodings import encode
 from treelab.learners.gradtree.hard_tree import HardTree
 from treelab.learners.gradtree.selection import TargetRows, fold_sums, medoids
-from treelab.trees.pruning.sizes import prune_to_size
+from treelab.trees.pruning import prune_to_size
 
 SIZES = np.array([2, 3, 5, 9])
 WEIGHTS = np.array([[1.0, 1.0, 1.0], [0.5, 1.0, 3.0]])

@@ -6,8 +6,7 @@ import pytest
 
 from treelab.learners.grande.constraints import output_signs
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 

@@ -18,8 +18,8 @@ from treelab.runs.jobs.clusters import (
     clusters_problem,
 )
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.cut import cut_at
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning import cut_at
+from treelab.trees.pruning_path import PruningPath
 
 
 def irises() -> pd.DataFrame:

@@ -15,8 +15,7 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.tree import Tree
 
 QUICK = {

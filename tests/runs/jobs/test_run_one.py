@@ -11,7 +11,7 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.memory import needed_bytes
 from treelab.runs.jobs.run_one import error_sentence, run_one
-from treelab.trees.text.rules import to_text
+from treelab.trees.text import to_text
 
 ENDED = "The program that trained it ended."
 

@@ -8,8 +8,7 @@ from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_fitted
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath, cost_complexity_path
 
 
 def fitted_tree(problem, split) -> Fitted:

@@ -16,7 +16,7 @@ from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.snapshots import MOST_SNAPSHOTS
 from treelab.training.events import Progress
-from treelab.trees.text.rules import to_text
+from treelab.trees.text import to_text
 
 
 def report(epoch, train_loss=0.5, valid_loss=0.6, **more):

@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import treelab
 from treelab.trees.adapters import Forest
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.tree import Tree
 
 CLASSIFIERS = [

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from treelab.trees.code import to_c, to_python, to_sql
-from treelab.trees.code.splits import inputs
+from treelab.trees.code.writer import inputs
 
 GCC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")

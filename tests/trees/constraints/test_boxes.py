@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.constraints.random_trees import FEATURES, pairs_by_rows, random_tree
-from treelab.trees.constraints.boxes import node_boxes
+from treelab.trees.constraints import node_boxes
 from treelab.trees.tree import Tree
 
 

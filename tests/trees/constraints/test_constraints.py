@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 TEXT = {
     "monotone": "income: up, age: down",

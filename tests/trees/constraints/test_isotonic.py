@@ -8,9 +8,7 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from tests.trees.constraints.random_trees import random_tree
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.isotonic import isotonic, with_order
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, isotonic, violations, with_order
 
 
 @settings(max_examples=25, deadline=None)

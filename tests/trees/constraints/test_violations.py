@@ -10,9 +10,14 @@ from tests.trees.constraints.random_trees import (
     pairs_by_rows,
     random_tree,
 )
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.keeping import cost_matrix, kept, votes
-from treelab.trees.constraints.violations import findings, violations
+from treelab.trees.constraints import (
+    Constraints,
+    cost_matrix,
+    findings,
+    kept,
+    violations,
+    votes,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

@@ -8,7 +8,7 @@ from treelab.data.problem import make_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.trees.code import to_python
-from treelab.trees.derived.date_parts import (
+from treelab.trees.date_parts import (
     first_day,
     has_times,
     looks_like_dates,
@@ -16,7 +16,7 @@ from treelab.trees.derived.date_parts import (
     part_name,
     with_date_parts,
 )
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

@@ -12,7 +12,7 @@ from tests.trees.make import (
     make_tree,
     same_arrays,
 )
-from treelab.trees.pruning.cost_complexity import (
+from treelab.trees.pruning import (
     cost_complexity_path,
     cost_complexity_prune,
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import cell_value, make_table, make_target, make_tree
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import shown_tree, takes_empty_branch
-from treelab.trees.text.nodes import split_text
+from treelab.trees.pruning_path import PruningPath, shown_tree, takes_empty_branch
+from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 

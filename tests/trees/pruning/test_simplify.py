@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_target, make_tree, same_arrays
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.simplify import merge_equal, prune_empty, simplify
-from treelab.trees.text.conditions import path_conditions
+from treelab.trees.pruning import merge_equal, prune_empty, simplify
+from treelab.trees.text import path_conditions
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)

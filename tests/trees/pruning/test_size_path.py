@@ -8,7 +8,7 @@ import pytest
 
 from treelab.trees.feature import Feature
 from treelab.trees.io import load
-from treelab.trees.pruning.size_path import SizePath, within_one_standard_error
+from treelab.trees.pruning import SizePath, within_one_standard_error
 from treelab.trees.tree import Tree
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from treelab import CartClassifier, CartRegressor
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.pruned_scores import pooled_scores, pruned_scores, sums_at_sizes
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.sizes import (
+from treelab.evaluation.pruning import pooled_scores, pruned_scores, sums_at_sizes
+from treelab.trees.pruning import (
+    cost_complexity_path,
     path_of_sizes,
     prune_to_size,
     size_grid,

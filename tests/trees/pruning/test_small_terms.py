@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_tree
-from treelab.trees.pruning.small_terms import terms_per_split, without_small_terms
+from treelab.trees.pruning import terms_per_split, without_small_terms
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treelab.trees.pruning.sparse_sums import approximations
+from treelab.trees.pruning import approximations
 
 
 def test_of_equal_columns_one_is_taken():

@@ -9,10 +9,14 @@ from tests.figures.small_trees import oblique_tree, stump_and_more
 from tests.trees.code.test_code import stump
 from tests.trees.make import make_table, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.cells import path_lines, value_within
-from treelab.trees.text.conditions import NumberCondition, path_conditions
-from treelab.trees.text.numerals import parse
+from treelab.trees.text import (
+    NumberCondition,
+    path_conditions,
+    path_lines,
+    value_within,
+)
 from treelab.trees.tree import Tree
+from treelab.trees.words import parse
 
 
 def test_a_path_has_one_line_a_column():

@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.trees.feature import Feature
-from treelab.trees.text.dot import DotLayout, to_dot
-from treelab.trees.text.dot_colors import (
+from treelab.trees.dot import (
     OKABE_ITO,
     OTHER,
     THEMES,
+    DotLayout,
     class_palette,
     mix,
+    to_dot,
     value_color,
 )
-from treelab.trees.text.names import clean
+from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
+from treelab.trees.words import clean
 
 HOSTILE = [
     '<b>&amp; "q" \'q\' \\N \\" \\',

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.text.names import clean, listed, quoted, short, with_unit
+from treelab.trees.words import clean, listed, quoted, short, with_unit
 
 
 def test_units_follow_their_number():

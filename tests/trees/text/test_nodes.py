@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.nodes import (
+from treelab.trees.text import (
     left_categories,
     node_text,
     path_sentences,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.text.numerals import (
+from treelab.trees.words import (
     counted,
     parse,
     percent,

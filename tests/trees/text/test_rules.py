@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
-from treelab.trees.text.conditions import (
+from treelab.trees.text import (
     NumberCondition,
     ObliqueCondition,
     path_conditions,
+    rule_text,
+    to_rules,
+    to_text,
 )
-from treelab.trees.text.numerals import parse
-from treelab.trees.text.rules import rule_text, to_rules, to_text
 from treelab.trees.tree import Tree
+from treelab.trees.words import parse
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = {"seed": SEEDS, "n_leaves": st.integers(1, 30)}

@@ -14,14 +14,14 @@ from treelab.bench.ensembles.anchors import anchor_facts
 from treelab.bench.ensembles.decider_facts import decider_facts
 from treelab.bench.runner import splits
 from treelab.bench.tables import choose, read_manifest
-from treelab.evaluation.ensembles.deciders import (
+from treelab.evaluation.ensembles import (
     counts_to_try,
     rows_decided_by_one,
     scores_of_heaviest,
 )
 from treelab.learners.registry import make_estimator
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text.rules import rule_text
+from treelab.trees.text import rule_text
 
 MOST_RULES = 5  # that are printed
 EXPLAINED = 50  # rows whose anchors are looked for, at most

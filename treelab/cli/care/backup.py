@@ -4,8 +4,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.common.arguments import add_home
-from treelab.cli.common.printable import printable
+from treelab.cli.arguments import add_home, printable
 from treelab.runs.care.backup import back_up
 from treelab.runs.store.run_store import default_home
 

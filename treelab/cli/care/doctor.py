@@ -4,8 +4,7 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.common.arguments import add_home
-from treelab.cli.common.printable import printable
+from treelab.cli.arguments import add_home, printable
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.finding import Finding
 from treelab.runs.store.run_store import default_home

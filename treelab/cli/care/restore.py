@@ -3,8 +3,8 @@
 from argparse import Namespace
 from pathlib import Path
 
+from treelab.cli.arguments import add_home
 from treelab.cli.care.backup import say_damage
-from treelab.cli.common.arguments import add_home
 from treelab.runs.care.restore import MOST_BYTES, restore
 from treelab.runs.store.run_store import default_home
 

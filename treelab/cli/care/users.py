@@ -4,8 +4,7 @@ import json
 import time
 from argparse import Namespace
 
-from treelab.cli.common.arguments import add_home, add_json
-from treelab.cli.common.printable import printable
+from treelab.cli.arguments import add_home, add_json, printable
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users.roles import admins, audit_log, set_admin
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted, listed
 
 
 def unique_names(

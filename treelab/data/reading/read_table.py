@@ -36,8 +36,7 @@ from treelab.trees.cells import (
 )
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
-from treelab.trees.text.names import listed
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted, listed
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections import Counter
 
 from treelab.data.reading.records import lines, records
 from treelab.data.reading.table_error import TableError
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 

@@ -27,8 +27,8 @@ from treelab.trees.cells import (
     unread_sentence,
     without_mark,
 )
-from treelab.trees.derived.dates import find_style
-from treelab.trees.text.numerals import counted
+from treelab.trees.dates import find_style
+from treelab.trees.words import counted
 
 NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted

@@ -1,11 +1,82 @@
-"""One HTML file that holds an interactive tree: it opens anywhere, without a server."""
+"""The tree viewer's page: its words, legend, notes and code."""
 
 import html
+import json
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
-from treelab.figures.style.colors import palette
-from treelab.figures.viewer.code import viewer_script, viewer_style
-from treelab.figures.viewer.payload import to_json, view_settings
+from treelab.figures.style import palette
+from treelab.figures.viewer.payload import to_json, tree_payload, view_settings
+from treelab.trees.text import to_text
+from treelab.trees.tree import Tree
+
+# The viewer's script and style as one text each, for a page or a component.
+#
+# The script is kept as small modules in ``assets/viewer``. A browser that gets it as
+# text
+# cannot follow their imports, so the modules are joined, in the order that
+# ``order.json`` states, within one function.
+
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./[a-z]+\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
+
+
+def viewer_folder() -> Traversable:
+    """Return the folder of the modules: inside a wheel's package, or the checkout's."""
+    installed = files("treelab.figures.viewer") / "assets"
+    if installed.is_dir():
+        return installed
+    return Path(__file__).parents[3] / "assets" / "viewer"
+
+
+@cache
+def viewer_script() -> str:
+    """Return JavaScript that defines ``treelabViewer.mount(root, options)``.
+
+    Raises
+    ------
+    ValueError
+        If a module has an import or export of a form that cannot be joined.
+    """
+    folder = viewer_folder()
+    names = json.loads((folder / "order.json").read_text("utf-8"))
+    parts = [joined((folder / name).read_text("utf-8"), name) for name in names]
+    body = "\n".join(parts)
+    return (
+        'const treelabViewer = (() => {\n"use strict";\n'
+        f"{body}\nreturn {{ mount }};\n}})();\n"
+    )
+
+
+def joined(source: str, name: str) -> str:
+    """Return a module's source as it stands among the others, without import, export.
+
+    Raises
+    ------
+    ValueError
+        If it has an import or export of another form, or would end a script element.
+    """
+    source = _EXPORT.sub("", _IMPORT.sub("", source))
+    if re.search(r"^\s*(?:import|export)\b", source, re.MULTILINE):
+        raise ValueError(f"{name} has an import or export that cannot be joined.")
+    if re.search(r"</script|<!--", source, re.IGNORECASE):
+        raise ValueError(f"{name} holds text that would end a script in a page.")
+    return source
+
+
+@cache
+def viewer_style() -> str:
+    """Return the viewer's style sheet."""
+    return (viewer_folder() / "viewer.css").read_text("utf-8")
+
+
+# One HTML file that holds an interactive tree: it opens anywhere, without a server.
+
 
 # Nothing is loaded, from anywhere: all that the page needs is in it.
 _POLICY = (
@@ -136,4 +207,24 @@ def _page_style() -> str:
         "summary{cursor:pointer}pre{overflow-x:auto}"
         "body{background:var(--page-background);color:var(--page-text)}"
         f":root{{color-scheme:light dark;{variables}}}"
+    )
+
+
+# A tree as a notebook shows it: the interactive viewer in a frame of its own.
+
+
+_HEIGHT = 860  # pixels: the picture, its title and what is folded away
+
+
+def notebook_html(tree: Tree) -> str:
+    """Return HTML that shows a tree in a cell's output, whatever else is there.
+
+    The frame runs the viewer's script and has no access to the notebook.
+    """
+    page = viewer_page(tree_payload(tree), text=to_text(tree))
+    return (
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="allow-scripts '
+        f'allow-downloads" title="Decision tree that predicts '
+        f'{html.escape(tree.target, quote=True)}" '
+        f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
     )

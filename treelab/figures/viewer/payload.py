@@ -1,24 +1,880 @@
-"""The payload of the tree viewer in the browser: trees, rows, colours as plain values.
-
-The server makes the histograms, so the payload does not grow with the table. It stays
-under ``MOST_BYTES``, for which large trees are written more briefly, in this order:
-histograms have fewer bars; only splits that many rows pass have one; names are cut and
-lists are short; nodes that few rows pass are only counted; frames are left out, evenly.
-"""
+"""What the tree viewer is given: nodes, rows, frames, as plain data."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor, isfinite, log10
+from typing import Any
 
-from treelab.figures.viewer.bins import MOST_BINS, shared_edges
-from treelab.figures.viewer.frames import MOST_NODES, Frames, thinned
-from treelab.figures.viewer.legend import class_entries, value_scale
-from treelab.figures.viewer.notes import sum_notes
-from treelab.figures.viewer.rows import RowPath
-from treelab.figures.viewer.tree_writer import TreeWriter, tested_features
-from treelab.figures.viewer.wording import NAME_LENGTH, WORDINGS
-from treelab.trees.statistics import check_target
-from treelab.trees.text.names import clean, short
+import numpy as np
+import pandas as pd
+
+from treelab.figures.style import class_colors
+from treelab.trees.dot import OTHER, class_fractions
+from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.leaf_codes import RowsAt
+from treelab.trees.statistics import check_target, class_codes, with_leaves
+from treelab.trees.text import (
+    CategoryCondition,
+    has_scores,
+    left_categories,
+    number_text,
+    prediction_text,
+    rare_apart,
+    row_value_text,
+    split_condition,
+    split_text,
+    term_fractions,
+    term_name,
+)
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, filled, leaf_of, read_features
+from treelab.trees.words import clean, counted, quoted, rounded, short, with_unit
+
+# Names of nodes that stay while a tree changes: the path from the root.
+
+
+def keys(tree: Tree) -> list[str]:
+    """Return each node's path from the root: "0" is left, "1" right, the root "".
+
+    A node that stays where it is keeps its key while the tree around it changes.
+    """
+    found = [""] * tree.n_nodes
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        if tree.left[node] >= 0:
+            for side, child in (("0", tree.left[node]), ("1", tree.right[node])):
+                found[child] = found[node] + side
+                waiting.append(int(child))
+    return found
+
+
+def node_at(tree: Tree, key: str) -> int | None:
+    """Return the node that a key leads to; None where the tree has none there."""
+    node = 0
+    for side in key:
+        if side not in "01" or tree.left[node] < 0:
+            return None
+        node = int(tree.left[node] if side == "0" else tree.right[node])
+    return node
+
+
+# How names and numbers are written for the viewer, and how fully.
+
+
+NAME_LENGTH = 80  # letters of a name in the legend or on an axis
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How fully a node is written.
+
+    Attributes
+    ----------
+    length : int
+        Letters of a feature's or category's name before it is cut.
+    listed : int
+        Categories in a condition.
+    left : int
+        Categories that are named as going left.
+    terms : int
+        Features of a weighted sum.
+    """
+
+    length: int
+    listed: int
+    left: int
+    terms: int
+
+
+# From the fullest to the briefest: what a larger tree has room for.
+WORDINGS = (
+    Wording(NAME_LENGTH, 20, 40, 12),
+    Wording(32, 12, 20, 8),
+    Wording(24, 6, 12, 5),
+)
+
+
+def brief_name(feature: Feature, length: int) -> str:
+    """Return a feature's name on a card; † stands for the score of a category.
+
+    A note lists the scores; see ``sum_notes``.
+    """
+    if has_scores(feature):
+        return f"{short(feature.column, length)}†"
+    return term_name(feature, length)
+
+
+def plain_number(value: float | None) -> float | None:
+    """Return a number of six significant digits that JSON can hold; None for others."""
+    if value is None or not isfinite(value):
+        return None
+    return float(f"{float(value):.6g}")
+
+
+# Histograms of the rows at a node, small enough to travel to a browser.
+#
+# A split's threshold is always an edge between two bars, so that each bar lies wholly
+# on
+# one side of it, however few bars there are.
+
+
+MOST_BINS = 24
+MOST_CATEGORIES = 12
+_NAME_LENGTH = 40  # letters of a category's name
+_TAIL = 0.005  # share of the rows at each end that may be gathered in the last bar
+_LONG_TAIL = 1.5  # how much shorter an axis must become for that
+
+
+def number_bins(
+    x: np.ndarray,
+    code: np.ndarray,
+    n_codes: int,
+    threshold: float | None,
+    most: int = MOST_BINS,
+) -> dict | None:
+    """Count numbers by bin and class.
+
+    Parameters
+    ----------
+    x : float array of shape (n_rows,)
+        Without missing values.
+    code : int array of shape (n_rows,)
+        Class of each row, below ``n_codes``.
+    n_codes : int
+    threshold : float or None
+        Becomes an edge of a bar, unless it is infinite; a row on it counts as below.
+    most : int, default=24
+        Bars, at least 2.
+
+    Returns
+    -------
+    dict or None
+        ``edges`` (k + 1), ``counts`` (k lists of n_codes) and ``open``, whether the
+        first and the last bar hold what lies beyond their edges as well. Few
+        different values have a bar each. None where there is no finite number.
+    """
+    finite = np.isfinite(x)
+    x, code = x[finite], code[finite]
+    if not len(x):
+        return None
+    if threshold is not None and not isfinite(threshold):
+        threshold = None
+    ordered = np.sort(x)
+    values = ordered[np.concatenate([[True], ordered[1:] > ordered[:-1]])]
+    if len(values) <= most:
+        edges = _edges_of_values(values, threshold)
+    else:
+        edges = _even_edges(ordered, threshold, most)
+    # Bars are closed on the right, as a split is: x <= threshold goes left.
+    n_bars = len(edges) - 1
+    bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
+    counts = np.bincount(bar * n_codes + code, minlength=n_bars * n_codes)
+    return {
+        "edges": rounded_edges(edges),
+        "counts": counts.reshape(n_bars, n_codes).tolist(),
+        "open": [bool(values[0] < edges[0]), bool(values[-1] > edges[-1])],
+    }
+
+
+def category_bars(
+    names: Sequence[str],
+    left: np.ndarray,
+    category: np.ndarray,
+    code: np.ndarray,
+    n_codes: int,
+    most: int = MOST_CATEGORIES,
+) -> dict | None:
+    """Count categories by class, those that go left first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of each category.
+    left : bool array of shape (n_categories,)
+        Whether it goes left.
+    category, code : int arrays of shape (n_rows,)
+        Category and class of each row.
+    n_codes : int
+    most : int, default=12
+        Bars; the rarer categories of each side are counted together.
+
+    Returns
+    -------
+    dict or None
+        ``categories`` (names of the bars), ``left`` (their sides) and ``counts``
+        (k lists of n_codes), the most frequent first on each side; None without rows.
+    """
+    if not len(category):
+        return None
+    table = np.bincount(category * n_codes + code, minlength=len(names) * n_codes)
+    table = table.reshape(len(names), n_codes)
+    total = table.sum(axis=1)
+    order = np.argsort(-total, kind="stable")
+    order = order[total[order] > 0]
+    shown = order if len(order) <= most else order[: most - 2]
+    rest = order[len(shown) :]
+    bars, sides, counts = [], [], []
+    for side in (True, False):
+        here = shown[left[shown] == side]
+        bars += [short(names[c], _NAME_LENGTH) for c in here]
+        counts += table[here].tolist()
+        sides += [side] * len(here)
+        more = rest[left[rest] == side]
+        if len(more):
+            bars.append(counted(len(more), "more", "more"))
+            counts.append(table[more].sum(axis=0).tolist())
+            sides.append(side)
+    return {"categories": bars, "left": sides, "counts": counts}
+
+
+def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
+    """Return edges of ``n_bars`` even bars that hold almost all of ``x``."""
+    low, high = _range(np.sort(x))
+    return np.linspace(low, high if high > low else low + 1, n_bars + 1)
+
+
+def counts_between(x: np.ndarray, edges: np.ndarray) -> list[list[int]]:
+    """Count numbers by bar, one count a bar; the ends hold what lies beyond, too."""
+    n_bars = len(edges) - 1
+    bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
+    return np.bincount(bar, minlength=n_bars)[:, None].tolist()
+
+
+def rounded_edges(edges: np.ndarray) -> list[float]:
+    """Round edges so that they differ, however far from zero they lie."""
+    span = float(edges[-1] - edges[0])
+    if not (isfinite(span) and span > 0):
+        return edges.tolist()
+    decimals = 5 - floor(log10(span))
+    if abs(decimals) > 300:
+        return edges.tolist()
+    few_digits = np.round(edges, decimals)
+    return (few_digits if np.all(np.diff(few_digits) > 0) else edges).tolist()
+
+
+def _edges_of_values(values: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Edges midway between neighbouring values; the threshold takes its gap."""
+    gaps = np.diff(values)
+    if len(gaps) == 0:
+        gaps = np.array([abs(float(values[0])) * 0.1 or 1.0])
+    edges = np.empty(len(values) + 1)
+    middle = values[:-1] + np.diff(values) / 2
+    edges[1:-1] = np.where(middle < values[1:], middle, values[:-1])
+    edges[0] = min(values[0] - gaps[0] / 2, np.nextafter(values[0], -np.inf))
+    edges[-1] = values[-1] + gaps[-1] / 2
+    if threshold is None:
+        return edges
+    below = int(np.searchsorted(values, threshold, side="right"))  # values that go left
+    if threshold < edges[0]:
+        return np.concatenate([[threshold], edges])
+    if threshold > edges[-1]:
+        return np.concatenate([edges, [threshold]])
+    edges[below] = threshold
+    return edges
+
+
+def _even_edges(x: np.ndarray, threshold: float | None, most: int) -> np.ndarray:
+    """Edges of even bars; those left and right of the threshold differ a little."""
+    low, high = _range(x)
+    # Rice's rule: twice the cube root of the number of rows.
+    n_bars = int(np.clip(np.ceil(2 * len(x) ** (1 / 3)), min(6, most), most))
+    if threshold is None:
+        return np.linspace(low, high, n_bars + 1)
+    # A side with rows has a bar, even where they all lie on the threshold's value or
+    # beyond the shortened axis.
+    step = (high - low) / n_bars
+    low = min(low, threshold - step if x[0] <= threshold <= low else threshold)
+    high = max(high, threshold + step if high <= threshold < x[-1] else threshold)
+    n_left = round(n_bars * (threshold - low) / (high - low))
+    n_left = min(max(n_left, int(threshold > low)), n_bars - int(threshold < high))
+    left = np.linspace(low, threshold, n_left + 1)
+    right = np.linspace(threshold, high, n_bars - n_left + 1)
+    return np.unique(np.concatenate([left, right]))
+
+
+def _range(x: np.ndarray) -> tuple[float, float]:
+    """Ends of an axis of ordered numbers: of all, or without long, thin tails."""
+    low, high = float(x[0]), float(x[-1])
+    inner_low, inner_high = (_quantile(x, share) for share in (_TAIL, 1 - _TAIL))
+    if 0 < inner_high - inner_low < (high - low) / _LONG_TAIL:
+        return inner_low, inner_high
+    return low, high
+
+
+def _quantile(x: np.ndarray, share: float) -> float:
+    """Return numpy's quantile of ordered numbers, without its checks."""
+    place = share * (len(x) - 1)
+    first = floor(place)
+    low, high = float(x[first]), float(x[min(first + 1, len(x) - 1)])
+    return low + (high - low) * (place - first)
+
+
+# Rows in the viewer: the decision path of one, the counts of one class.
+
+
+# Colours as CSS writes them, apart from each other on either background.
+FIRST_PATH, SECOND_PATH = "var(--path-one)", "var(--path-two)"
+
+
+@dataclass(frozen=True)
+class RowPath:
+    """The decision path of a row that is followed through a tree.
+
+    Attributes
+    ----------
+    label : str
+        What the row is called.
+    color : str
+        Colour of its path, as CSS writes it: FIRST_PATH or SECOND_PATH.
+    keys : list of str
+        Keys of the nodes it passes, root first.
+    values : dict of str to str
+        The row's value at each of these splits: "petal width is 0.2 cm".
+    """
+
+    label: str
+    color: str
+    keys: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def row_path(
+    tree: Tree, row: pd.DataFrame, label: str, color: str = FIRST_PATH
+) -> RowPath:
+    """Follow one row through a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame of one row
+    label : str
+        What the row is called, such as "row 812".
+    color : str
+        As a RowPath's.
+    """
+    path, key, matrix = tree.path(row), keys(tree), read_features(tree, row)
+    values = {}
+    for node in path[:-1]:
+        name = "the sum"
+        if tree.feature[node] != OBLIQUE:
+            name = short(tree.features[tree.feature[node]].column, NAME_LENGTH)
+        values[key[node]] = f"{name} is {row_value_text(tree, node, matrix, row)}"
+    return RowPath(clean(label), color, [key[node] for node in path], values)
+
+
+def class_flow(tree: Tree, X: pd.DataFrame, y, label) -> dict:
+    """Count the rows of one class at each node, as the viewer reads it.
+
+    Returns
+    -------
+    dict
+        ``class``, its name, and ``counts``, rows by key.
+    """
+    column = int(class_codes(tree.classes or (), np.array([label], dtype=object))[0])
+    counts = tree.node_counts(X, y)[:, column]
+    return {
+        "class": short(label, NAME_LENGTH),
+        "counts": {key: int(n) for key, n in zip(keys(tree), counts)},
+    }
+
+
+# The viewer's legend: colours of the classes, or the scale of the predictions.
+
+
+MOST_CLASSES = 8  # with a colour of their own; of more, the last stands for the rest
+
+
+def class_entries(
+    tree: Tree, codes: np.ndarray, colors: Mapping | None
+) -> tuple[list[dict], np.ndarray | None]:
+    """Return the viewer's legend, and each class's place in it.
+
+    Parameters
+    ----------
+    tree : Tree
+    codes : int array of shape (n_rows,)
+        Class of each row.
+    colors : mapping of label to hex colour, or None
+
+    Returns
+    -------
+    entries : list of dict
+        ``label`` and ``color``, the most frequent first; the rarest of more than
+        eight together, marked ``other``. Empty for regression.
+    fold : int array of shape (n_classes,) or None
+    """
+    if tree.classes is None:
+        return [], None
+    if colors is None:
+        seen = np.bincount(codes, minlength=len(tree.classes))
+        if not len(codes):
+            seen = class_fractions(tree, 0)
+        ranked = [tree.classes[i] for i in np.argsort(-seen, kind="stable")]
+        colors = dict(zip(ranked, class_colors(len(ranked))))
+    rank = {label: i for i, label in enumerate(colors)}
+    n_own = len(rank) if len(rank) <= MOST_CLASSES else MOST_CLASSES - 1
+    labels = list(colors)[:n_own]
+    entries = [
+        {"label": short(label, NAME_LENGTH), "color": colors[label]} for label in labels
+    ]
+    if len(rank) > n_own:
+        rest = len(rank) - n_own
+        entries.append({"label": f"{rest} others", "color": OTHER, "other": True})
+    return entries, np.array([min(rank[label], n_own) for label in tree.classes])
+
+
+def value_scale(trees: Sequence[Tree]) -> dict | None:
+    """Return the lowest and highest prediction of all leaves; None for classes."""
+    if trees[0].classes is not None:
+        return None
+    leaves = np.concatenate([tree.value[tree.is_leaf, 0] for tree in trees])
+    return {"low": plain_number(leaves.min()), "high": plain_number(leaves.max())}
+
+
+# Sentences below the picture of a tree, made from its rows.
+
+
+MOST_COLUMNS = 8  # that a sentence names
+MOST_NOTED_CATEGORIES = 12  # of a column, with their scores
+CATEGORY_LENGTH = 30  # letters
+
+
+def sum_notes(trees, X) -> list[str]:
+    """Return what one must know to add up the sums of some trees by hand.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        All with the same features.
+    X : DataFrame or None
+        The rows that are shown; of missing values, only what one of them misses is
+        worth a word.
+
+    Returns
+    -------
+    list of str
+        "† counts by its category: sex Female 0.11, Male 0.31." and "In a sum, a missing
+        value counts as: age 38; bmi 24.1." Empty where sums need neither.
+    """
+    features = trees[0].features
+    read_by = [
+        (tree.weights != 0).any(axis=0) for tree in trees if tree.weights is not None
+    ]
+    if not read_by:
+        return []
+    used = np.flatnonzero(np.any(read_by, axis=0))
+    scored = [_scores(features[j]) for j in used if has_scores(features[j])]
+    notes = [_listed("† counts by its category: ", scored)] if scored else []
+    if X is not None:
+        matrix = feature_matrix(features, X, used)
+        missed = [features[j] for j in used if np.isnan(matrix[:, j]).any()]
+        filled = [
+            f"{brief_name(f, NAME_LENGTH)} {with_unit(rounded(f.fill), f.unit)}"
+            for f in missed
+        ]
+        if filled:
+            notes.append(_listed("In a sum, a missing value counts as: ", filled))
+    return notes
+
+
+def _scores(feature) -> str:
+    """Write the scores of a column's categories, the lowest first."""
+    order = np.argsort(feature.scores, kind="stable")
+    shown = [
+        f"{quoted(feature.categories[i], CATEGORY_LENGTH)} {rounded(feature.scores[i])}"
+        for i in order[:MOST_NOTED_CATEGORIES]
+    ]
+    if len(order) > MOST_NOTED_CATEGORIES:
+        shown.append(f"{len(order) - MOST_NOTED_CATEGORIES} more")
+    return f"{brief_name(feature, NAME_LENGTH)[:-1]} {', '.join(shown)}"
+
+
+def _listed(start: str, words: list[str]) -> str:
+    """Return a sentence that lists something of each column."""
+    words = list(dict.fromkeys(words))  # features of one column may be called alike
+    shown = words[:MOST_COLUMNS]
+    if len(words) > MOST_COLUMNS:
+        shown.append(counted(len(words) - MOST_COLUMNS, "more column"))
+    return f"{start}{'; '.join(shown)}."
+
+
+# The nodes of one tree as the viewer in the browser reads them.
+
+
+class TreeWriter:
+    """One tree and the rows that are shown in it.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : DataFrame of shape (n_rows, n_columns) or None
+        Rows of the user's table; None: the tree has the numbers that were stored with
+        it.
+    y : array-like of shape (n_rows,) or None
+        Their labels, or values of the target.
+    fold : int array of shape (n_classes,) or None
+        Place in the viewer's legend of each class of the tree; None for regression.
+    target_edges : float array or None
+        Edges of the bars that count the target; None for classes.
+    columns : dict
+        Codes and names of category columns read so far; shared by the trees of one
+        picture.
+    """
+
+    def __init__(self, tree: Tree, X, y, fold, target_edges, columns: dict):
+        self.tree = tree
+        if X is None:
+            self.matrix, y = np.empty((0, len(tree.features))), ()
+        else:
+            self.X = as_table(tree.features, X)
+            self.matrix = read_features(tree, self.X)
+        self.leaf = leaf_of(tree, self.matrix)
+        self.y = check_target(tree, len(self.leaf), y)
+        if X is not None:
+            self.tree = with_leaves(tree, self.matrix, self.leaf, self.y)
+        self.rows_at = RowsAt(self.tree, self.leaf)
+        self.fold = fold
+        self.n_codes = 1 if fold is None else int(fold.max()) + 1
+        # What bars are counted by: the class's place in the legend, or nothing.
+        plain = np.zeros(len(self.leaf), dtype=np.int64)
+        self.code = plain if fold is None else fold[self.y]
+        self.target_edges = target_edges
+        if target_edges is not None:
+            self._shown_edges = rounded_edges(target_edges)
+        self._columns = columns
+
+    def nodes(self, most: int, wording: Wording = WORDINGS[0]) -> list[dict]:
+        """Write the nodes, parents first, without the histograms of splits.
+
+        Parameters
+        ----------
+        most : int
+            Nodes to write; of a larger tree those that the most rows pass. Where a
+            split's children are left out, ``hidden`` counts what hangs below.
+        wording : Wording
+        """
+        is_written = self._is_written(most)
+        shown = [int(n) for n in self.rows_at.nodes if is_written[n]]
+        place = {node: i for i, node in enumerate(shown)}
+        key = keys(self.tree)
+        written = []
+        for node in shown:
+            parent = int(self.tree.parent[node])
+            entry = {"key": key[node], "id": node, "parent": place.get(parent, -1)}
+            entry |= self._facts(node, wording)
+            if self.tree.is_leaf[node]:
+                entry |= self._leaf(node, wording)
+            else:
+                entry |= self._split(node, wording)
+                if not is_written[self.tree.left[node]]:
+                    entry["hidden"] = self.rows_at.below(node)
+            written.append({k: v for k, v in entry.items() if v is not None})
+        return written
+
+    def _is_written(self, most: int) -> np.ndarray:
+        """Whether each node is written, bool (n_nodes,)."""
+        tree = self.tree
+        is_written = np.ones(tree.n_nodes, dtype=bool)
+        if tree.n_nodes <= most:
+            return is_written
+        # No child has more rows than its parent, and of equals the parent comes
+        # first: whatever is cut off this list, the parent of each
+        # split that is left in it is in it, too.
+        order = self.rows_at.nodes
+        order = order[~tree.is_leaf[order]]
+        order = order[np.argsort(-tree.n_rows[order], kind="stable")]
+        is_written[:] = False
+        is_written[0] = True
+        for children in (tree.left, tree.right):
+            is_written[children[order[: (most - 1) // 2]]] = True
+        return is_written
+
+    def histogram(self, node: int, n_bars: int) -> dict:
+        """Return what a split's histogram adds to its node; {} where it has no rows."""
+        tree, rows = self.tree, self.rows_at[node]
+        if not len(rows):
+            return {}
+        j, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        if j == OBLIQUE:
+            x = self._sums(node)
+        else:
+            x = self.matrix[rows, j]
+            known = ~np.isnan(x)
+            rows, x = rows[known], x[known]
+            if tree.features[j].kind == "category":
+                hist = self._category_bars(node, rows)
+                return {"hist": hist} if hist else {}
+        hist = number_bins(x, self.code[rows], self.n_codes, threshold, n_bars)
+        if hist is None:
+            return {}
+        if not isfinite(threshold):
+            return {"hist": hist}
+        # The very number that stands among the edges.
+        shown = min(hist["edges"], key=lambda edge: abs(edge - threshold))
+        return {"hist": hist, "threshold": shown}
+
+    def _facts(self, node: int, wording: Wording) -> dict:
+        """What any node has: its rows, their impurity and their targets."""
+        tree = self.tree
+        n_rows, total = int(tree.n_rows[node]), int(tree.n_rows[0])
+        facts: dict[str, Any] = {
+            "rows": n_rows,
+            "share": plain_number(n_rows / total if total else 0.0),
+            "impurity": plain_number(tree.impurity[node]) if n_rows else None,
+            "gain": plain_number(split_gain(tree, node)),
+            "activity": None
+            if tree.activity is None
+            else plain_number(tree.activity[node]),
+        }
+        if tree.classes is None:
+            facts["mean"] = plain_number(tree.value[node, 0])
+            if n_rows:
+                facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
+            if len(rows := self.rows_at[node]):
+                facts["target_hist"] = {
+                    "edges": self._shown_edges,
+                    "counts": counts_between(self.y[rows], self.target_edges),
+                }
+            return facts
+        best = int(tree.predicted_class[node])
+        counts = tree.value[node]
+        if n_rows and tree.class_counts is not None:
+            counts = tree.class_counts[node]
+        folded = np.bincount(self.fold, counts, minlength=self.n_codes)
+        facts["shares"] = [
+            plain_number(share) for share in folded / max(folded.sum(), 1e-300)
+        ]
+        facts["prediction"] = short(tree.classes[best], wording.length)
+        facts["confidence"] = plain_number(tree.value[node, best])
+        likeliest = int(tree.value[node].argmax())
+        if tree.value[node, likeliest] > tree.value[node, best]:
+            facts["likeliest"] = [
+                short(tree.classes[likeliest], wording.length),
+                plain_number(tree.value[node, likeliest]),
+            ]
+        return facts
+
+    def _leaf(self, node: int, wording: Wording) -> dict:
+        """A leaf's prediction, where that is no class."""
+        tree = self.tree
+        if tree.classes is not None:
+            return {}
+        text = prediction_text(tree, node, most=wording.terms, length=wording.length)
+        linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
+        return {"formula" if linear else "prediction": text}
+
+    def _split(self, node: int, wording: Wording) -> dict:
+        """A split's condition, and what decides at it."""
+        tree = self.tree
+        j, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        most = wording.terms if j == OBLIQUE else wording.listed
+        text = split_text(tree, node, most=most, length=wording.length, missing=False)
+        entry: dict[str, Any] = {"condition": text}
+        if tree.classes is None:
+            entry["prediction"] = number_text(tree, node)
+        if j == OBLIQUE:
+            entry["weights"] = self._weights(node, wording)
+            entry["threshold"] = plain_number(threshold)
+            entry["bound"] = rounded(threshold)
+            return entry
+        entry["column"] = j
+        missing = int(np.isnan(self.matrix[self.rows_at[node], j]).sum())
+        ever = tree.missing_rows is not None and tree.missing_rows[node] > 0
+        if missing or ever:
+            entry["missing"] = "left" if tree.missing_left[node] else "right"
+            entry["missing_rows"] = missing
+        if tree.features[j].kind == "category":
+            entry["left_categories"] = self._left(node, wording)
+        else:
+            entry["threshold"] = threshold if isfinite(threshold) else None
+        return entry
+
+    def _sums(self, node: int) -> np.ndarray:
+        """What an oblique split adds up at each of its rows."""
+        tree = self.tree
+        assert tree.weights is not None  # as of every tree with an oblique split
+        here = self.matrix[self.rows_at[node]]
+        total = np.zeros(len(here))
+        for j in np.flatnonzero(tree.weights[node]).tolist():
+            total += tree.weights[node, j] * filled(tree.features, here, j)
+        return total
+
+    def _weights(self, node: int, wording: Wording) -> list[list]:
+        """The terms of an oblique split: each feature's name, weight, share and size.
+
+        The size is the weight without its sign, as it is written.
+        """
+        tree = self.tree
+        assert tree.weights is not None  # as of every tree with an oblique split
+        used = np.flatnonzero(tree.weights[node])
+        weights = tree.weights[node, used]
+        share = term_fractions(tree.features, tree.weights[node])[used]
+        order = np.argsort(-share, kind="stable")
+        shown = order[: wording.terms]
+        terms = [
+            [
+                brief_name(tree.features[used[k]], wording.length),
+                plain_number(weights[k]),
+                plain_number(share[k]),
+                rounded(abs(weights[k])),
+            ]
+            for k in shown
+        ]
+        if rest := len(order) - len(shown):
+            remaining = max(0.0, float(1 - share[shown].sum()))
+            terms.append(
+                [counted(rest, "other feature"), None, plain_number(remaining)]
+            )
+        return terms
+
+    def _left(self, node: int, wording: Wording) -> list[str]:
+        """The categories that go left; a long list ends in how many more there are."""
+        feature = self.tree.features[self.tree.feature[node]]
+        own, rare = rare_apart(feature, left_categories(self.tree, node))
+        names = [*(short(name, wording.length) for name in own), *rare]
+        shown = names[: wording.left]
+        more = len(names) - len(shown)
+        return [*shown, f"{more} more"] if more else shown
+
+    def _category_bars(self, node: int, rows: np.ndarray) -> dict | None:
+        """Bars of a category column at some rows, none of which misses it."""
+        feature = self.tree.features[self.tree.feature[node]]
+        codes, names = self._category_codes(feature)
+        side = split_condition(self.tree, node)
+        assert isinstance(side, CategoryCondition)
+        known = set(feature.categories)
+        left = np.array(
+            [name in side.allowed if name in known else side.new for name in names]
+        )
+        return category_bars(names, left, codes[rows], self.code[rows], self.n_codes)
+
+    def _category_codes(self, feature: Feature) -> tuple[np.ndarray, list[str]]:
+        """A column's categories: the code of each row, and the name of each code."""
+        column = feature.column
+        if column not in self._columns:
+            place = [str(name) for name in self.X.columns].index(column)
+            codes, values = pd.factorize(self.X.iloc[:, place], use_na_sentinel=True)
+            self._columns[column] = codes, [feature.category(v) for v in values]
+        return self._columns[column]
+
+
+def split_gain(tree: Tree, node: int) -> float | None:
+    """Return how far a split lowers the impurity of its rows; None for a leaf.
+
+    In units of the impurity: of the node, less that of its children weighted by their
+    rows. None, too, where no row passes or impurities are not known.
+    """
+    left, right, n_rows = tree.left[node], tree.right[node], int(tree.n_rows[node])
+    if left < 0 or n_rows == 0:
+        return None
+    below = sum(
+        tree.n_rows[child] * tree.impurity[child]
+        for child in (left, right)
+        if tree.n_rows[child]
+    )
+    return float(tree.impurity[node] - below / n_rows)
+
+
+def tested_features(trees: Sequence[Tree]) -> dict[str, dict]:
+    """Name the features that splits test, by their index."""
+    features = trees[0].features
+    used = np.unique(np.concatenate([tree.feature for tree in trees]))
+    return {
+        str(j): {
+            "name": short(features[j].column, NAME_LENGTH),
+            "unit": clean(features[j].unit),
+            "kind": features[j].kind,
+        }
+        for j in used
+        if j >= 0
+    }
+
+
+# Several trees in one picture, a frame each: epochs or steps of a pruning path.
+
+
+MOST_NODES = 3_000  # of all frames together
+FEWEST_FRAMES = 8  # that stay; of their trees, only what many rows pass is written
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What the trees of one picture stand for, one a frame.
+
+    Attributes
+    ----------
+    kind : {"epoch", "lambda", "leaves", "alpha"}
+    name : str
+        The scrubber's name.
+    values : sequence of float
+        Epoch, pruning strength or number of leaves of each frame, in order.
+    labels : sequence of str
+        What is written beside the scrubber.
+    chosen : int
+        The frame that is shown first.
+    scores : sequence of float or None, default=None
+        Score of each frame's tree.
+    score_label : str
+        Which score on which rows: "macro F1 · validation".
+    """
+
+    kind: str
+    name: str
+    values: Sequence[float]
+    labels: Sequence[str]
+    chosen: int
+    scores: Sequence[float] | None = None
+    score_label: str = ""
+
+    def take(self, places: Sequence[int]) -> "Frames":
+        """Return the frames at some places; the chosen one must be among them."""
+        return Frames(
+            self.kind,
+            self.name,
+            [self.values[i] for i in places],
+            [self.labels[i] for i in places],
+            list(places).index(self.chosen),
+            None if self.scores is None else [self.scores[i] for i in places],
+            self.score_label,
+        )
+
+    def to_dict(self) -> dict:
+        """Return the frames as plain values, without their trees."""
+        scores = self.scores
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "values": [plain_number(value) for value in self.values],
+            "labels": list(self.labels),
+            "scores": None if scores is None else [plain_number(s) for s in scores],
+            "score_label": self.score_label,
+            "chosen": int(self.chosen),
+        }
+
+
+def thinned(trees: Sequence[Tree], frames: Frames) -> tuple[list[Tree], Frames]:
+    """Leave out frames, evenly, where all trees together have too many nodes."""
+    places = list(range(len(trees)))
+    while sum(trees[i].n_nodes for i in places) > MOST_NODES:
+        fewer = [i for n, i in enumerate(places) if n % 2 == 0 or i == frames.chosen]
+        fewer = sorted({*fewer, places[-1]})
+        if len(fewer) < FEWEST_FRAMES:
+            break
+        places = fewer
+    return [trees[i] for i in places], frames.take(places)
+
+
+# The payload of the tree viewer in the browser: trees, rows, colours as plain values.
+#
+# The server makes the histograms, so the payload does not grow with the table. It stays
+# under ``MOST_BYTES``, for which large trees are written more briefly, in this order:
+# histograms have fewer bars; only splits that many rows pass have one; names are cut
+# and
+# lists are short; nodes that few rows pass are only counted; frames are left out,
+# evenly.
+
 
 VERSION = 2
 ROWS_LABELS = {
@@ -209,3 +1065,40 @@ def _add_histograms(writers, nodes, room: float, chosen: int) -> None:
                 return
             entry |= histogram
         return
+
+
+# Many trees of one run as small pictures, of which one at a time is drawn.
+
+
+MOST_LEAVES = 8  # that are drawn of a tree; of more, those below most rows
+_WORDING = Wording(length=20, listed=3, left=1, terms=3)
+# What only the tips of nodes say, which a small picture does not have.
+_LEFT_OUT = ("impurity", "gain", "column", "left_categories", "threshold", "std")
+
+
+def small_trees(
+    trees: Sequence[Tree], *, split: str = "train", colors: Mapping | None = None
+) -> dict:
+    """Return a payload with all trees, each cut where few rows go.
+
+    Unlike ``tree_payload`` it has no frames: who draws it takes one of ``trees``.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        At least one; all of the same features and classes.
+    split : {"train", "valid", "test", "train+valid"}, default="train"
+        Which rows the trees' own counts are of.
+    colors : mapping of label to hex colour, or None, default=None
+        As in ``tree_payload``.
+    """
+    first = replace(trees[0], notes=())
+    payload = tree_payload(first, split=split, colors=colors)
+    _, fold = class_entries(first, check_target(first, 0, ()), colors)
+    writers = [TreeWriter(tree, None, None, fold, None, {}) for tree in trees]
+    written = [writer.nodes(2 * MOST_LEAVES - 1, _WORDING) for writer in writers]
+    for node in (node for nodes in written for node in nodes):
+        for name in _LEFT_OUT:
+            node.pop(name, None)
+    payload["trees"] = [{"nodes": nodes, "notes": []} for nodes in written]
+    return payload | {"axis": {}, "scale": value_scale(trees)}

@@ -28,8 +28,8 @@ from treelab.learners.common.estimator import estimator
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.spec import read_settings
 from treelab.ops.threads import one_thread
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.simplify import prune_empty
+from treelab.trees.pruning import prune_empty
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a constant

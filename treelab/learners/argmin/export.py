@@ -11,8 +11,8 @@ from treelab.learners.common.base import TrainingData
 from treelab.learners.common.target_scale import TargetScale
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning.shown_tree import shown_tree
-from treelab.trees.pruning.simplify import merge_equal
+from treelab.trees.pruning import merge_equal
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, sum_up

@@ -27,7 +27,7 @@ from treelab.training.events import (
 from treelab.training.loop import train
 from treelab.training.plan import TrainingPlan
 from treelab.training.qhadam import CutOnPlateau, QHAdam
-from treelab.trees.pruning.sparse_sums import N_COLUMNS, approximations
+from treelab.trees.pruning import N_COLUMNS, approximations
 from treelab.trees.tree import Tree
 
 AnySettings = ArgminSettings | ClusterSettings

@@ -19,9 +19,8 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import shown_tree
-from treelab.trees.pruning.size_path import within_one_standard_error
+from treelab.trees.pruning import within_one_standard_error
+from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
 
 SMALLEST_PROBABILITY = 1e-7  # the loss of a probability of 0 has no bound

@@ -10,10 +10,8 @@ from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.restarts import Restarts
 from treelab.learners.common.tuned_tree import IN_FOLDS, TunedTree
 from treelab.training.events import Monitor
-from treelab.trees.constraints.keeping import kept, kept_path
-from treelab.trees.pruning.simplify import simplify
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.pruning.sizes import path_of_sizes, unscored_path
+from treelab.trees.constraints import kept, kept_path
+from treelab.trees.pruning import SizePath, path_of_sizes, simplify, unscored_path
 
 MOST_LEAVES = 1000  # of a path, unless larger trees score better: nobody reads more
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treelab.data.columns import as_frame
 from treelab.data.encoding.scale import power_of_two
 from treelab.data.encoding.table_encoder import TableEncoder
-from treelab.evaluation.explanations.importance import by_column, impurity_importances
+from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.learners.common.estimator import CommonSettings
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.input_checks import (
@@ -32,7 +32,7 @@ from treelab.learners.common.probabilities import (
     with_measured_shrinkage,
 )
 from treelab.learners.common.spec import CLASSES
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 
 @dataclass(frozen=True)

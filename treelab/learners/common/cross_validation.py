@@ -12,20 +12,20 @@ from functools import partial
 import numpy as np
 
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
-from treelab.evaluation.pruned_scores import class_sums, pooled_scores, value_sums
+from treelab.evaluation.pruning import class_sums, pooled_scores, value_sums
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.folds import N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.training.events import Monitor
-from treelab.trees.constraints.keeping import votes
-from treelab.trees.pruning.cost_complexity import (
+from treelab.trees.constraints import votes
+from treelab.trees.pruning import (
     CostComplexityPath,
     cost_complexity_path,
+    cut_at,
+    steps_at,
+    within_one_standard_error,
 )
-from treelab.trees.pruning.cut import cut_at
-from treelab.trees.pruning.size_path import within_one_standard_error
-from treelab.trees.pruning.sizes import steps_at
 from treelab.trees.statistics import with_leaves
 from treelab.trees.tree import Tree
 from treelab.trees.walk import leaf_of, rows_through

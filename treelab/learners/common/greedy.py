@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.constrained.greedy import Limits, grow_constrained
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

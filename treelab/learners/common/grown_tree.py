@@ -18,7 +18,7 @@ from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.training.events import Callback, Monitor
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath
 from treelab.trees.tree import Tree
 from treelab.trees.walk import sum_up
 

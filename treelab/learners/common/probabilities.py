@@ -16,10 +16,9 @@ from sklearn.tree import DecisionTreeClassifier
 from treelab.data.encoding.table_encoder import TableEncoder, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.isotonic import with_order
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.constraints import Constraints, with_order
+from treelab.trees.pruning import SizePath
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
 from treelab.trees.tree import Tree
 from treelab.trees.walk import rows_through

@@ -12,8 +12,7 @@ import numpy as np
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.cross_validation import Candidate, Search, cut_path
-from treelab.trees.pruning.cost_complexity import CostComplexityPath
-from treelab.trees.pruning.sizes import steps_at
+from treelab.trees.pruning import CostComplexityPath, steps_at
 from treelab.trees.tree import Tree
 from treelab.trees.walk import leaf_of
 

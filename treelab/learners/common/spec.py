@@ -16,7 +16,7 @@ from treelab.learners.common.checks import (
     check_choice,
     check_number,
 )
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 Settings = TypeVar("Settings")
 RECIPES = ("treelab", "paper")

@@ -19,12 +19,11 @@ from treelab.learners.common.grown_tree import (
     GrownRegressor,
     GrownTree,
 )
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.keeping import cost_matrix, votes, with_note
+from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning.sizes import size_grid
-from treelab.trees.text.numerals import counted
+from treelab.trees.pruning import size_grid
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of balanced class weights that "auto" tries
 IN_FOLDS = f"the rows held out of {N_FOLDS} folds in turn"

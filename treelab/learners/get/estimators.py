@@ -39,8 +39,7 @@ from treelab.learners.get.settings import GetSettings, auto_depth
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
 from treelab.trees.feature import feature_matrix
-from treelab.trees.pruning.size_path import COLUMNS, SizePath
-from treelab.trees.pruning.sizes import path_of_sizes
+from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
 CPU = torch.device("cpu")

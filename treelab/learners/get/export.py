@@ -12,7 +12,7 @@ from treelab.data.encoding.table_encoder import TableEncoder
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning.simplify import simplify
+from treelab.trees.pruning import simplify
 from treelab.trees.tree import Tree
 from treelab.trees.walk import OBLIQUE
 

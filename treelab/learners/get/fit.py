@@ -27,10 +27,15 @@ from treelab.training.loop import train
 from treelab.training.plan import TrainingPlan
 from treelab.training.schedule import cosine_decay
 from treelab.trees.feature import Feature
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.size_path import COLUMNS, within_one_standard_error
-from treelab.trees.pruning.sizes import size_grid, steps_at
-from treelab.trees.pruning.sparse_sums import N_COLUMNS, approximations
+from treelab.trees.pruning import (
+    COLUMNS,
+    N_COLUMNS,
+    approximations,
+    cost_complexity_path,
+    size_grid,
+    steps_at,
+    within_one_standard_error,
+)
 from treelab.trees.tree import Tree
 
 N_EVALUATIONS = 15  # of the hard loss in a stage

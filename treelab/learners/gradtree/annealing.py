@@ -30,7 +30,7 @@ from treelab.training.state import (
     set_parameters,
     unpack,
 )
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.tree import Tree
 
 SMALLEST_SIZE = 2  # leaves

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from treelab.evaluation.pruned_scores import pooled_scores
+from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.common.folds import assign_parts
 from treelab.learners.gradtree.annealing import (
     LEAF_SIZES,
@@ -25,8 +25,7 @@ from treelab.learners.gradtree.selection import fold_sums
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import Monitor
-from treelab.trees.pruning.size_path import within_one_standard_error
-from treelab.trees.pruning.sizes import size_grid
+from treelab.trees.pruning import size_grid, within_one_standard_error
 
 CLEAR = 2.0  # standard errors
 N_RESTARTS = 3  # of each plan, at most, spread over the repeats of the folds

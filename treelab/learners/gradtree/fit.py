@@ -40,12 +40,16 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.straight_through import train_straight_through
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import CROSS_VALIDATION, Callback, Monitor
-from treelab.trees.constraints.keeping import kept, kept_path, with_note
+from treelab.trees.constraints import kept, kept_path, with_note
 from treelab.trees.feature import feature_matrix
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.simplify import merge_equal, simplify
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.pruning.sizes import path_of_sizes, steps_at
+from treelab.trees.pruning import (
+    SizePath,
+    cost_complexity_path,
+    merge_equal,
+    path_of_sizes,
+    simplify,
+    steps_at,
+)
 from treelab.trees.tree import Tree
 
 VALIDATION = {True: "the validation rows that were given", False: "a fifth of the rows"}

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.evaluation.pruned_scores import class_sums, value_sums
+from treelab.evaluation.pruning import class_sums, value_sums
 from treelab.learners.common.folds import N_PARTS
 from treelab.learners.common.grown_tree import with_node_means
 from treelab.learners.gradtree.encodings import Encoding
 from treelab.learners.gradtree.hard_tree import HardTree
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.keeping import votes
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
-from treelab.trees.pruning.sizes import steps_at
+from treelab.trees.constraints import Constraints, votes
+from treelab.trees.pruning import cost_complexity_path, steps_at
 from treelab.trees.statistics import with_leaves
 from treelab.trees.walk import rows_through
 

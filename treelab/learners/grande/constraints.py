@@ -17,9 +17,7 @@ from torch import Tensor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.grande.rows import Rows
-from treelab.trees.constraints.boxes import node_boxes
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.isotonic import isotonic, output_of
+from treelab.trees.constraints import Constraints, isotonic, node_boxes, output_of
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import Tree

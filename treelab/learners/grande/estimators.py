@@ -9,8 +9,8 @@ import torch
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treelab.evaluation.ensembles.estimator_weights import mean_estimator_weights
-from treelab.evaluation.explanations.importance import by_column, ensemble_importances
+from treelab.evaluation.ensembles import mean_estimator_weights
+from treelab.evaluation.importance import by_column, ensemble_importances
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
@@ -42,7 +42,7 @@ from treelab.learners.grande.fit import (
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.training.events import TRAINING, Monitor
-from treelab.trees.constraints.keeping import cost_matrix, with_note
+from treelab.trees.constraints import cost_matrix, with_note
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 

@@ -33,7 +33,7 @@ from treelab.training.events import Monitor
 from treelab.training.loop import TrainResult, train
 from treelab.training.plan import TrainingPlan
 from treelab.training.schedule import cosine_decay
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 

@@ -21,9 +21,7 @@ from treelab.learners.common.grown_tree import (
 )
 from treelab.learners.optimal.settings import OptimalSettings
 from treelab.training.events import Monitor
-from treelab.trees.pruning.simplify import simplify
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.pruning.sizes import path_of_sizes
+from treelab.trees.pruning import SizePath, path_of_sizes, simplify
 from treelab.trees.tree import Tree
 
 

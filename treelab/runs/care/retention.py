@@ -12,7 +12,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.sizes import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.tables import TableInfo
 from treelab.runs.users.roles import note_deed
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 COMMAND = "python -m treelab doctor --clean"
 DAY = 86_400.0  # seconds; a table that came today may still get its first run

@@ -15,7 +15,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 COLUMN = "cluster"  # of the table that is stored, where no labels are known

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from treelab.evaluation.split_scores import split_scores
+from treelab.evaluation.splits import split_scores
 from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.shown_tree import Model
+from treelab.trees.pruning_path import Model
 
 
 def with_origin_of(sentence: str, run: Run) -> str:

@@ -8,13 +8,11 @@ import numpy as np
 
 from treelab.data.split import DataSplit
 from treelab.editing.edited import Edited, below
-from treelab.editing.leaves import class_weights, refit_all
-from treelab.editing.limits import without_small_leaves
+from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import paths, place_words
-from treelab.editing.regrow import regrow
+from treelab.editing.regrow import class_weights, refit_all, regrow
 from treelab.editing.replay import Bench
-from treelab.editing.rows import EditRows
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
@@ -27,18 +25,14 @@ from treelab.runs.jobs.model_facts import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.isotonic import with_order
-from treelab.trees.constraints.violations import violations
+from treelab.trees.constraints import Constraints, violations, with_order
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning.cut import rebuild
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model, shown_tree
-from treelab.trees.pruning.simplify import prune_empty
-from treelab.trees.text.numerals import counted
+from treelab.trees.pruning import prune_empty, rebuild
+from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 
 def bench_of(

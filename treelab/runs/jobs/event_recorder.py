@@ -8,7 +8,7 @@ from treelab.runs.jobs.model_facts import target_facts
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Progress, RetainedCurve
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 WRITE_SECONDS = 0.1  # reports that come faster are written together

@@ -12,9 +12,9 @@ from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
-from treelab.trees.pruning.shown_tree import Model
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.pruning import SizePath
+from treelab.trees.pruning_path import Model
+from treelab.trees.rashomon import RashomonSet
 
 GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page asks
 

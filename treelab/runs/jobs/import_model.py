@@ -13,7 +13,7 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
-from treelab.evaluation.split_scores import split_scores
+from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.model_facts import with_names
 from treelab.runs.jobs.save_model import save_model
@@ -29,8 +29,7 @@ from treelab.trees.io import (
     model_from_zip,
     read_regular_file,
 )
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model
+from treelab.trees.pruning_path import Model, PruningPath
 from treelab.trees.tree import Tree
 
 NOTE = (

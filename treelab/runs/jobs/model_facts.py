@@ -10,8 +10,7 @@ from treelab.data.problem import Problem
 from treelab.data.split import JOINED, DataSplit
 from treelab.trees.cells import noted_form
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.shown_tree import Model, shown_tree
+from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.tree import Tree
 
 

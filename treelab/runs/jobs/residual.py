@@ -6,14 +6,14 @@ import pandas as pd
 from treelab.data.columns import as_frame
 from treelab.data.problem import Problem
 from treelab.data.values import class_labels
-from treelab.evaluation.surrogates.imitation import (
+from treelab.evaluation.surrogates import (
     Imitation,
     imitation,
     residual_target,
 )
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.shown_tree import Model
+from treelab.trees.pruning_path import Model
 
 
 def run_imitation(

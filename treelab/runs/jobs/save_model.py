@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import treelab
 from treelab.data.split import SPLITS, DataSplit
-from treelab.evaluation.split_scores import split_scores
+from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import (
@@ -19,7 +19,7 @@ from treelab.runs.jobs.model_facts import (
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.trees.pruning.shown_tree import Model
+from treelab.trees.pruning_path import Model
 
 
 def save_fitted(

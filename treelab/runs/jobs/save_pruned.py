@@ -6,10 +6,10 @@ from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.model_facts import model_size, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.path import PruningPath
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.text.numerals import counted
+from treelab.trees.pruning import SizePath
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 
 def save_pruned(

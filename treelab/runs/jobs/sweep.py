@@ -34,7 +34,7 @@ from treelab.runs.sweeps.study import (
 )
 from treelab.runs.sweeps.trial_score import TrialScorer, trial_settings
 from treelab.training.events import Callback, Progress, notify
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 SEARCH = "search"  # the stage before the training
 WAIT_SECONDS = 0.5  # between two looks at what others do

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 WAY_OUT = (
     "Put a backup in its place. Without one, `python -m treelab doctor --repair` lists "

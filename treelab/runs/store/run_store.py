@@ -37,8 +37,8 @@ from treelab.runs.store.tables import TableInfo, TableStore
 from treelab.runs.store.worker_registry import WorkerRegistry
 from treelab.training.events import Progress
 from treelab.trees.io import Stored, load
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.pruning import SizePath
+from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 
 __all__ = ["Run", "RunStore", "TableInfo", "default_home"]

@@ -18,7 +18,7 @@ from treelab.runs.jobs.model_facts import model_size
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps.plan import SweepPlan
 from treelab.training.events import Progress
-from treelab.trees.pruning.size_path import SizePath
+from treelab.trees.pruning import SizePath
 
 Watch = Callable[[float], bool]
 """Called with the fraction of a trial that is done; True ends the trial."""

@@ -21,7 +21,7 @@ import treelab
 from treelab.runs.store.private import open_private
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 if TYPE_CHECKING:  # loading it takes a second, and it is an extra
     from distributed import Client

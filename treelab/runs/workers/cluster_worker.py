@@ -33,7 +33,7 @@ from treelab.runs.workers.cluster import (
 )
 from treelab.runs.workers.log_line import log_line
 from treelab.runs.workers.worker import Worker
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 LOOK_SECONDS = 1.0  # between two looks at which workers the cluster has
 LOOK_AGAIN_SECONDS = 10.0  # at workers that cannot train

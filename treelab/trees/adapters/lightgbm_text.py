@@ -21,9 +21,9 @@ from treelab.trees.adapters.wrapped import refuse_wrapped
 from treelab.trees.feature import Feature
 from treelab.trees.io import MOST_BYTES, read_regular_file
 from treelab.trees.labels import plain_label
-from treelab.trees.text.names import listed
 from treelab.trees.tree import Tree
 from treelab.trees.walk import LEAF
+from treelab.trees.words import listed
 
 _LINKS = {
     **dict.fromkeys(("binary", "cross_entropy"), "logistic"),

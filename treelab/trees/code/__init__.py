@@ -12,9 +12,9 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from treelab.trees.code import c, onnx, pmml, python, sql
-from treelab.trees.code.ensembles.heading import fixed_weights
+from treelab.trees.code.writer import fixed_weights
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning.path import PruningPath
+from treelab.trees.pruning_path import PruningPath
 
 Text = TypeVar("Text", str, bytes)
 

@@ -1,14 +1,326 @@
-"""A tree as an ONNX graph of plain operators; NaN and "" are missing values."""
+"""Trees and ensembles as ONNX."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from treelab.trees.code.ensembles.onnx import ensemble_to_onnx
-from treelab.trees.code.names import heading
-from treelab.trees.code.onnx_graph import Graph
-from treelab.trees.code.splits import inputs
+from treelab.trees.code.writer import (
+    Input,
+    ensemble_heading,
+    heading,
+    inputs,
+    source_of,
+)
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
+from treelab.trees.logits import FAR_BEHIND
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, OBLIQUE, used_features
+
+# An ONNX graph under construction: its operators, constants and columns.
+
+
+_OPSET, _ML_OPSET, _IR = 17, 2, 8
+_NEEDED = (
+    "ONNX needs the package onnx. Install it with pip install onnx, or treelab with "
+    'pip install ".[onnx]".'
+)
+
+
+class Graph:
+    """Collects the operators and constants of a model.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The model's.
+    read : list of Input
+        The columns that it reads.
+
+    Raises
+    ------
+    ImportError
+        If the package onnx is not installed.
+    ValueError
+        If it reads no column, or one column as numbers and as text.
+    """
+
+    def __init__(self, features: Sequence[Feature], read: list[Input]):
+        try:
+            import onnx  # noqa: F401
+        except ImportError as error:
+            raise ImportError(_NEEDED) from error
+        names = [source.column for source in read]
+        if not read or len(set(names)) < len(names):
+            raise ValueError(
+                "ONNX needs a column to read, and each as numbers or as text; this "
+                f"model reads {names}."
+            )
+        self.features, self.read = features, read
+        self.columns = set(names)
+        self.prefix = "_"  # of all names that are not columns
+        while any(column.startswith(self.prefix) for column in self.columns):
+            self.prefix += "_"
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def finish(self, outputs: list, heading: list[str]) -> bytes:
+        """Return the whole as an ONNX file, after onnx's own checks."""
+        from onnx import TensorProto, checker, helper
+
+        kinds = {"number": TensorProto.DOUBLE, "category": TensorProto.STRING}
+        graph = helper.make_graph(
+            self.nodes,
+            "tree",
+            [
+                helper.make_tensor_value_info(s.column, kinds[s.kind], ["rows", 1])
+                for s in self.read
+            ],
+            outputs,
+            self.constants,
+            doc_string="\n".join(heading),
+        )
+        opsets = [
+            helper.make_opsetid("", _OPSET),
+            helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+        ]
+        model = helper.make_model(
+            graph, producer_name="treelab", opset_imports=opsets, ir_version=_IR
+        )
+        checker.check_model(model)
+        return model.SerializeToString()
+
+    def add(
+        self, operator: str, *read: str, domain: str = "", n_spare=0, **attributes
+    ) -> str:
+        """Add an operator; return the name of the first thing that it computes."""
+        from onnx import helper
+
+        name = f"{self.prefix}{operator}_{len(self.nodes)}"
+        names = [name, *(f"{name}_{k}" for k in range(n_spare))]
+        self.nodes.append(
+            helper.make_node(operator, read, names, domain=domain, **attributes)
+        )
+        return name
+
+    def constant(self, array) -> str:
+        """Add a constant; return its name."""
+        from onnx import helper, numpy_helper
+
+        array = np.asarray(array)
+        name = f"{self.prefix}constant_{len(self.constants)}"
+        if array.dtype.kind in "OU":
+            texts: Any = [str(value) for value in array]
+            tensor = helper.make_tensor(name, 8, array.shape, texts)
+        else:
+            tensor = numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self.constants.append(tensor)
+        return name
+
+    def feature(self, j: int) -> str:
+        """Read one feature, (rows, 1); NaN where it is missing."""
+        feature = self.features[j]
+        if source_of(feature).kind == "number":
+            return self._number(feature)
+        if "" in feature.categories:
+            raise ValueError(
+                f"Column {feature.column!r} has a category without letters, which in "
+                "ONNX is a missing value. Rename it in the table."
+            )
+        n = len(feature.categories)
+        code = self.add(
+            "LabelEncoder",
+            feature.column,
+            domain="ai.onnx.ml",
+            keys_strings=[*feature.categories, ""],
+            values_int64s=[*range(n), n],
+            default_int64=n + 1,
+        )
+        scores = self.constant(np.array([*feature.scores, np.nan, feature.unseen]))
+        return self.add("Gather", scores, code)
+
+    def _number(self, feature: Feature) -> str:
+        """Read a number, NaN where it lies in the range that counts as missing."""
+        if feature.missing_interval is None:
+            return feature.column
+        low, high, missing = (
+            self.constant(np.array([value]))
+            for value in (*feature.missing_interval, np.nan)
+        )
+        above = self.add("GreaterOrEqual", feature.column, low)
+        below = self.add("LessOrEqual", feature.column, high)
+        inside = self.add("And", above, below)
+        return self.add("Where", inside, missing, feature.column)
+
+    def shape(self, x: dict[int, str], columns: int) -> str:
+        """Return the shape (rows, columns)."""
+        rows = self.add("Shape", next(iter(x.values())), start=0, end=1)
+        return self.add("Concat", rows, self.constant(np.array([columns])), axis=0)
+
+    def zeros(self, x: dict[int, str], columns: int, kind: type = np.float64) -> str:
+        """Return zeros, (rows, columns)."""
+        from onnx import numpy_helper
+
+        nothing = numpy_helper.from_array(np.zeros(1, dtype=kind))
+        return self.add("ConstantOfShape", self.shape(x, columns), value=nothing)
+
+    def classes(self, classes: tuple, value: str, best: str | None = None) -> list:
+        """Turn probabilities (rows, n_classes) into the outputs of a classifier.
+
+        ``best`` are the places (rows,) of the predicted classes; None: the most
+        probable ones.
+        """
+        from onnx import TensorProto
+
+        whole = all(type(label) is int for label in classes)
+        kind = TensorProto.INT64 if whole else TensorProto.STRING
+        labels = np.array(classes if whole else [*map(str, classes)])
+        best = best or self.add("ArgMax", value, axis=1, keepdims=0)
+        label = self.add("Gather", self.constant(labels), best)
+        shape = ["rows", len(classes)]
+        return [
+            self.output("label", label, kind, ["rows"]),
+            self.output("probabilities", value, TensorProto.DOUBLE, shape),
+        ]
+
+    def output(self, name: str, value: str, kind: int, shape: list):
+        """Give an output its name, with an underscore where a column has it."""
+        from onnx import helper
+
+        while name in self.columns:
+            name += "_"
+        self.nodes.append(helper.make_node("Identity", [value], [name]))
+        return helper.make_tensor_value_info(name, kind, shape)
+
+
+# An ensemble as an ONNX graph of plain operators; NaN and "" are missing values.
+
+
+def ensemble_to_onnx(model: WeightedTrees) -> bytes:
+    """Write an ensemble as ``to_onnx`` writes a tree.
+
+    Its probabilities and values are those of ``model`` up to rounding, about 1e-15 of
+    their size: a sum over trees is added up in another order.
+    """
+    graph = _Ensemble(model)
+    return graph.finish(graph.outputs(), ensemble_heading(model))
+
+
+class _Ensemble(Graph):
+    """The operators of an ensemble; all arrays between are (rows, E)."""
+
+    def __init__(self, model: WeightedTrees):
+        super().__init__(model.features, inputs(model))
+        self.model = model
+
+    def outputs(self) -> list:
+        """Add everything from the columns to the outputs."""
+        from onnx import TensorProto
+
+        model = self.model
+        leaf = self._leaves()
+        weight = self._weights(self._at(model.leaf_weight, leaf))
+        axis = self.constant(np.array([1]))
+        sums = []
+        for value in np.moveaxis(model.leaf_value, 2, 0):
+            product = self.add("Mul", weight, self._at(value, leaf))
+            sums.append(self.add("ReduceSum", product, axis, keepdims=1))
+        total = self.add("ReduceSum", weight, axis, keepdims=1)
+        mean = self.add("Div", self.add("Concat", *sums, axis=1), total)
+        if model.classes is None:
+            return [self.output("value", mean, TensorProto.DOUBLE, ["rows", 1])]
+        if model.leaf_output == "logits":
+            if model.leaf_value.shape[2] == 1:  # the second class against the first
+                first = self.add("Sub", mean, mean)
+                mean = self.add("Concat", first, mean, axis=1)
+            mean = self.add("Softmax", mean, axis=1)
+        best = None
+        if model.class_weights is not None:
+            weights = self.constant(model.class_weights)
+            best = self.add(
+                "ArgMax", self.add("Mul", mean, weights), axis=1, keepdims=0
+            )
+        return self.classes(model.classes, mean, best)
+
+    def _at(self, array: np.ndarray, place: str) -> str:
+        """Look numbers up, an array of all trees' splits or leaves laid end to end."""
+        return self.add("Gather", self.constant(array.ravel()), place)
+
+    def _leaves(self) -> str:
+        """Walk every row down every tree, to its leaf's place among all leaves."""
+        model = self.model
+        n_splits = model.n_leaves - 1
+        x = {int(j): self.feature(int(j)) for j in np.unique(model.feature)}
+        matrix = self.add("Concat", *x.values(), axis=1)
+        column = np.searchsorted(np.array(list(x)), model.feature)
+        tree = np.arange(model.n_estimators)[None]
+        first = self.constant(tree * n_splits)
+        one, two = (self.constant(np.array([k])) for k in (1, 2))
+        node = self.zeros(x, model.n_estimators, np.int64)
+        for _ in range(model.depth):
+            split = self.add("Add", first, node)
+            tested = self.add("GatherElements", matrix, self._at(column, split), axis=1)
+            # A comparison with NaN is false.
+            left = self.add("LessOrEqual", tested, self._at(model.threshold, split))
+            missing = self.add("IsNaN", tested)
+            stays = self.add("And", missing, self._at(model.missing_left, split))
+            goes = self.add("Or", left, stays)
+            node = self.add("Add", node, node)
+            node = self.add("Add", node, self.add("Where", goes, one, two))
+        return self.add("Add", node, self.constant(tree * model.n_leaves - n_splits))
+
+    def _weights(self, scores: str) -> str:
+        """Turn the leaves' weights into the trees', up to a factor a row."""
+        if self.model.n_deciding < self.model.n_estimators:
+            scores = self._limited(scores)
+        top = self.add("ReduceMax", scores, axes=[1], keepdims=1)
+        below = self.add("Sub", scores, top)
+        if self.model.weighting == "softmax":
+            return self.add("Exp", below)
+        return self._entmax(self.add("Mul", below, self.constant(np.array([0.5]))))
+
+    def _limited(self, scores: str) -> str:
+        """Make all but the highest scores so low that they weigh nothing."""
+        count = self.constant(np.array([self.model.n_deciding]))
+        highest = self.add("TopK", scores, count, axis=1, n_spare=1)
+        last = self.add("ReduceMin", highest, axes=[1], keepdims=1)
+        too_low = self.add("Less", scores, last)
+        return self.add("Where", too_low, self.constant(np.array([FAR_BEHIND])), scores)
+
+    def _entmax(self, below: str) -> str:
+        """Return the 1.5-entmax of halved scores, the largest 0 (arXiv:1905.05702).
+
+        Algorithm 2 of the paper: of the k largest, mean and spread settle the
+        threshold, where k is the number of those at or above their own threshold.
+        """
+        from onnx import TensorProto
+
+        n = self.model.n_estimators
+        low, nothing = self.constant(np.array([-1.0])), self.constant(np.array([0.0]))
+        below = self.add("Max", below, low)  # what lies lower has no weight
+        largest = self.add(
+            "TopK", below, self.constant(np.array([n])), axis=1, n_spare=1
+        )
+        axis = self.constant(np.array(1))
+        count = self.constant(np.arange(1.0, n + 1)[None])
+        square = self.add("Mul", largest, largest)
+        mean = self.add("Div", self.add("CumSum", largest, axis), count)
+        squares = self.add("Div", self.add("CumSum", square, axis), count)
+        variance = self.add("Sub", squares, self.add("Mul", mean, mean))
+        share = self.constant(1 / np.arange(1.0, n + 1)[None])
+        room = self.add("Max", self.add("Sub", share, variance), nothing)
+        threshold = self.add("Sub", mean, self.add("Sqrt", room))
+        holds = self.add("LessOrEqual", threshold, largest)
+        holds = self.add("Cast", holds, to=TensorProto.INT64)
+        held = self.add("ReduceSum", holds, self.constant(np.array([1])), keepdims=1)
+        last = self.add("Sub", held, self.constant(np.array([1])))
+        chosen = self.add("GatherElements", threshold, last, axis=1)
+        root = self.add("Max", self.add("Sub", below, chosen), nothing)
+        return self.add("Mul", root, root)
+
+
+# A tree as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
 def to_onnx(tree: Tree | WeightedTrees) -> bytes:

@@ -8,17 +8,15 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from treelab.trees.code.ensembles.heading import (
-    ensemble_heading,
-    fixed_weights,
-    refuse_ensemble,
-)
-from treelab.trees.code.names import heading
-from treelab.trees.code.splits import (
+from treelab.trees.code.writer import (
     CategoryTest,
     SumTest,
     Term,
+    ensemble_heading,
+    fixed_weights,
+    heading,
     inputs,
+    refuse_ensemble,
     split_test,
 )
 from treelab.trees.ensemble import WeightedTrees

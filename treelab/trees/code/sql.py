@@ -10,17 +10,18 @@ from collections.abc import Collection
 from fractions import Fraction
 from math import inf, isfinite, isinf, ulp
 
-from treelab.trees.code.ensembles.heading import refuse_ensemble
-from treelab.trees.code.names import heading, leaf_comment
-from treelab.trees.code.splits import (
+from treelab.trees.code.writer import (
     CategoryTest,
     Input,
     NumberTest,
     SumTest,
     Term,
+    Writer,
+    heading,
+    leaf_comment,
+    refuse_ensemble,
     split_test,
 )
-from treelab.trees.code.writer import Writer
 from treelab.trees.tree import Tree
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies

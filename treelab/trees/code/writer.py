@@ -1,9 +1,160 @@
-"""What code in any language shares: the columns it reads, its predictions."""
+"""What the writers of code share: lines, names, splits, nesting."""
 
+import keyword
+import re
+import unicodedata
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isnan
+from typing import ClassVar
 
-from treelab.trees.code.splits import SumTest, Term, inputs, split_test, terms
+import numpy as np
+
+from treelab.trees.date_parts import part_words
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
+from treelab.trees.logits import FAR_BEHIND, unscaled_weights
+from treelab.trees.text import prediction_text, rows_text, score_goes_left
 from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, used_features
+from treelab.trees.words import clean
+
+# What a split tests, free of any language.
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column that the code reads: its name, "number" or "category", its unit.
+
+    Numbers from the first to the second of ``missing_range`` count as missing.
+    """
+
+    column: str
+    kind: str
+    unit: str
+    missing_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class NumberTest:
+    """Left where a number is at most ``threshold``, or missing and ``missing_left``."""
+
+    source: Input
+    threshold: float
+    missing_left: bool
+
+
+@dataclass(frozen=True)
+class CategoryTest:
+    """Left where a category is one of ``listed``, or, not ``inside``, where it is none.
+
+    Categories that no training row held are among those that are not listed.
+    """
+
+    source: Input
+    listed: tuple[str, ...]
+    inside: bool
+    missing_left: bool
+
+
+@dataclass(frozen=True)
+class Term:
+    """A weight times a number column, or times the score of a category.
+
+    Attributes
+    ----------
+    index : int
+        Place of the feature in the tree.
+    fill : float
+        Number that stands for a missing value; NaN where none is known.
+    scores : dict of str to float, or None
+        Category columns: the number of each known category, never NaN unless
+        ``fill`` is.
+    unseen : float
+        Category columns: the number of every other category.
+    """
+
+    index: int
+    source: Input
+    weight: float
+    fill: float
+    scores: dict[str, float] | None = None
+    unseen: float = float("nan")
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether a row may have no number here."""
+        return isnan(self.fill)
+
+
+@dataclass(frozen=True)
+class SumTest:
+    """Left where the terms, added up in their order, are at most ``threshold``."""
+
+    terms: tuple[Term, ...]
+    threshold: float
+
+
+Test = NumberTest | CategoryTest | SumTest
+
+
+def source_of(feature: Feature) -> Input:
+    """Return the column that a feature reads."""
+    return Input(feature.column, feature.kind, feature.unit, feature.missing_interval)
+
+
+def inputs(model: Tree | WeightedTrees) -> list[Input]:
+    """Return the columns that a model reads, in the order of its features."""
+    if isinstance(model, WeightedTrees):
+        used = np.unique(model.feature)
+    else:
+        used = used_features(model, leaves=True)
+    return list(dict.fromkeys(source_of(model.features[j]) for j in used))
+
+
+def split_test(tree: Tree, node: int) -> Test:
+    """Return what one split of a tree tests."""
+    j = tree.feature[node]
+    threshold = float(tree.threshold[node])
+    if j == OBLIQUE:
+        assert tree.weights is not None  # as of every tree with an oblique split
+        return SumTest(terms(tree, tree.weights[node]), threshold)
+    feature = tree.features[j]
+    missing_left = bool(tree.missing_left[node])
+    if feature.kind == "number":
+        return NumberTest(source_of(feature), threshold, missing_left)
+    sides = {
+        category: score_goes_left(score, threshold, missing_left)
+        for category, score in zip(feature.categories, feature.scores)
+    }
+    inside = not score_goes_left(feature.unseen, threshold, missing_left)
+    listed = tuple(category for category, left in sides.items() if left == inside)
+    return CategoryTest(source_of(feature), listed, inside, missing_left)
+
+
+def terms(tree: Tree, weights: np.ndarray) -> tuple[Term, ...]:
+    """Return the terms of a weighted sum, in the order in which the tree adds them."""
+    return tuple(
+        _term(int(j), tree.features[j], float(weights[j]))
+        for j in np.flatnonzero(weights)
+    )
+
+
+def _term(index: int, feature: Feature, weight: float) -> Term:
+    """Return one term; a score that is NaN is missing, so ``fill`` stands for it."""
+    source, fill = source_of(feature), feature.fill
+    if feature.kind == "number":
+        return Term(index, source, weight, fill)
+    scores = {
+        category: fill if isnan(score) else score
+        for category, score in zip(feature.categories, feature.scores)
+    }
+    unseen = fill if isnan(feature.unseen) else feature.unseen
+    return Term(index, source, weight, fill, scores, unseen)
+
+
+# What code in any language shares: the columns it reads, its predictions.
 
 
 class Writer(ABC):
@@ -58,3 +209,222 @@ class Writer(ABC):
         if not isinstance(test, SumTest):
             return []
         return list(dict.fromkeys(self.value(t) for t in test.terms if t.may_fail))
+
+
+# The user's names as identifiers, and words of theirs in comments.
+
+
+# Keywords of C and C++, and words that headers or compilers define as macros.
+_C_WORDS = """alignas alignof and asm atomic auto bool break case catch char class
+complex const constexpr continue default delete do double else enum errno explicit
+export extern far float for friend generic goto i386 if imaginary inline int linux long
+main mutable namespace near new noreturn not null nullptr operator or private protected
+public register restrict return short signed sizeof static static_assert struct switch
+template this thread_local throw true false try typedef typename typeof typeof_unqual
+union unix unsigned using virtual void volatile while xor"""
+_PYTHON_WORDS = [word.lower() for word in keyword.kwlist]
+_TAKEN = {*_C_WORDS.split(), *_PYTHON_WORDS, "row", "nan", "inf", "isnan"}
+_LONGEST = 40  # letters of an identifier
+_MOST = 4  # categories, or columns of a sum, that a comment lists
+
+
+def identifiers(names: Iterable[str]) -> list[str]:
+    """Return a lower-case ASCII identifier for each name; no two are alike.
+
+    None is a word of Python or C. A name without a letter becomes "x".
+    """
+    taken, found = set(_TAKEN), []
+    for name in names:
+        ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore")
+        word = re.sub(r"[^a-z0-9]+", "_", ascii_name.decode().lower()).strip("_")
+        word = word[:_LONGEST].rstrip("_") or "x"
+        word = f"x_{word}" if word[0].isdigit() else word
+        chosen, i = word, 2
+        while chosen in taken:
+            chosen, i = f"{word}_{i}", i + 1
+        taken.add(chosen)
+        found.append(chosen)
+    return found
+
+
+def comment(text: object) -> str:
+    """Return text on one line that ends no comment in Python, SQL or C."""
+    one_line = clean(text).strip("\u2068\u2069")
+    one_line = one_line.replace("*/", "* /").replace("/*", "/ *")
+    # C reads "??/" as a backslash, and a backslash joins the next line on.
+    return one_line.replace("??", "? ?").rstrip("\\")
+
+
+def leaf_comment(tree: Tree, leaf: int) -> str:
+    """Return what a leaf predicts and how many training rows it held, as a comment."""
+    prediction = prediction_text(tree, leaf, most=_MOST)
+    rows = rows_text(tree, leaf)
+    return comment(f"{prediction} · {rows}" if rows else prediction)
+
+
+def heading(tree: Tree, read: list[Input]) -> list[str]:
+    """Return the lines that open the code: what it predicts, from which columns."""
+    unit = f" ({tree.target_unit})" if tree.target_unit else ""
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
+    return [
+        comment(f"Decision tree that predicts {tree.target}{unit}"),
+        f"{leaves}, depth {tree.depth}; written by treelab.",
+        *input_lines(read),
+        *(comment(note) for note in tree.notes),
+    ]
+
+
+def input_lines(read: list[Input]) -> list[str]:
+    """Return lines that list the columns that are read."""
+    lines = ["It reads the columns"] if read else []
+    for source in read:
+        unit = f", in {source.unit}" if source.unit else ""
+        what = part_words(source.column)
+        kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
+        lines.append(f"  {comment(f'{source.column} ({kind})')}")
+    return lines
+
+
+# A tree as nested ifs, cut into functions where it is deep.
+#
+# Compilers and readers give up on deep nesting (Python at 100 levels), so a branch that
+# begins on every ``LEVELS``-th level is a function of its own.
+
+
+LEVELS = 12
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a language writes a choice (before, between, after its sides), a comment."""
+
+    opening: str
+    otherwise: str
+    closing: str | None
+    comment: str
+
+
+class NestedWriter(Writer):
+    """Writes a tree as functions of nested ifs.
+
+    Attributes
+    ----------
+    names : dict of Input to str
+        An identifier for each column.
+    """
+
+    style: ClassVar[Style]
+
+    def __init__(self, tree: Tree):
+        super().__init__(tree)
+        self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+
+    @abstractmethod
+    def number_test(self, test: NumberTest) -> str:
+        """Write that a number goes left."""
+
+    @abstractmethod
+    def category_test(self, test: CategoryTest) -> str:
+        """Write that a category goes left."""
+
+    @abstractmethod
+    def call(self, node: int) -> str:
+        """Write the line that hands over to the function of a branch."""
+
+    def guard(self, node: int) -> list[str]:
+        """Write the lines that stand before a split."""
+        return []
+
+    def function_roots(self) -> list[int]:
+        """Return the splits with which a function begins, deepest first, root last."""
+        tree = self.tree
+        roots = [
+            node
+            for node in range(1, tree.n_nodes)
+            if tree.level[node] % LEVELS == 0 and not tree.is_leaf[node]
+        ]
+        return [*sorted(roots, key=lambda node: -tree.level[node]), 0]
+
+    def body(self, root: int) -> list[str]:
+        """Return the lines of one function, indented by four spaces a level."""
+        tree, style = self.tree, self.style
+
+        def write(node: int, before: str) -> list[str]:
+            if tree.is_leaf[node]:
+                return [before + line for line in self._leaf(node)]
+            if node != root and tree.level[node] % LEVELS == 0:
+                return [before + self.call(node)]
+            lines = [before + line for line in self.guard(node)]
+            lines.append(before + style.opening.format(self._test(node)))
+            lines += write(int(tree.left[node]), before + "    ")
+            lines.append(before + style.otherwise)
+            lines += write(int(tree.right[node]), before + "    ")
+            return lines if style.closing is None else [*lines, before + style.closing]
+
+        return write(root, "    ")
+
+    def return_line(self, prediction: str) -> str:
+        """Write the line that returns a leaf's prediction."""
+        return f"return {prediction}"
+
+    def _test(self, node: int) -> str:
+        """Write the condition that leads left."""
+        test = split_test(self.tree, node)
+        if isinstance(test, NumberTest):
+            return self.number_test(test)
+        if isinstance(test, CategoryTest):
+            return self.category_test(test)
+        return self.sum_test(test)
+
+    def _leaf(self, node: int) -> list[str]:
+        """Write the lines of a leaf; a linear model's comment has a line of its own."""
+        line = self.return_line(self.prediction(node))
+        comment = self.style.comment.format(leaf_comment(self.tree, node))
+        if self.tree.leaf_weights is None:
+            return [line + comment]
+        return [comment.strip(), line]
+
+
+# What the code of an ensemble needs of it, free of any language.
+
+
+FAR_BELOW = f"{FAR_BEHIND:.0e}"  # as it is written
+
+
+def ensemble_heading(model: WeightedTrees) -> list[str]:
+    """Return the lines that open the code: what it predicts, from which columns."""
+    unit = f" ({model.target_unit})" if model.target_unit else ""
+    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
+    weighted = "by the leaf that a row reaches" if by_row else "alike for every row"
+    if model.n_deciding < model.n_estimators:
+        weighted += f", at most {model.n_deciding} of them"
+    return [
+        comment(f"Ensemble of decision trees that predicts {model.target}{unit}"),
+        f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
+        f"{weighted}; written by treelab.",
+        *input_lines(inputs(model)),
+        *(comment(note) for note in model.notes),
+    ]
+
+
+def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
+    """Return the weight of each tree where it is the same for every row, (E,).
+
+    None where weights differ by leaf, or where leaves hold logits: the weighted mean of
+    these is no prediction yet.
+    """
+    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
+    if by_row or (model.classes is not None and model.leaf_output == "logits"):
+        return None
+    return unscaled_weights(
+        model.leaf_weight[:, 0], model.weighting, model.max_deciders
+    )
+
+
+def refuse_ensemble(model: object, language: str) -> None:
+    """Raise ValueError for an ensemble in a language that cannot hold one."""
+    if isinstance(model, WeightedTrees):
+        raise ValueError(
+            f"{language} cannot hold this ensemble, whose weights depend on the row or "
+            "whose leaves hold logits. Export ONNX, Python or C, or one of its trees."
+        )

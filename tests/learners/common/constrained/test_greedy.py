@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
 from treelab.learners.common.constrained.greedy import Limits, grow_constrained
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
 
 FEATURES = tuple(Feature(name) for name in "abcd")

@@ -14,7 +14,7 @@ from treelab.runs.jobs.splits.repeats import (
 )
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.pruning.cost_complexity import cost_complexity_path
+from treelab.trees.pruning import cost_complexity_path
 
 
 @pytest.fixture

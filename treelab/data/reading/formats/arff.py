@@ -8,7 +8,7 @@ from treelab.data.reading.delimited import Cells
 from treelab.data.reading.formats.text_columns import TextColumns
 from treelab.data.reading.records import lines
 from treelab.data.reading.table_error import TableError
-from treelab.trees.text.numerals import counted
+from treelab.trees.words import counted
 
 ATTRIBUTE = re.compile(
     r"""(?i)\s*@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(.*)"""

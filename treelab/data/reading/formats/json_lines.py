@@ -6,7 +6,7 @@ from treelab.data.reading.delimited import Cells
 from treelab.data.reading.formats.text_columns import TextColumns, typed_text
 from treelab.data.reading.records import lines
 from treelab.data.reading.table_error import TableError
-from treelab.trees.text.names import listed
+from treelab.trees.words import listed
 
 
 def read_json_lines(text: bytes, name: str) -> Cells:

@@ -16,8 +16,7 @@ from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading
 from treelab.trees.cells import CellForm
-from treelab.trees.derived.dates import ISO
-from treelab.trees.derived.decimal_years import decimal_years
+from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.frames import plain_column
 
 BATCH_CELLS = 2**20

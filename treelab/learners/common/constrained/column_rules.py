@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treelab.trees.constraints.boxes import SIGNS
-from treelab.trees.constraints.constraints import OTHER, Constraints
-from treelab.trees.constraints.isotonic import output_of
+from treelab.trees.constraints import OTHER, SIGNS, Constraints, output_of
 from treelab.trees.feature import Feature
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.learners.common.spec import setting
-from treelab.trees.constraints.constraints import Constraints
+from treelab.trees.constraints import Constraints
 
 
 def constraints_setting() -> Any:

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from treelab.editing.leaves import class_weights
-from treelab.evaluation.rashomon.all_trees import all_trees
+from treelab.editing.regrow import class_weights
+from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split
@@ -12,9 +12,9 @@ from treelab.runs.jobs.rashomon.trees_of_run import asked_of, keeps_constraints
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.pruning.shown_tree import shown_tree
-from treelab.trees.text.numerals import counted
+from treelab.trees.constraints import Constraints
+from treelab.trees.pruning_path import shown_tree
+from treelab.trees.words import counted
 
 N_THRESHOLDS = {2: 16, 3: 4}  # by depth: of a column, by default
 

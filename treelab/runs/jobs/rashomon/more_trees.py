@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from treelab.editing.leaves import class_weights
+from treelab.editing.regrow import class_weights
 from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.model_facts import fitted_split, without_origin
@@ -11,9 +11,9 @@ from treelab.runs.jobs.rashomon.trees_of_run import asked_of, rashomon_set
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback
-from treelab.trees.pruning.shown_tree import shown_tree
-from treelab.trees.text.numerals import counted
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 N_RESTARTS = 24  # of each size
 LARGER = 2  # times the leaves of the run's tree

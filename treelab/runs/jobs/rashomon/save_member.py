@@ -8,9 +8,9 @@ from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.model_facts import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.rashomon.rashomon_set import RashomonSet
-from treelab.trees.text.numerals import counted, shortest
+from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, shortest
 
 
 def save_member(

@@ -6,14 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from treelab.editing.leaves import class_weights
-from treelab.evaluation.rashomon.gather import gather
+from treelab.editing.regrow import class_weights
+from treelab.evaluation.rashomon import gather
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.constraints.constraints import Constraints
-from treelab.trees.constraints.violations import violations
-from treelab.trees.pruning.size_path import SizePath
-from treelab.trees.rashomon.rashomon_set import RashomonSet
+from treelab.trees.constraints import Constraints, violations
+from treelab.trees.pruning import SizePath
+from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 
 

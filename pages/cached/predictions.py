@@ -1,0 +1,368 @@
+"""What a run predicts for rows, and why."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.store import table
+from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.writing import FORMATS
+from treelab.evaluation.comparison import misclassified
+from treelab.evaluation.counterfactuals import KnownValues
+from treelab.evaluation.ensembles import (
+    DecidedRows,
+    counts_to_try,
+    heaviest_estimators,
+    rows_decided_by_one,
+    scores_of_heaviest,
+)
+from treelab.evaluation.explanations import (
+    least_sure,
+    typical_rows,
+    worst_errors,
+)
+from treelab.evaluation.importance import (
+    Dependence,
+    dependence,
+    grid,
+    permutation_importances,
+    sample_rows,
+)
+from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
+from treelab.evaluation.predictions import (
+    NewTable,
+    new_scores,
+    new_table,
+    prediction_columns,
+    with_predictions,
+)
+from treelab.evaluation.surrogates import Imitation, imitation
+from treelab.runs.jobs.residual import run_imitation
+from treelab.trees.feature import forms_of_model
+
+# A run's predictions, its scores and the weights of its trees, computed once.
+
+
+MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
+
+
+def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
+    """Return the run's predictions for one data split, (n_rows,); never changed."""
+    return _predictions(*loaded.key, split, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _predictions(home: Path, run_id: str, epoch, split: str, _loaded) -> np.ndarray:
+    """``predictions``, by values that name them."""
+    return _loaded.model.predict(_loaded.split.rows(split)[0])
+
+
+def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
+    """Return the scores on one data split, as the run stored them, or measured now."""
+    stored = (loaded.run.metrics or {}).get(split)
+    return stored or _split_scores(*loaded.key, split, loaded)
+
+
+@st.cache_data(show_spinner=False, max_entries=48)
+def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
+    """Scores of a run that stored none."""
+    truth = _loaded.split.rows(split)[1]
+    return scores(_loaded.run.problem.task, truth, predictions(_loaded, split))
+
+
+def tree_score(loaded: LoadedRun, split: str) -> float:
+    """Return the score of the tree by its leaves, with no predictor on top."""
+    task = loaded.run.problem.task
+    X, truth = loaded.split.rows(split)
+    return scores(task, truth, shown_tree(loaded).predict(X))[headline(task)]
+
+
+def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
+    """Return the trees of highest mean weight on the test rows, and these weights.
+
+    Returns
+    -------
+    index : int array of shape (k,)
+        Heaviest first.
+    weight : float array of shape (k,)
+        Mean weight, in [0, 1].
+    """
+    return _top_estimators(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner="Weighing the trees…", max_entries=16)
+def _top_estimators(home: Path, run_id: str, epoch, _loaded):
+    """``top_estimators``, by values that name them."""
+    return heaviest_estimators(_loaded.model, _loaded.split.X_test, MOST_ESTIMATORS)
+
+
+def score_differences(
+    first: LoadedRun, second: LoadedRun
+) -> dict[str, ScoreDifference]:
+    """Return how the second run's test scores differ from the first's."""
+    return _differences(*first.key, *second.key[1:], first, second)
+
+
+@st.cache_data(show_spinner="Resampling the test rows…", max_entries=32)
+def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
+    """``score_differences``, by values that name them."""
+    return paired_bootstrap(
+        _first.run.problem.task,
+        _first.split.y_test.to_numpy(),
+        predictions(_first, "test"),
+        predictions(_second, "test"),
+    )
+
+
+def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
+    """Hold a surrogate run against the model it imitates.
+
+    Returns
+    -------
+    dict of str to Imitation
+        On the "fitted" rows, and on the "test" rows with the truth where it is known.
+
+    Raises
+    ------
+    ValueError
+        If truth and predictions share no label.
+    """
+    return _imitations(*loaded.key, loaded)
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def _imitations(home: Path, run_id: str, epoch, _loaded) -> dict[str, Imitation]:
+    """``imitations``, by values that name them."""
+    run = _loaded.run
+    X, of_model = _loaded.rows("fitted")
+    predicted = _loaded.model.predict(X)
+    return {
+        "fitted": imitation(run.problem.task, of_model, predicted),
+        "test": run_imitation(run, _loaded.model, table(run.problem.table_id)),
+    }
+
+
+# Rows of a table that a visitor brings, and what a run predicts for them, once.
+
+
+@dataclass(frozen=True)
+class GivenTable:
+    """A table to predict.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        As the run's model reads it. Shared, so never changed.
+    written : DataFrame
+        The cells as they came.
+    name : str
+    key : str
+        What caches know it by.
+    notes : tuple of str
+        How it was read.
+    """
+
+    frame: pd.DataFrame
+    written: pd.DataFrame
+    name: str
+    key: str
+    notes: tuple[str, ...] = ()
+
+
+def read_given(
+    loaded: LoadedRun, key: str, name: str, sheet: str | None, content: bytes
+) -> ReadResult:
+    """Read a table that a visitor brought as the run's model does; it is not stored."""
+    return _read(*loaded.key, key, name, sheet, content, loaded)
+
+
+@st.cache_resource(show_spinner="Reading the new rows…", max_entries=2)
+def _read(home: Path, run_id: str, epoch, key, name, sheet, _content, _loaded):
+    """``read_given``, by values that name it."""
+    forms = forms_of_model(_loaded.model)
+    return read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
+
+
+def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
+    """Return a table as the run's model reads it; see ``new_table``."""
+    return _ready(*loaded.key, given.key, fill_absent, loaded, given)
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)  # it may be a large table
+def _ready(home: Path, run_id: str, epoch, key, fill_absent, _loaded, _given):
+    """``ready_table``, by values that name it."""
+    return new_table(_loaded.model, _given.frame, _given.name, fill_absent=fill_absent)
+
+
+def predicted_columns(
+    loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
+) -> pd.DataFrame:
+    """Return what a run predicts for a table; see ``prediction_columns``."""
+    return _predicted(*loaded.key, given.key, fill_absent, parts, loaded, given)
+
+
+@st.cache_resource(show_spinner="Predicting…", max_entries=2)
+def _predicted(
+    home: Path, run_id: str, epoch, key, fill_absent, parts, _loaded, _given
+) -> pd.DataFrame:
+    """``predicted_columns``, by values that name them."""
+    X = ready_table(_loaded, _given, fill_absent).X
+    return prediction_columns(_loaded.model, X, parts)
+
+
+def scores_on(
+    loaded: LoadedRun, given: GivenTable, fill_absent: bool
+) -> tuple[dict[str, float], str]:
+    """Score a run on a table that holds its target; see ``new_scores``."""
+    return _scores(*loaded.key, given.key, fill_absent, loaded, given)
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _scores(home: Path, run_id: str, epoch, key, fill_absent, _loaded, _given):
+    """``scores_on``, by values that name them."""
+    X = ready_table(_loaded, _given, fill_absent).X
+    return new_scores(_loaded.model, _given.frame, X)
+
+
+def prediction_file(
+    loaded: LoadedRun,
+    given: GivenTable,
+    fill_absent: bool,
+    parts: tuple[str, ...],
+    ending: str,
+) -> bytes:
+    """Return the predictions as a file of the kind that its ending names."""
+    predicted = predicted_columns(loaded, given, fill_absent, parts)
+    return FORMATS[ending].write(
+        with_predictions(given.written, predicted, parts, given.name)
+    )
+
+
+# What explains a run on its test rows, computed once.
+
+
+MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
+
+
+def probabilities(loaded: LoadedRun) -> np.ndarray | None:
+    """Return the class probabilities of the test rows; None for regression."""
+    if loaded.model.classes is None:
+        return None
+    return _probabilities(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _probabilities(home: Path, run_id: str, epoch, _loaded) -> np.ndarray:
+    """``probabilities``, by values that name them."""
+    return _loaded.model.predict_proba(_loaded.split.X_test)
+
+
+def ranked_rows(loaded: LoadedRun, order: str, label=None) -> np.ndarray:
+    """Return places, from 0, of test rows in one of the orders above.
+
+    ``label`` is the class of which rows are typical; None: of all rows.
+    """
+    return _ranked_rows(*loaded.key, order, label, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.ndarray:
+    """``ranked_rows``, by values that name them."""
+    X, y = _loaded.split.rows("test")
+    predicted, proba = predictions(_loaded, "test"), probabilities(_loaded)
+    if order == MISCLASSIFIED:
+        return misclassified(y, predicted)
+    if order == UNSURE:
+        return least_sure(_loaded.model, X, proba)
+    if order == ERRORS:
+        return worst_errors(y, predicted, proba, _loaded.model.classes)
+    candidates = np.ones(len(y), dtype=bool)
+    if label is not None:
+        candidates = (np.asarray(y) == label) & (np.asarray(predicted) == label)
+    return typical_rows(X, candidates)
+
+
+def known_values(loaded: LoadedRun) -> KnownValues:
+    """Return what the columns of the training rows hold; shared, filled when asked."""
+    return _known_values(*loaded.key, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)  # each holds the rows
+def _known_values(home: Path, run_id: str, epoch, _loaded) -> KnownValues:
+    """``known_values``, by values that name them."""
+    return KnownValues(_loaded.split.X_train)
+
+
+def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
+    """Return how much the test score falls when a column is shuffled."""
+    return _shuffled(*loaded.key, loaded)
+
+
+@st.cache_data(show_spinner="Shuffling one feature after the other…", max_entries=16)
+def _shuffled(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
+    """``shuffled_importances``, by values that name them."""
+    X, y = _loaded.split.rows("test")
+    return permutation_importances(_loaded.model, X, y, _loaded.run.problem.task)
+
+
+def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
+    """Return how predictions depend on a column, over a sample of test rows."""
+    return _dependence(*loaded.key, column, output, loaded)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _dependence(
+    home: Path, run_id: str, epoch, column: str, output: int, _loaded
+) -> Dependence:
+    """``run_dependence``, by values that name it."""
+    values = grid(_loaded.split.X_train[column])
+    rows = sample_rows(_loaded.split.X_test)
+    return dependence(_loaded.model, rows, column, values, output)
+
+
+# How few trees of a run's ensemble decide, computed once.
+
+
+HELD_OUT = ("valid", "test")
+
+
+def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
+    """Return how many trees are tried, and their scores on each held-out data split.
+
+    Returns
+    -------
+    counts : tuple of int
+        Ascending; the last one is all that may decide.
+    scores : dict of str to ndarray of shape (n_counts,)
+        By data split, those with rows alone.
+    """
+    return _heaviest_scores(*loaded.key, loaded)
+
+
+def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
+    """Return the test rows that one tree decides with more than a share."""
+    return _decided_rows(*loaded.key, share, loaded)
+
+
+@st.cache_data(show_spinner="Letting fewer trees decide…", max_entries=16)
+def _heaviest_scores(home: Path, run_id: str, epoch, _loaded):
+    """``heaviest_scores``, by values that name them."""
+    counts = counts_to_try(_loaded.model)
+    rows = {split: _loaded.split.rows(split) for split in HELD_OUT}
+    scores = {
+        split: scores_of_heaviest(_loaded.model, X, y, counts)
+        for split, (X, y) in rows.items()
+        if len(y)
+    }
+    return counts, scores
+
+
+@st.cache_resource(show_spinner="Looking for simple rules…", max_entries=32)
+def _decided_rows(home: Path, run_id: str, epoch, share, _loaded) -> list[DecidedRows]:
+    """``decided_rows``, by values that name them."""
+    return rows_decided_by_one(_loaded.model, *_loaded.split.rows("test"), share=share)

@@ -1,0 +1,108 @@
+"""The trees that score like a run's own, and what they predict, computed once."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.store import size_path_of, store, table
+from treelab.evaluation.fairness import groups_of
+from treelab.evaluation.rashomon import likeness, places, predictions
+from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
+from treelab.trees.pruning_path import PruningPath
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.rashomon import RashomonSet
+
+NEAR = 0.1  # standard deviations of the target: values that differ less are alike
+DEFAULT_TOLERANCE = 0.01
+
+
+def trees_like(loaded: LoadedRun) -> RashomonSet | None:
+    """Return the trees near a run's own; None where no other tree compares with it."""
+    if loaded.is_ensemble or not loaded.has_labels or loaded.epoch is not None:
+        return None
+    return _trees_like(*loaded.key, loaded)
+
+
+def stored_trees(loaded: LoadedRun) -> RashomonSet | None:
+    """Return the trees that were stored with a run; None where none were."""
+    if not (store().folder(loaded.run.id) / "rashomon").is_dir():
+        return None
+    return trees_like(loaded)
+
+
+def tree_predictions(
+    loaded: LoadedRun, split: str
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return what each tree of the set predicts for a data split; never changed.
+
+    Returns
+    -------
+    predicted : ndarray of shape (T, n_rows)
+        Class codes, or values.
+    chance : float32 array of shape (T, n_rows) or None
+        Of two classes: the probability of the second one.
+    """
+    return _tree_predictions(*loaded.key, split, loaded)
+
+
+def map_of(loaded: LoadedRun, chosen: tuple[int, ...]) -> np.ndarray:
+    """Return where some trees of the set lie on the map of likeness, (n, 2)."""
+    return _map_of(*loaded.key, chosen, loaded)
+
+
+def near_value(loaded: LoadedRun) -> float:
+    """Return by how much two values may differ to be alike; 0 for classes."""
+    if loaded.model.classes is not None:
+        return 0.0
+    return NEAR * float(loaded.split.y_train.std(ddof=0))
+
+
+def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
+    """Return the group of each row of a data split, by any column of its table."""
+    return _groups(*loaded.key[:2], column, loaded)[loaded.rows(split)[0].index]
+
+
+@st.cache_resource(show_spinner="Scoring the other trees…", max_entries=16)
+def _trees_like(home: Path, run_id: str, epoch, _loaded) -> RashomonSet | None:
+    """``trees_like``, by values that name them."""
+    stored = store().rashomon(run_id)
+    if stored is not None:
+        return stored
+    own = shown_tree(_loaded)
+    if not can_be_chosen_from(own):
+        return None
+    others = []
+    if isinstance(_loaded.model, PruningPath):
+        others = [shown_tree_of(tree) for tree in _loaded.model.trees]
+    path = size_path_of(_loaded.run)
+    return rashomon_set(_loaded.run, own, others, _loaded.rows("fitted"), path)
+
+
+@st.cache_resource(show_spinner="Predicting with every tree…", max_entries=16)
+def _tree_predictions(home: Path, run_id: str, epoch, split, _loaded):
+    """``tree_predictions``, by values that name them."""
+    found = trees_like(_loaded)
+    assert found is not None
+    predicted, value = predictions(found.trees, _loaded.rows(split)[0])
+    if _loaded.model.classes is None:
+        return predicted.astype(np.float32), None
+    is_binary = value.shape[-1] == 2
+    chance = value[..., 1].astype(np.float32) if is_binary else None
+    return predicted.astype(np.int16), chance
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _map_of(home: Path, run_id: str, epoch, chosen, _loaded) -> np.ndarray:
+    """``map_of``, by values that name it."""
+    predicted, _ = tree_predictions(_loaded, "fitted")
+    n_classes = len(_loaded.model.classes or ())
+    return places(likeness(predicted[list(chosen)], n_classes))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _groups(home: Path, run_id: str, column: str, _loaded) -> pd.Series:
+    """The group of each row of a run's table."""
+    return groups_of(table(_loaded.run.problem.table_id)[column])

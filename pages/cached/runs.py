@@ -1,0 +1,254 @@
+"""A run as the pages read it: its model, its trees, its events."""
+
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.store import model_of, shared_store, split_of, store, table
+from treelab.data.split import DataSplit
+from treelab.figures.style import label_colors
+from treelab.runs.jobs.model_facts import fitted_split
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import default_home
+from treelab.trees.constraints import Constraints, Finding, findings
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.pruning_path import PruningPath
+from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.text import to_rules
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+# A run as the pages read it: its model, and the rows it was trained on.
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run with its model and its rows.
+
+    Attributes
+    ----------
+    run : Run
+    model : Tree, WeightedTrees or PruningPath
+        A training run's newest snapshot while there is no model yet.
+    split : DataSplit
+        The run's rows.
+    epoch : float or None
+        Epoch of the snapshot; None for a model.
+    """
+
+    run: Run
+    model: Tree | WeightedTrees | PruningPath
+    split: DataSplit
+    epoch: float | None = None
+
+    @property
+    def key(self) -> tuple[Path, str, float | None]:
+        """What caches know the run and its model by."""
+        return default_home(), self.run.id, self.epoch
+
+    @property
+    def fitted_split(self) -> str:
+        """Name of the rows that the model was fitted to; see ``fitted_split``."""
+        return fitted_split(self.model, self.split)
+
+    def rows(self, split: str) -> tuple[pd.DataFrame, pd.Series]:
+        """Return (X, y) of a data split, or of the "fitted" rows."""
+        return self.split.rows(self.fitted_split if split == "fitted" else split)
+
+    def n_rows(self, split: str) -> int:
+        """Count the rows that ``rows`` returns."""
+        return self.split.n_rows(self.fitted_split if split == "fitted" else split)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the target is known, and is not what the run itself found."""
+        return not self.run.problem.origin
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether a prediction is that of many trees together."""
+        return isinstance(self.model, WeightedTrees)
+
+    @property
+    def has_predictor(self) -> bool:
+        """Whether a predictor on top of the tree makes the predictions."""
+        return isinstance(self.model, PruningPath) and self.model.has_predictor
+
+
+def load_run(run: Run) -> LoadedRun:
+    """Return a run with its model, or with its newest snapshot while it trains.
+
+    Raises
+    ------
+    LookupError, OSError, ValueError
+        If the model, or the table it was trained on, is gone or cannot be read.
+    """
+    if run.has_model:
+        return LoadedRun(run, model_of(run), split_of(run.problem))
+    for epoch in reversed(store().snapshots(run.id)):
+        try:
+            tree = store().snapshot(run.id, epoch)
+        except LookupError:  # thinned out since it was listed; an older one stays
+            continue
+        return LoadedRun(run, tree, rows_for(run, tree), epoch)
+    now = store().run(run.id)
+    if now.has_model:  # it ended since it was listed
+        return load_run(now)
+    raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
+
+
+def load_readable(runs: list[Run]) -> list[LoadedRun]:
+    """Return runs with their models, but for those whose files are gone or damaged.
+
+    For a look at many runs: the page of one says what is wrong with it.
+    """
+    found = []
+    for run in runs:
+        try:
+            found.append(load_run(run))
+        except (LookupError, OSError, ValueError):
+            continue
+    return found
+
+
+def rows_for(run: Run, tree: Tree) -> DataSplit:
+    """Return a run's rows; until clusters are found, they are those of this tree."""
+    problem = run.problem
+    if not problem.awaits_clusters:
+        return split_of(problem)
+    frame = table(problem.table_id)
+    clusters = tree.predict(problem.table(frame))
+    return problem.split(frame.assign(**{problem.target: clusters}))
+
+
+def run_colors(loaded: LoadedRun) -> dict:
+    """Return a hex colour for each class, the most frequent in training first."""
+    if loaded.model.classes is None:
+        return {}
+    return label_colors(loaded.split.y_train, loaded.model.classes)
+
+
+def ranked_classes(loaded: LoadedRun) -> list:
+    """Return the classes, the most frequent in training first."""
+    return list(run_colors(loaded))
+
+
+# The trees of a run, made once: counted, drawn and routed alike on all pages.
+
+
+_TERMS = 3  # of a sum that a rule writes
+
+
+def shown_tree(
+    loaded: LoadedRun, estimator: int | None = None, strength: int | None = None
+) -> Tree:
+    """Return a tree of a run with the rows that it was fitted to.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    estimator : int or None
+        Which tree of an ensemble.
+    strength : int or None
+        Which tree of a pruning path; None: the chosen one.
+    """
+    return _shown(*loaded.key, estimator, strength, loaded)
+
+
+def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
+    """Return the tree as rules, one a leaf; sums name their largest terms."""
+    return _rules(*loaded.key, estimator, loaded)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _rules(home: Path, run_id: str, epoch, estimator, _loaded) -> pd.DataFrame:
+    """``rules``, by values that name the tree."""
+    tree = shown_tree(_loaded, estimator)
+    return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
+
+
+@st.cache_resource(show_spinner="Routing the rows…", max_entries=256)
+def _shown(home: Path, run_id: str, epoch, estimator, strength, _loaded) -> Tree:
+    """``shown_tree``, by values that name it."""
+    tree = shown_tree_of(_loaded.model, estimator=estimator, strength=strength)
+    if _loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
+        tree = tree.with_rows(*_loaded.rows("fitted"))
+    return tree
+
+
+def kept_constraints(
+    loaded: LoadedRun, tree: Tree, asked: Constraints
+) -> list[Finding]:
+    """Return what was asked of a tree and where it breaks it; see ``findings``."""
+    drawn = (tree.n_nodes, hash(tree.threshold.tobytes()), hash(tree.value.tobytes()))
+    return _kept_constraints(*loaded.key, drawn, tree, asked)
+
+
+@st.cache_data(show_spinner=False, max_entries=48)
+def _kept_constraints(
+    home: Path, run_id: str, epoch, drawn, _tree, _asked
+) -> list[Finding]:
+    """``kept_constraints``, by values that name them."""
+    return findings(_tree, _asked)
+
+
+# The epochs that a run has reported, read from the store as they come.
+
+
+FRESH_SECONDS = 0.8  # for which what one watcher has read serves the others
+
+
+class _Curve:
+    """One run's events, as far as they were read."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.events: pd.DataFrame | None = None
+        self.read = 0.0  # on the monotonic clock
+
+
+def run_events(run: Run) -> pd.DataFrame:
+    """Return a row an epoch, reading from the store only what is new.
+
+    It is shared by all who watch the run, so callers never change it.
+    """
+    # Read once more at the end: the curve may then be another, see RetainedCurve. A
+    # resumed run's may be fewer.
+    curve = _curve(default_home(), run.id, run.attempts, run.is_finished)
+    with curve.lock:
+        before, now = curve.events, time.monotonic()
+        if before is None:
+            curve.events = shared_store().events(run.id)
+        elif not run.is_finished and now - curve.read > FRESH_SECONDS:
+            last = -1 if before.empty else before["epoch"].max()
+            new = shared_store().events(run.id, last)
+            if len(new):
+                curve.events = pd.concat([before, new], ignore_index=True)
+        else:
+            return curve.events
+        curve.read = now
+        return curve.events
+
+
+def preparation_events(run: Run) -> pd.DataFrame:
+    """Return the curve of a running run's cross-validation; no row where there is none.
+
+    It is shared by all who watch the run, so callers never change it.
+    """
+    return _preparation(default_home(), run.id, run.attempts)
+
+
+@st.cache_resource(show_spinner=False, ttl=FRESH_SECONDS, max_entries=64)
+def _preparation(home: Path, run_id: str, attempts: int) -> pd.DataFrame:
+    """Read the curve of a cross-validation."""
+    return shared_store().preparation(run_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _curve(home: Path, run_id: str, attempts: int, is_finished: bool) -> _Curve:
+    """What was read of a run's curve, one for all sessions."""
+    return _Curve()

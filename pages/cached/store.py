@@ -1,0 +1,284 @@
+"""What the pages read of the run store: its runs, tables and models."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from pages.state.visitor import visitor
+from treelab.data.problem import Problem
+from treelab.data.split import DataSplit
+from treelab.runs.care.retention import Limits
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore, default_home
+from treelab.runs.store.sizes import folder_size, megabytes
+from treelab.runs.store.version import StoreVersion
+from treelab.runs.users.quota import quota_words
+from treelab.runs.users.roles import Visitor
+from treelab.runs.users.visitor_store import VisitorStore
+from treelab.runs.workers.queue import Queue
+from treelab.trees.pruning import SizePath
+
+T = TypeVar("T")
+
+CHECK_SECONDS = 0.8  # between two looks after runs and workers
+LARGE_CELLS = 10_000_000  # of a table: such take memory, so few are held at a time
+
+
+def store() -> RunStore:
+    """Return the run store of this server's data folder, as this visitor may use it.
+
+    Where nobody signs in, it is one for all sessions.
+    """
+    who = visitor()
+    home = default_home()
+    return _store(home) if who is None else _visitor_store(home, who)
+
+
+def shared_store() -> RunStore:
+    """Return the run store itself, for what is read once for all who may see it."""
+    return _store(default_home())
+
+
+def look_after_queue() -> None:
+    """Look after runs and workers, once a moment however many pages are open."""
+    _look_after_queue(default_home())
+
+
+def queue() -> Queue:
+    """Return the queue that hands runs to the workers, shared by all sessions."""
+    return _queue(default_home())
+
+
+def table(table_id: str) -> pd.DataFrame:
+    """Return a stored table; it is shared, so callers never change it."""
+    home = default_home()
+    read = _large_table if _is_large(home, table_id) else _table
+    return read(home, table_id)
+
+
+def split_of(problem: Problem) -> DataSplit:
+    """Return a problem's train, validation and test rows; shared, never changed."""
+    home = default_home()
+    split = _large_split if _is_large(home, problem.table_id) else _split
+    return split(home, problem)
+
+
+def model_of(run: Run):
+    """Return the model that a finished run saved; shared, never changed."""
+    return _model(default_home(), run.id)
+
+
+def size_path_of(run: Run) -> SizePath | None:
+    """Return a finished run's best tree at each size, None where it has none."""
+    return _size_path(default_home(), run.id) if run.has_model else None
+
+
+def find_run(run_id: str | None) -> Run | None:
+    """Return a run by its id, or None where there is none of this id."""
+
+    def read() -> Run | None:
+        try:
+            return store().run(run_id) if run_id else None
+        except LookupError:
+            return None
+
+    return read_once(("run", run_id), read)
+
+
+def all_runs() -> list[Run]:
+    """Return all runs that the visitor may see, newest first; never to be changed."""
+    return read_once("runs", store().runs)
+
+
+def place_in_queue(run_id: str) -> int:
+    """Return a run's place in the queue, from 1; 0 when it does not wait."""
+    return read_once(("place", run_id), lambda: queue().position(run_id))
+
+
+def device() -> str:
+    """Name for display what runs are trained on."""
+    return read_once("device", queue().device)
+
+
+def readiness() -> tuple[float, str] | None:
+    """Return how ready workers are and what they do; None once they have been ready."""
+    if "workers-ready" in st.session_state:
+        return None
+    try:
+        found = queue().readiness()
+    except ValueError:  # of a variable; where runs are started, it is said
+        return None
+    if found is None:
+        st.session_state["workers-ready"] = True
+    return found
+
+
+def startup_error() -> str:
+    """Explain in a sentence why no worker trains, empty when all is well."""
+    return read_once("startup error", queue().startup_error)
+
+
+def read_once(name: Hashable, read: Callable[[], T]) -> T:
+    """Read from the store once for all sessions of a visitor, until it is written to.
+
+    Parameters
+    ----------
+    name : hashable
+        Of what is read.
+    read : callable
+    """
+    home = default_home()
+    return _reads(home, visitor()).get(name, _version(home).now(), read)
+
+
+class _Reads:
+    """What was read of the store at its newest version."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._version: Hashable = None
+        self._read = 0.0  # on the monotonic clock
+        self._known: dict[Hashable, Any] = {}
+
+    def get(self, name: Hashable, version: Hashable, read: Callable[[], T]) -> T:
+        """Return what was read, or read it: at another version, or where it is old."""
+        if version is None:
+            return read()
+        with self._lock:
+            # Dead processes write nothing, so that nothing is known for long.
+            is_old = time.monotonic() - self._read > CHECK_SECONDS
+            if version != self._version or is_old:
+                self._known.clear()
+                self._version, self._read = version, time.monotonic()
+            if name not in self._known:
+                self._known[name] = read()
+            return self._known[name]
+
+
+def finished_runs() -> list[Run]:
+    """Return the runs that ended with a model, newest first."""
+    return [run for run in store().runs() if run.is_finished and run.has_model]
+
+
+def newest_of_each_kind(runs: list[Run]) -> list[Run]:
+    """Leave out finished runs that were repeated with the same settings."""
+    newest, seen = [], set()
+    for run in runs:
+        kind = (run.learner, str(run.settings), run.problem, run.title)
+        if not run.is_finished or kind not in seen:
+            newest.append(run)
+        seen.add(kind)
+    return newest
+
+
+def runs_with_snapshots() -> list[Run]:
+    """Return the runs without a model that saved a tree, newest first."""
+    return [
+        run for run in store().runs() if not run.has_model and store().snapshots(run.id)
+    ]
+
+
+def folder_words() -> str:
+    """Return how much the data folder holds, and what limits it."""
+    words, who = f"The data folder holds {_folder_size(default_home())}.", visitor()
+    try:
+        quota = "" if who is None else quota_words(shared_store(), who.user)
+        return f"{words} {Limits.from_environment()} {quota}".strip()
+    except ValueError as error:
+        return f"{words} {error}"
+
+
+@st.cache_data(show_spinner=False, max_entries=4, ttl="10m")
+def _folder_size(home: Path) -> str:
+    """The folder's size, measured now and then: a large one takes a moment."""
+    return megabytes(folder_size(home))
+
+
+# Not Streamlit's cache: a look at the store asks a dozen times, and writing down what
+# was asked with takes that longer than the rest.
+@lru_cache(maxsize=4)
+def _version(home: Path) -> StoreVersion:
+    """The version of the store of a data folder."""
+    return StoreVersion(_store(home).database)
+
+
+@lru_cache(maxsize=64)
+def _reads(home: Path, who: Visitor | None) -> _Reads:
+    """What visitors read of the store of a data folder."""
+    return _Reads()
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _store(home: Path) -> RunStore:
+    """The store of a data folder."""
+    return RunStore(home)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _visitor_store(home: Path, who: Visitor) -> VisitorStore:
+    """What a visitor may use of the store of a data folder."""
+    return VisitorStore(home, who)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _queue(home: Path) -> Queue:
+    """The queue of a data folder."""
+    return Queue(_store(home))
+
+
+@st.cache_data(show_spinner=False, max_entries=4, ttl=CHECK_SECONDS)
+def _look_after_queue(home: Path) -> None:
+    """``look_after_queue``, remembered for a moment."""
+    _queue(home).check()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _table(home: Path, table_id: str) -> pd.DataFrame:
+    """``table``, by values that name it."""
+    return _store(home).table(table_id)
+
+
+@st.cache_resource(show_spinner="Loading the table…", max_entries=2)
+def _large_table(home: Path, table_id: str) -> pd.DataFrame:
+    """``table`` of many cells."""
+    return _store(home).table(table_id)
+
+
+@lru_cache(maxsize=256)
+def _is_large(home: Path, table_id: str) -> bool:
+    """Whether a table has many cells; a stored one never changes."""
+    tables = _store(home).tables()
+    return any(
+        info.id == table_id and info.n_rows * info.n_columns >= LARGE_CELLS
+        for info in tables
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _split(home: Path, problem: Problem) -> DataSplit:
+    """``split_of``, by values that name it."""
+    return problem.split(table(problem.table_id))
+
+
+@st.cache_resource(show_spinner="Splitting the rows…", max_entries=2)
+def _large_split(home: Path, problem: Problem) -> DataSplit:
+    """``split_of`` a table of many cells."""
+    return problem.split(table(problem.table_id))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _model(home: Path, run_id: str):
+    """``model_of``, by values that name it."""
+    return _store(home).model(run_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _size_path(home: Path, run_id: str) -> SizePath | None:
+    """``size_path_of``, by values that name it."""
+    return _store(home).path(run_id)

@@ -1,0 +1,156 @@
+"""What is known of a stored table: its columns, its first rows, notes on a problem."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.store import split_of, table
+from treelab.data.builtin import BUILTIN
+from treelab.data.column_meaning import describe_columns
+from treelab.data.columns import infer_task
+from treelab.data.problem import Problem
+from treelab.data.problem_check import Finding, check_problem
+from treelab.data.split_by import likely_columns
+from treelab.evaluation import metrics
+from treelab.evaluation.profile import (
+    Alone,
+    Associations,
+    Distribution,
+    RowFacts,
+    alone,
+    associations,
+    distribution,
+    missing_by_column,
+    row_facts,
+)
+from treelab.figures.style import label_colors
+from treelab.figures.table import table_html
+from treelab.runs.store.run_store import RunStore, default_home
+from treelab.trees.date_parts import first_day, has_times, looks_like_dates
+
+
+def stored_table_id(key: str) -> str:
+    """Return the store's id of a table; a built-in one is stored on first use."""
+    return _builtin_id(default_home(), key) if key in BUILTIN else key
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _builtin_id(home: Path, key: str) -> str:
+    """Store a built-in table and return its id."""
+    built = BUILTIN[key]
+    return RunStore(home).add_table(built.load(), built.title)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def column_facts(table_id: str) -> pd.DataFrame:
+    """Describe a stored table's columns; see ``describe_columns``."""
+    return describe_columns(table(table_id))
+
+
+def column_kinds(problem: Problem) -> dict[str, str]:
+    """Return each column's kind: as its values suggest, or as it was changed."""
+    facts = column_facts(problem.table_id)
+    return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
+
+
+@dataclass(frozen=True)
+class DateColumn:
+    """A column of dates, its first one, and whether some have a time of day."""
+
+    name: str
+    first: str
+    has_times: bool
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def date_columns(table_id: str) -> list[DateColumn]:
+    """Return the columns of a stored table that hold dates."""
+    frame = table(table_id)
+    return [
+        DateColumn(str(name), first_day(column), has_times(column))
+        for name, column in frame.items()
+        if looks_like_dates(column)
+    ]
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def columns_to_split_by(table_id: str, way: str, target: str) -> list[str]:
+    """Return the columns by which a stored table may be split, likeliest first."""
+    return likely_columns(table(table_id), way, target)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def findings(problem: Problem) -> list[Finding]:
+    """Return what is odd about a problem; see ``check_problem``."""
+    return check_problem(table(problem.table_id), problem)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def inferred_task(table_id: str, target: str) -> str:
+    """Return the task that a column's values most likely mean."""
+    return infer_task(table(table_id)[target])
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def first_rows_html(
+    table_id: str, target: str, numbers: Sequence[str], left_out: Sequence[str]
+) -> str:
+    """Draw a stored table's first rows; see ``table_html``."""
+    return table_html(
+        table(table_id), target=target, numbers=numbers, left_out=left_out
+    )
+
+
+def target_colors(problem: Problem) -> dict:
+    """Return a hex colour for each class, the most frequent in training first."""
+    if problem.task == "regression":  # whose rows need not be read
+        return {}
+    return label_colors(split_of(problem).y_train)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def baseline_loss(problem: Problem) -> float:
+    """Loss on the validation rows of predicting the same for every row."""
+    split = split_of(problem)
+    return metrics.baseline_loss(problem.task, split.y_train, split.y_valid)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def target_variance(problem: Problem) -> float:
+    """Return the variance of a number target over the training rows."""
+    return float(split_of(problem).y_train.var(ddof=0))
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def rows_of(problem: Problem) -> RowFacts:
+    """Return what is known of a problem's rows; see ``row_facts``."""
+    return row_facts(table(problem.table_id), problem)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def gaps_of(problem: Problem) -> pd.DataFrame:
+    """Return the columns with missing values; see ``missing_by_column``."""
+    return missing_by_column(table(problem.table_id), problem)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def alone_of(problem: Problem) -> Alone:
+    """Return what each column predicts alone; shared, never changed."""
+    return alone(table(problem.table_id), problem)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def associations_of(problem: Problem, names: tuple[str, ...]) -> Associations:
+    """Return how strongly columns go together; shared, never changed."""
+    return associations(problem.table(table(problem.table_id))[list(names)])
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def distribution_of(problem: Problem, name: str) -> Distribution:
+    """Return the rows in bins of one column; shared, never changed."""
+    frame = table(problem.table_id)
+    column = replace(problem, columns=(name,)).table(frame)[name]
+    return distribution(column, frame[problem.target], problem)

@@ -1,1 +1,0 @@
-"""What the run store holds, read and measured once."""

@@ -1,1 +1,0 @@
-"""What the visitor chose, remembered across pages and in the address."""

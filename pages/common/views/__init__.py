@@ -1,1 +1,0 @@
-"""Drawings: the larger parts of pages, which show what they are given."""

@@ -1,1 +1,0 @@
-"""What Compare shows: two runs beside each other, and many together."""

@@ -1,1 +1,0 @@
-"""Editing a tree: the node, its split and columns, the log, and what comes of it."""

@@ -1,1 +1,0 @@
-"""Explain: which row, why this answer, what matters overall."""

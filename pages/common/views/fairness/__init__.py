@@ -1,1 +1,0 @@
-"""Predictions by group: rates of each group, overall and at a node."""

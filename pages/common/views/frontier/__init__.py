@@ -1,1 +1,0 @@
-"""Score against size of several runs, and the tree of a point."""

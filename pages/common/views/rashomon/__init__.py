@@ -1,1 +1,0 @@
-"""Trees that score alike: which to show, how alike they are, choosing one."""

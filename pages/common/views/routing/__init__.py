@@ -1,1 +1,0 @@
-"""What the Routing page shows, a file a view."""

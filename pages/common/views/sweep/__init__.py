@@ -1,1 +1,0 @@
-"""A sweep: what it tries, how it goes, what it found."""

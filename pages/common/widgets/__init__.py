@@ -1,1 +1,0 @@
-"""Controls, from single fields to whole forms; each returns what was chosen."""

@@ -1,1 +1,0 @@
-"""What the trees must keep, as a form."""

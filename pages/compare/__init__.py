@@ -1,0 +1,1 @@
+"""Parts of Compare: two runs side by side, and all runs by score and size."""

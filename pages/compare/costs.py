@@ -1,0 +1,234 @@
+"""What errors cost, and the curves of one class against the rest."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.comparison import curves_of, probabilities
+from pages.cached.runs import LoadedRun, ranked_classes
+from pages.compare.comparison import Names, Pair, pair_colors
+from pages.widgets.page import mode, show_figure
+from pages.widgets.words import plain, split_words
+from treelab.evaluation.comparison import (
+    ClassCurves,
+    calibrated_threshold,
+    cheapest_classes,
+    cost_curve,
+    mean_cost,
+)
+from treelab.evaluation.metrics import confusion_matrix
+from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
+from treelab.figures.predictions import confusion_figure
+from treelab.trees.words import rounded, significant
+
+# What errors cost: a threshold for two classes, a cost matrix for more.
+
+
+MOST_CLASSES = 12  # of a cost matrix that a person fills in
+
+
+def show_threshold(pair: Pair, names: Names, label) -> None:
+    """Let the visitor set costs and a threshold; show what each run then costs."""
+    st.subheader("Threshold and costs", anchor=False)
+    (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
+    inputs = st.columns(3)
+    false_positive = inputs[0].number_input(
+        f"Cost of a false “{plain(label)}”", 0.0, value=1.0, key="false-positive"
+    )
+    false_negative = inputs[1].number_input(
+        f"Cost of a missed “{plain(label)}”", 0.0, value=1.0, key="false-negative"
+    )
+    threshold = inputs[2].slider(
+        "Threshold",
+        0.0,
+        1.0,
+        0.5,
+        0.01,
+        key="threshold",
+        help=f"“{plain(label)}” is predicted from this probability on.",
+    )
+    is_class = (pair[0].split.y_test == label).to_numpy()
+    chances = [_chance(loaded, label) for loaded in pair]
+    curves = [
+        cost_curve(is_class, chance, false_positive, false_negative)
+        for chance in chances
+    ]
+    right = calibrated_threshold(false_positive, false_negative)
+    words = [
+        f"{name} {significant(curve.at(threshold))} "
+        f"(least {significant(float(curve.cost.min()))} at "
+        f"{rounded(round(curve.cheapest, 3))})"
+        for name, curve in zip(names, curves)
+    ]
+    st.markdown(
+        plain(
+            f"Mean cost of a test row at threshold {threshold:.2f}: "
+            f"{', '.join(words)}. If the probabilities were right, "
+            f"{rounded(right)} would be best."
+        )
+    )
+    drawn = [
+        DrawnCurve(name, color, pd.DataFrame({"x": curve.threshold, "y": curve.cost}))
+        for name, color, curve in zip(names, pair_colors(pair), curves)
+    ]
+    chart, *sides = st.columns([2, 1, 1])
+    with chart:
+        show_figure(
+            costs_figure(drawn, threshold, f"threshold for “{label}”", mode=mode()),
+            key="cost-curve",
+            alt="Mean cost of a row by threshold, of both runs.",
+        )
+    for column, name, chance, key in zip(sides, names, chances, ("first", "second")):
+        with column:
+            codes = (~is_class).astype(int), (chance < threshold).astype(int)
+            counts = confusion_matrix(*codes, 2)
+            _show_confusion(counts, [label, rest], name, key, pair)
+    st.caption(
+        f"{split_words(pair[0], 'test').capitalize()}; the dotted line is the chosen "
+        "threshold. The least cost was found on these rows, so new rows cost a little "
+        "more."
+    )
+
+
+def show_cost_matrix(pair: Pair, names: Names) -> None:
+    """Let the visitor say what each error costs; predict each row at least cost."""
+    labels = [own for own in ranked_classes(pair[0]) if own in pair[1].model.classes]
+    st.subheader("Costs", anchor=False)
+    if len(labels) > MOST_CLASSES:
+        st.markdown(f"A cost matrix is offered for up to {MOST_CLASSES} classes.")
+        return
+    texts = [str(own) for own in labels]
+    matrix = pd.DataFrame(1.0 - np.eye(len(labels)), index=texts, columns=texts)
+    matrix.index.name = f"{pair[0].run.problem.target_is} class"
+    st.caption("What it costs to predict the class of a column for one of a row.")
+    costs = st.data_editor(
+        matrix,
+        key=f"costs-{pair[0].run.id}-{pair[1].run.id}",
+        width="stretch",
+        disabled=["_index"],
+    )
+    sentence = st.container()
+    costs = costs.fillna(0).to_numpy(float)
+    truth = pair[0].split.y_test
+    known = truth.isin(labels).to_numpy()
+    codes = pd.Index(labels).get_indexer(truth[known])
+    words = []
+    for loaded, name, key, column in zip(
+        pair, names, ("first", "second"), st.columns(2, gap="large")
+    ):
+        order = [list(loaded.model.classes).index(own) for own in labels]
+        chance = probabilities(loaded)[known][:, order]
+        predicted = cheapest_classes(chance, costs)
+        plainly = mean_cost(codes, chance.argmax(axis=1), costs)
+        cheapest = mean_cost(codes, predicted, costs)
+        words.append(f"{name} {significant(cheapest)} ({significant(plainly)})")
+        with column:
+            counts = confusion_matrix(codes, predicted, len(labels))
+            _show_confusion(counts, labels, name, key, pair)
+    sentence.markdown(
+        plain(
+            "Mean cost of a test row where each is predicted as the class of least "
+            f"expected cost: {', '.join(words)}; in brackets, as the most probable "
+            "class."
+        )
+    )
+
+
+def _chance(loaded: LoadedRun, label) -> np.ndarray:
+    """Return the probability of one class for each test row."""
+    return probabilities(loaded)[:, list(loaded.model.classes).index(label)]
+
+
+def _show_confusion(
+    counts: np.ndarray, labels: list, name: str, key: str, pair: Pair
+) -> None:
+    """Draw the confusion matrix under these costs."""
+    st.markdown(f"**{plain(name)}**")
+    target_is = pair[0].run.problem.target_is
+    show_figure(
+        confusion_figure(counts, labels, target_is=target_is, mode=mode()),
+        key=f"costs-confusion-{key}",
+        alt=f"Confusion matrix of {name} under these costs.",
+    )
+
+
+# ROC, precision-recall and calibration of both runs, and what errors cost.
+
+
+# Title, ClassCurves' points, and both axes; the last two have a diagonal to go by.
+CHARTS = (
+    ("Precision and recall", "precision_recall", "recall", "precision"),
+    ("ROC", "roc", "false positive rate", "true positive rate"),
+    ("Calibration", "calibration", "predicted probability", "observed fraction"),
+)
+
+
+def show_curves(pair: Pair, names: Names) -> None:
+    """Draw the curves of the class that the visitor picks, then costs."""
+    labels = [own for own in ranked_classes(pair[0]) if own in pair[1].model.classes]
+    truth = pair[0].split.y_test
+    labels = [own for own in labels if 0 < (truth == own).sum() < len(truth)]
+    if not labels:
+        st.markdown("The test rows hold one class only: there is no curve to draw.")
+        return
+    label = st.selectbox(
+        "Class, against the rest",
+        labels,
+        index=len(labels) - 1 if len(labels) == 2 else 0,
+        format_func=str,
+        key=f"curve-class-{pair[0].run.id}-{pair[1].run.id}",
+        width=300,
+    )
+    found = [curves_of(loaded, label) for loaded in pair]
+    st.markdown(plain(_words(found, names)))
+    _draw(found, pair, names)
+    st.caption(
+        f"“{plain(label)}” against the rest, {split_words(pair[0], 'test')}. ROC: "
+        "dotted, what chance reaches. Calibration: on the dotted line a probability "
+        "is as often right as it says; a larger mark stands for more rows."
+    )
+    if len(ranked_classes(pair[0])) == 2:
+        show_threshold(pair, names, label)
+    else:
+        show_cost_matrix(pair, names)
+
+
+def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
+    """Draw the three charts beside each other."""
+    for column, (title, field, x_title, y_title) in zip(st.columns(3), CHARTS):
+        curves = [
+            DrawnCurve(name, color, _points(getattr(own, field)))
+            for own, name, color in zip(found, names, pair_colors(pair))
+        ]
+        with column:
+            st.markdown(f"**{title}**")
+            show_figure(
+                curves_figure(
+                    curves,
+                    x_title,
+                    y_title,
+                    diagonal=field != "precision_recall",
+                    mode=mode(),
+                ),
+                key=f"curve-{field}",
+                alt=f"{title} of {' and '.join(names)}.",
+            )
+
+
+def _points(table):
+    """Return a curve's points as x and y."""
+    return table.rename(columns={"predicted": "x", "observed": "y"})
+
+
+def _words(found: list[ClassCurves], names: Names) -> str:
+    """Write the areas and the errors of the probabilities."""
+    measures = (
+        ("Area under the ROC curve", [own.roc_area for own in found]),
+        ("average precision", [own.average_precision for own in found]),
+        ("Brier score (less is better)", [own.brier for own in found]),
+    )
+    parts = [
+        f"{title}: {names[0]} {significant(one)}, {names[1]} {significant(other)}"
+        for title, (one, other) in measures
+    ]
+    return "; ".join(parts) + "."

@@ -1,0 +1,114 @@
+"""What a run predicts on test rows against the truth: by class, or value by value."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.predictions import predictions
+from pages.cached.runs import LoadedRun, ranked_classes
+from pages.widgets.page import mode, show_figure
+from pages.widgets.words import plain, split_words
+from treelab.evaluation.explanations import joined
+from treelab.evaluation.metrics import class_scores, confusion_matrix
+from treelab.figures.predictions import confusion_figure, scatter_figure
+from treelab.trees.words import percent
+
+_MOST_NAMED = 3  # classes without a score
+TITLES = {
+    True: "Predicted against true values",
+    False: "Confusion matrix, class by class",
+}
+
+
+def outcomes_title(loaded: LoadedRun) -> str:
+    """Return the heading of the section."""
+    return TITLES[loaded.model.classes is None]
+
+
+def show_outcomes(loaded: LoadedRun, key: str) -> None:
+    """Draw a run's predictions on test rows against the truth."""
+    truth, predicted = loaded.split.y_test.to_numpy(), predictions(loaded, "test")
+    if loaded.model.classes is None:
+        _show_values(loaded, truth.astype(float), predicted, key)
+    else:
+        _show_classes(loaded, truth, predicted, key)
+
+
+def _show_values(loaded: LoadedRun, truth, predicted, key: str) -> None:
+    """Draw the values about the diagonal."""
+    unit = f" ({loaded.model.target_unit})" if loaded.model.target_unit else ""
+    show_figure(
+        scatter_figure(
+            truth,
+            predicted,
+            name=f"{loaded.model.target}{unit}",
+            target_is=loaded.run.problem.target_is,
+            mode=mode(),
+        ),
+        key=f"outcomes-{key}",
+        alt=f"Predicted against {loaded.run.problem.target_is} values of the test "
+        "rows.",
+    )
+    error = np.abs(truth - predicted)
+    st.caption(
+        f"{split_words(loaded, 'test').capitalize()}. Dotted: where prediction and "
+        f"target agree. Half of the rows are off by less than {np.median(error):.3g}."
+    )
+
+
+def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
+    """Draw the confusion matrix, and list precision, recall and F1 of each class."""
+    labels = ranked_classes(loaded)
+    codes = {label: code for code, label in enumerate(labels)}
+    known = np.isin(truth, labels)
+    confusion = confusion_matrix(
+        *(
+            np.array([codes[label] for label in each[known]])
+            for each in (truth, predicted)
+        ),
+        len(labels),
+    )
+    scores = class_scores(confusion)
+    worst = int(scores["recall"].fillna(1).argmin())
+    show_figure(
+        confusion_figure(
+            confusion, labels, target_is=loaded.run.problem.target_is, mode=mode()
+        ),
+        key=f"outcomes-{key}",
+        alt=f"Confusion matrix of {len(labels)} classes on the test rows.",
+    )
+    found = scores["recall"].iloc[worst]
+    st.caption(
+        f"{split_words(loaded, 'test').capitalize()}. Of the rows of "
+        f"“{plain(labels[worst])}”, {percent(found)} are recognised, the fewest of all "
+        f"classes.{undefined_words(labels, scores)}"
+    )
+    names = pd.Series([str(label) for label in labels], name="class")
+    st.dataframe(
+        pd.concat([names, scores], axis=1),
+        hide_index=True,
+        key=f"classes-{key}",
+        placeholder="–",
+        column_config={
+            name: st.column_config.NumberColumn(name, format="%.3f", help=help_words)
+            for name, help_words in (
+                ("precision", "Of the rows predicted as this class, those that are."),
+                ("recall", "Of the rows of this class, those predicted as it."),
+                ("F1", "Harmonic mean of precision and recall."),
+            )
+        },
+    )
+
+
+def undefined_words(labels: list, scores: pd.DataFrame) -> str:
+    """Say why a class has a dash for a score, "" where none has."""
+    words = ""
+    for name, why in (("precision", "was predicted so"), ("recall", "is of it")):
+        missing = scores[name].isna()
+        listed = [f"“{plain(own)}”" for own, is_ in zip(labels, missing) if is_]
+        if listed:
+            words += f" –: no {name}, as no test row {why}: "
+            words += f"{joined(listed[:_MOST_NAMED])}"
+            n_more = len(listed) - _MOST_NAMED
+            words += f" and {n_more} more." if n_more > 0 else "."
+    return words

@@ -1,0 +1,302 @@
+"""The same learners on other splits, and whether the difference stays."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.cached.comparison import trained_run
+from pages.cached.store import (
+    all_runs,
+    finished_runs,
+    look_after_queue,
+    store,
+)
+from pages.compare.comparison import Names, Pair, pair_colors
+from pages.state.run import start_folds, start_repeats
+from pages.widgets.page import mode, show_figure
+from pages.widgets.store_trouble import explained
+from pages.widgets.watcher import Watcher
+from pages.widgets.words import plain, run_name, score
+from treelab.data.folds import N_FOLDS, fold_name, splits_words
+from treelab.data.split import JOINED
+from treelab.evaluation.comparison import (
+    FEWEST_SEEDS,
+    SeedComparison,
+    compare_over_seeds,
+)
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.comparison import seeds_figure
+from treelab.runs.jobs.splits.folds import on_folds, runs_by_fold
+from treelab.runs.jobs.splits.repeats import (
+    can_be_repeated,
+    repeats_of,
+    run_kind,
+    runs_by_seed,
+)
+from treelab.runs.store.run import Run
+from treelab.trees.words import counted, significant
+
+# The runs shown again on more data splits: asked for, followed, stopped.
+
+
+FIRST_MORE = 4  # data splits, until the visitor says otherwise
+MOST_MORE = 20
+
+
+def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> None:
+    """Offer to repeat some runs on more data splits, and follow the repeats.
+
+    With ``only_begun`` nothing is shown where there is no repeat yet.
+    """
+    trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
+    apart = [run for run in trained.values() if not run.problem.n_folds]
+    before = _repeats(trained.values())
+    if not trained or (only_begun and not before):
+        return
+    active = any(not run.is_finished for run in before)
+
+    def follow() -> None:
+        """Show the field, the button and the progress, in one place at all times."""
+        repeats = _repeats(trained.values())
+        with st.container(horizontal=True, vertical_alignment="bottom", key=key):
+            more = st.number_input(
+                "More data splits",
+                1,
+                MOST_MORE,
+                FIRST_MORE,
+                key=f"{key}-more",
+                width=150,
+                help="Each deals the rows anew into training, validation and test "
+                "rows, by another seed.",
+            )
+            if st.button(
+                "Repeat on more splits",
+                icon=":material/repeat:",
+                key=f"{key}-start",
+                disabled=not apart,
+                help=f"Trains {counted(len(apart), 'run')} on each of them, with the "
+                "same settings, in the queue behind other runs. The chart then shows "
+                "the mean over data splits and its standard error.",
+            ):
+                start_repeats(apart, int(more))
+                st.rerun()
+            _folds_button(list(trained.values()), key)
+            waiting = [run for run in repeats if not run.is_finished]
+            st.button(
+                "Stop",
+                icon=":material/stop:",
+                key=f"{key}-stop",
+                type="tertiary",
+                disabled=not waiting,
+                on_click=explained(_stop),
+                args=(waiting,),
+                help="Takes the repeats that wait out of the queue and stops those in "
+                "training; what was stopped does not count.",
+            )
+        st.caption(plain(_words(list(trained.values()), repeats)))
+        if _have_changed(before, repeats):
+            st.rerun()
+
+    watcher = Watcher(
+        f"{key}-repeats",
+        2.0 if active else None,
+        prepare=look_after_queue,
+        is_over=lambda: _have_changed(before, _repeats(trained.values())),
+    )
+    words = partial(_words, list(trained.values()))
+    watcher.part("all", lambda: words(_repeats(trained.values())), follow)
+    watcher.start()
+
+
+def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
+    """Whether the chart has, or whether there is something to wait for."""
+    waited, waits = (any(not r.is_finished for r in own) for own in (before, repeats))
+    return _n_finished(repeats) != _n_finished(before) or waited != waits
+
+
+def _folds_button(runs: list[Run], key: str) -> None:
+    """Train the runs' learners, with their settings, on five folds."""
+    can = all(run.problem.can_have_folds for run in runs)
+    if st.button(
+        "5-fold cross-validation",
+        icon=":material/splitscreen:",
+        key=f"{key}-folds",
+        disabled=not can,
+        help="Trains each with the same settings five times, each row being a test row "
+        "once; once more shuffles the rows. *Several seeds* tests the difference."
+        if can
+        else "Rows are split at random or by group for it.",
+    ):
+        try:
+            # Once, where a learner is shown with and without folds.
+            alike = {run_kind(on_folds(run, N_FOLDS)): run for run in runs}.values()
+            start_folds([(run.learner, run.settings, run.problem) for run in alike])
+        except ValueError as error:
+            st.error(plain(str(error)), icon=":material/error:")
+            return
+        st.rerun()
+
+
+def _repeats(runs) -> list[Run]:
+    """Return the repeats of some runs, and the runs on folds of their kind."""
+    known = all_runs()
+    found = {own.id: own for run in runs for own in repeats_of(run, known)}
+    kinds = {run_kind(on_folds(run, N_FOLDS)) for run in runs}
+    found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}
+    return list(found.values())
+
+
+def _fold_words(runs: list[Run], known: list[Run]) -> str:
+    """Write each learner's mean over folds and its standard deviation."""
+    found = {}
+    for run in runs:
+        scores = [score(own) for own in runs_by_fold(run, known, N_FOLDS).values()]
+        if len(scores) > 1:
+            name = f"{run_name(run).partition(',')[0]} {significant(np.mean(scores))}"
+            name += f" ± {significant(np.std(scores, ddof=1), 2)}"
+            kind = run_kind(on_folds(run, N_FOLDS))
+            found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
+    if not found:
+        return ""
+    metric = TITLES[headline(runs[0].problem.task)]
+    return f"Test {metric}, mean ± standard deviation: {', '.join(found.values())}."
+
+
+def _n_finished(runs: list[Run]) -> int:
+    """Count the runs that have ended."""
+    return sum(run.is_finished for run in runs)
+
+
+def _stop(runs: list[Run]) -> None:
+    """Stop repeats that wait or train."""
+    for run in runs:
+        if store().may_change(run):
+            store().request_stop(run.id)
+
+
+def _words(runs: list[Run], repeats: list[Run]) -> str:
+    """Say on how many data splits the runs were trained, and what goes on."""
+    waiting = [run for run in repeats if not run.is_finished]
+    if waiting:
+        now = [run for run in waiting if run.state == "running"]
+        at = f"; {now[-1].short_title} {now[-1].progress:.0%}" if now else ""
+        n_done = sum(run.state == "done" for run in repeats)
+        total = n_done + len(waiting)
+        return f"{n_done} of {counted(total, 'repeat')} trained{at}."
+    known = finished_runs()
+    by_seed = {run.id: runs_by_seed(run, known) for run in runs}
+    failed = [
+        run
+        for run in repeats
+        if run.error and run.problem.seed not in by_seed.get(run.repeat_of, ())
+    ]
+    n_splits = [len(by_seed[run.id]) for run in runs if not run.problem.n_folds]
+    words = ""
+    if not n_splits:
+        pass
+    elif max(n_splits) == 1:
+        words = "Trained on one data split: how much depends on it is not known yet."
+    elif min(n_splits) == max(n_splits):
+        words = f"Trained on {counted(n_splits[0], 'data split')} each."
+    else:
+        words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
+    words = f"{words} {_fold_words(runs, known)}".strip()
+    if failed:
+        words += f" Of {counted(len(failed), 'repeat')} no model came: "
+        words += failed[0].error
+    return words
+
+
+# Both learners on several data splits, and whether they differ by chance alone.
+
+
+CHANCE = 0.05  # a p value below it is called more than chance
+
+
+def show_seeds(pair: Pair, names: Names) -> None:
+    """Test the difference over all data splits on which both learners were trained."""
+    if run_kind(on_folds(pair[0].run, 0)) == run_kind(on_folds(pair[1].run, 0)):
+        st.markdown("Both runs are of one learner and the same settings.")
+        return
+    known = finished_runs()
+    shown = False
+    for n_folds in sorted({0, N_FOLDS, pair[0].run.problem.n_folds}):
+        first, second = (runs_by_fold(own.run, known, n_folds) for own in pair)
+        seeds = sorted(set(first) & set(second))
+        if len(seeds) >= FEWEST_SEEDS:
+            both = [(first[seed], second[seed]) for seed in seeds]
+            _show_test(both, pair, names)
+            shown = True
+    if not shown:
+        st.markdown(
+            "Both were trained on one data split only. *Repeat on more splits* and "
+            "*5-fold cross-validation*, below the chart of score against size, train "
+            "both again with the same settings on other rows: from two data splits on "
+            "it is tested here whether the difference is more than chance."
+        )
+
+
+def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
+    """Show both scores of each data split, or fold, and test their difference."""
+    scores = [score(own[0]) for own in both], [score(own[1]) for own in both]
+    problems = [own.problem for own, _ in both]
+    n_folds = problems[0].n_folds
+    if n_folds:  # a run's title has them
+        first, second = (name.removesuffix(f", {n_folds} folds") for name in names)
+        names = first, second
+    splits = splits_words(len(both), n_folds)
+    rows = both[0][0].metrics
+    n_fitted = rows["train"]["n_rows"]
+    if both[0][0].fitted_split == JOINED:
+        n_fitted += rows["valid"]["n_rows"]
+    found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
+    metric = TITLES[headline(pair[0].run.problem.task)]
+    st.markdown(plain(_seeds_words(found, names, metric, splits)))
+    show_figure(
+        seeds_figure(
+            [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
+            scores,
+            names,
+            f"{metric}, test",
+            split_title="" if n_folds else "seed",
+            colors=pair_colors(pair),
+            mode=mode(),
+        ),
+        key=f"seeds-{n_folds}",
+        alt=f"{metric} of both learners on {splits}.",
+    )
+    each, shared = "seed of the data split", "data splits"
+    if n_folds:
+        each, shared = "fold", "the training rows of folds"
+    st.caption(
+        "Test scores of all runs of these two learners with the same settings and "
+        f"features, a line for each {each}. The corrected t-test (Nadeau and Bengio"
+        f"{'; for repeated folds Bouckaert and Frank' if n_folds else ''}) allows for "
+        f"rows that {shared} share."
+    )
+
+
+def _seeds_words(found: SeedComparison, names: Names, metric: str, splits: str) -> str:
+    """Say which learner is better over data splits, and how sure that is."""
+    low, high, mean = found.low, found.high, found.mean
+    better, other = names[1], names[0]
+    if mean < 0:
+        better, other, low, high, mean = names[0], names[1], -high, -low, -mean
+    if found.clear:
+        text = f"More than chance over {splits}: {better} gains {significant(mean)}"
+    else:
+        text = f"No clear difference over {splits}: {better} gains {significant(mean)}"
+    text += (
+        f" {metric} over {other} on average, {found.level:.0%} interval "
+        f"{significant(low)} to {significant(high)} (corrected resampled t-test, p = "
+        f"{significant(found.t_p, 2)}). Wilcoxon's signed-rank test: p = "
+        f"{significant(found.wilcoxon_p, 2)}"
+    )
+    if found.least_wilcoxon_p > CHANCE:
+        text += (
+            f", which so few splits cannot bring below "
+            f"{significant(found.least_wilcoxon_p, 2)}"
+        )
+    return f"{text}."

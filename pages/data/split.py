@@ -1,0 +1,122 @@
+"""How the rows are split: drawn, by group, by time, or with a test file."""
+
+import streamlit as st
+
+from pages.cached.store import split_of, store, table
+from pages.cached.tables import columns_to_split_by
+from pages.state.problem import change_problem, choose_problem, is_shown
+from pages.widgets.html import split_bar
+from pages.widgets.store_trouble import explained
+from pages.widgets.upload import KINDS
+from pages.widgets.words import plain
+from treelab.data.problem import Problem, make_problem, split_problem
+from treelab.data.reading.read_table import read_table
+from treelab.data.split import SPLITS
+from treelab.data.split_by import WAY_TITLES, with_test_file
+from treelab.trees.cells import forms_of
+
+_HELP = (
+    "Trees are fitted to the training rows. Validation rows choose among them, or "
+    "train, too, where a learner cross-validates. Test rows give the score and nothing "
+    "else. By group: rows that share a value, such as those of a patient, are never "
+    "parted. By time: the latest rows are test rows, as when a model is used later."
+)
+
+
+def pick_split(problem: Problem) -> None:
+    """Let the visitor choose how rows are split."""
+    key = f"split-{problem.table_id}-{problem.target}"
+    choices = {"random": [""]} | {
+        way: columns_to_split_by(problem.table_id, way, problem.target)
+        for way in WAY_TITLES
+        if way != "random"
+    }
+    if problem.split_by != "random" and problem.split_column not in choices.get(
+        problem.split_by, ()
+    ):
+        choices[problem.split_by] = [problem.split_column, *choices[problem.split_by]]
+    ways = [way for way, names in choices.items() if names]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.selectbox(
+            "Split",
+            ways,
+            index=ways.index(problem.split_by),
+            format_func=lambda way: WAY_TITLES[way].capitalize(),
+            key=f"{key}-way",
+            on_change=_follow,
+            args=(problem, key, choices, True),
+            help=_HELP,
+            width=190,
+        )
+        if problem.split_by != "random":
+            names = choices[problem.split_by]
+            st.selectbox(
+                "Column",
+                names,
+                index=names.index(problem.split_column),
+                key=f"{key}-column-{problem.split_by}",
+                on_change=_follow,
+                args=(problem, key, choices, False),
+                width=190,
+            )
+
+
+def show_split(problem: Problem) -> None:
+    """Show how many rows train, validate and test."""
+    parts = split_of(problem)
+    st.html(split_bar({name: len(parts.rows(name)[1]) for name in SPLITS}))
+
+
+def test_file(problem: Problem) -> None:
+    """Let the visitor bring the test rows in a file of their own."""
+    with st.popover("Test rows from a file", icon=":material/upload_file:"):
+        key = f"test-file-{problem.table_id}"
+        st.file_uploader(
+            "A table with the same columns and the target",
+            type=KINDS,
+            key=key,
+            on_change=explained(_append),
+            args=(problem, key),
+            help="All rows of the table then train or validate, and the file's rows "
+            "are the test rows. Both are stored as one new table.",
+        )
+    if error := st.session_state.pop("test-file-error", None):
+        st.error(plain(error), icon=":material/error:")
+
+
+def _follow(problem: Problem, key: str, choices: dict, is_way: bool) -> None:
+    """Follow the choice of a way, or of the column for it."""
+    way = st.session_state[f"{key}-way"]
+    column = choices[way][0]
+    if not is_way:
+        column = st.session_state[f"{key}-column-{way}"]
+    change_problem(problem, lambda now: split_problem(now, way, column))
+
+
+def _append(problem: Problem, key: str) -> None:
+    """Store the table with the file's rows as test rows, and turn to it."""
+    file = st.session_state[key]
+    if file is None or not is_shown(problem):
+        return
+    try:
+        own = table(problem.table_id)
+        test = read_table(
+            file.getvalue(), file.name, as_in=forms_of(own), one_column=True
+        )
+        both, column = with_test_file(own, test.frame, file.name)
+        name = f"{problem.table_name}, tested on {file.name}"
+        table_id = store().add_table(both, name)
+        fresh = make_problem(
+            both,
+            problem.target,
+            table_id=table_id,
+            table_name=name,
+            columns=problem.columns,
+            task=problem.task,
+            seed=problem.seed,
+            units=problem.units,
+        )
+        choose_problem(split_problem(fresh, "given", column))
+        st.session_state["table"] = table_id
+    except ValueError as error:
+        st.session_state["test-file-error"] = str(error)

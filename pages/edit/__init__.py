@@ -1,0 +1,1 @@
+"""Parts of Edit: the node, its split, the log of edits."""

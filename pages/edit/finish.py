@@ -1,0 +1,285 @@
+"""What the edits cost in score, and keeping or training on."""
+
+import math
+
+import streamlit as st
+
+from pages.cached.runs import LoadedRun
+from pages.cached.store import queue, store
+from pages.edit.log import Editing, end, log_of, redo, test_score, undo
+from pages.state.run import edit_session
+from pages.widgets.store_trouble import explained
+from pages.widgets.watcher import follow_runs
+from pages.widgets.words import plain, run_name, score, split_words
+from treelab.data.split import JOINED
+from treelab.editing.log import TRAINERS, EditLog, Training
+from treelab.editing.paths import paths, place_words
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.runs.jobs.edited import create_trained, save_edited
+from treelab.runs.store.run import Run
+from treelab.trees.pruning import prune_empty
+from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, significant
+
+# What comes of the edits: a run as it is, or one that is trained on.
+
+
+_MOST_LISTED = 8
+
+
+def show_finish(editing: Editing) -> None:
+    """Offer to save the edited tree as a run, and to train it on."""
+    st.subheader("Save it, or train on", anchor=False)
+    st.caption(
+        "Each makes a new run with the log in it. A run shows its test score, so this "
+        "ends the session."
+    )
+    st.button(
+        "Save as a run",
+        icon=":material/save:",
+        key=editing.key("keep"),
+        disabled=not editing.session.current,
+        help="The tree as it stands, its leaves fitted to the rows of the first.",
+        on_click=explained(_save),
+        args=(editing.loaded,),
+    )
+    with st.container(
+        horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
+    ):
+        _offer_training(editing)
+    if (refused := st.session_state.pop("edit-not-made", None)) is not None:
+        st.warning(refused, icon=":material/block:")
+    _show_children(editing.loaded)
+
+
+def _offer_training(editing: Editing) -> None:
+    """Offer to train around what is locked, and to regrow below the selected node."""
+    has_sums = bool((editing.now.edited.tree.feature == OBLIQUE).any())
+    learners = [key for key in TRAINERS if key != "get" or has_sums]
+    learner = st.segmented_control(
+        "Learner",
+        learners,
+        default="get" if has_sums else "gradtree",
+        required=True,
+        format_func=TRAINERS.__getitem__,
+        key=f"{editing.key('learner')}-{has_sums}",
+        help="GradTree trains splits of one column, GET weighted sums; CART grows a "
+        "branch greedily, for comparison.",
+    )
+    st.button(
+        "Train around",
+        icon=":material/play_arrow:",
+        type="primary",
+        key=editing.key("around"),
+        disabled=learner == "cart",
+        help="Trains every split that is not locked, from where it stands; forbidden "
+        "columns are never chosen. CART cannot: it only grows branches.",
+        on_click=explained(_train),
+        args=(editing.loaded, Training(learner) if learner != "cart" else None),
+    )
+    leaves = st.number_input(
+        "Most leaves",
+        2,
+        64,
+        min(64, max(4, _leaves_below(editing))),
+        key=f"{editing.key('leaves')}-{editing.path}",
+        width=130,
+    )
+    st.button(
+        f"Regrow below {place_words(editing.path)}",
+        icon=":material/forest:",
+        key=editing.key("regrow"),
+        help="What is not locked at the selected node and below is grown anew; the "
+        "rest of the tree stays.",
+        on_click=explained(_train),
+        args=(editing.loaded, Training(learner, editing.path, int(leaves))),
+    )
+
+
+def _save(loaded: LoadedRun) -> None:
+    """Save the edited tree as a run."""
+    _make(loaded, None)
+
+
+def _train(loaded: LoadedRun, training: Training) -> None:
+    """Start the run that trains the edited tree on."""
+    _make(loaded, training)
+
+
+def _make(loaded: LoadedRun, training: Training | None) -> None:
+    """Make a run of the edits, which ends the session; say so where it cannot be."""
+    log = log_of(loaded, edit_session(loaded.run.id), training)
+    try:
+        if training is None:
+            save_edited(store(), loaded.run, log)
+        else:
+            queue().submit(create_trained(store(), loaded.run, log))
+    except (ValueError, LookupError) as error:
+        st.session_state["edit-not-made"] = str(error)
+        return
+    end(loaded)
+
+
+def _leaves_below(editing: Editing) -> int:
+    """Count the leaves at the selected node and below."""
+    tree, path = editing.now.edited.tree, editing.path
+    named = zip(paths(tree), tree.is_leaf)
+    return sum(bool(is_leaf) and p.startswith(path) for p, is_leaf in named)
+
+
+def children_of(run: Run) -> list[Run]:
+    """Return the runs that came of editing a run's tree, newest first."""
+
+    def parent(other: Run) -> str:
+        """Return the id of the run whose tree another one's was."""
+        if other.is_finished:
+            return other.summary.get("edited_from", "")
+        log = store().edits(other.id)
+        return "" if log is None else EditLog.from_json(log).run
+
+    return [other for other in store().runs() if parent(other) == run.id]
+
+
+def _show_children(loaded: LoadedRun) -> None:
+    """List what came of the edits so far; look again while one of them trains."""
+    children = children_of(loaded.run)
+    if not children:
+        return
+    st.subheader("Runs from this tree", anchor=False)
+    follow_runs(
+        "children", lambda: children_of(loaded.run), lambda: _list_children(loaded)
+    )
+
+
+def _list_children(loaded: LoadedRun) -> None:
+    """Write a line a run: what it is, and what it costs against the free tree."""
+    children = children_of(loaded.run)
+    for child in children[:_MOST_LISTED]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            words = f"**{plain(run_name(child))}** · {_cost(child, loaded.run)}"
+            st.markdown(words, width="stretch")
+            if child.has_model:
+                address = {"run": child.id}
+                st.page_link(
+                    "pages/tree.py", label="See the tree", query_params=address
+                )
+                both = {"first": loaded.run.id, "second": child.id}
+                st.page_link("pages/compare.py", label="Compare", query_params=both)
+    if len(children) > _MOST_LISTED:
+        st.caption(f"{len(children) - _MOST_LISTED} older ones are on Runs.")
+
+
+def _cost(child: Run, free: Run) -> str:
+    """Write a run's test score, and what the edits cost or gained."""
+    own, other = score(child), score(free)
+    if own is None or other is None:
+        return f"{child.state}. {plain(child.error)}".strip()
+    metric = TITLES[headline(child.problem.task)]
+    rows = counted(int(child.metrics["test"]["n_rows"]), "test row")
+    moved = own - other
+    verb = "cost" if moved < 0 else "gained"
+    change = f"the edits {verb} {significant(abs(moved))}" if moved else "no change"
+    return (
+        f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
+        f"{metric} on {rows} against {significant(other)}: {change}"
+    )
+
+
+# The edited tree beside the unedited one: validation score, size, test score.
+
+
+def show_scores(editing: Editing) -> None:
+    """Show the scores of both trees, undo and redo, and the end of the session."""
+    loaded, session = editing.loaded, editing.session
+    metric = TITLES[headline(loaded.run.problem.task)]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="edit-scores"):
+        st.metric(
+            f"{metric} · {split_words(loaded, 'valid')}",
+            significant(editing.now.valid),
+            _difference(editing.now.valid, editing.before.valid),
+            width="content",
+        )
+        leaves, own = (_leaves(tree) for tree in (editing.now, editing.before))
+        change = f" ({leaves - own:+d})" if leaves != own else ""
+        st.metric("Leaves", f"{leaves:,}{change}", width="content")
+        if session.seen_test is not None:
+            now, before = (
+                test_score(loaded, tree.tree) for tree in (editing.now, editing.before)
+            )
+            st.metric(
+                f"{metric} · {split_words(loaded, 'test')}",
+                significant(now),
+                _difference(now, before),
+                width="content",
+            )
+        st.space("stretch")
+        _buttons(editing)
+    st.caption(_explained(editing))
+
+
+def _buttons(editing: Editing) -> None:
+    """Offer to undo, to redo and to end the session."""
+    loaded, session = editing.loaded, editing.session
+    st.button(
+        "Undo",
+        icon=":material/undo:",
+        key=editing.key("undo"),
+        disabled=not session.can_undo,
+        on_click=undo,
+        args=(loaded,),
+    )
+    st.button(
+        "Redo",
+        icon=":material/redo:",
+        key=editing.key("redo"),
+        disabled=not session.can_redo,
+        on_click=redo,
+        args=(loaded,),
+    )
+    if session.seen_test is None:
+        st.button(
+            "End the session",
+            icon=":material/flag:",
+            key=editing.key("end"),
+            help="Shows the scores on the test rows. What is edited after that is "
+            "noted in the log.",
+            on_click=end,
+            args=(loaded,),
+        )
+
+
+def _leaves(tree) -> int:
+    """Count the leaves that rows reach, as every page does once the tree is a run."""
+    return prune_empty(tree.tree).n_leaves
+
+
+def _difference(now: float, before: float) -> str | None:
+    """Write how far a score moved from the unedited tree's; None where it did not."""
+    moved = now - before
+    if not math.isfinite(moved) or moved == 0:
+        return None
+    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
+
+
+def _explained(editing: Editing) -> str:
+    """Say which rows the scores are of, and what they are worth."""
+    words = (
+        "Against the unedited tree. For the validation score the leaves of both trees "
+        "are fitted to the training rows alone."
+    )
+    if editing.loaded.fitted_split == JOINED:
+        words += (
+            " The unedited tree's splits were chosen with validation rows among "
+            "others, so its score is a little too high."
+        )
+    if editing.loaded.has_predictor:
+        words += " The predictor on top of the tree is left out: its leaves predict."
+    seen = editing.session.seen_test
+    if seen is None:
+        return (
+            f"{words} Test scores of edited trees stay unseen until the session ends."
+        )
+    return (
+        f"{words} The session was ended after {counted(seen, 'edit')}: later edits "
+        "know the test scores, and the log says so."
+    )

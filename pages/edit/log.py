@@ -1,0 +1,264 @@
+"""The edits so far: done, undone, listed, and their trees."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+from pages.cached.runs import LoadedRun
+from pages.cached.store import store
+from pages.state.run import edit_session, set_edit_session
+from pages.widgets.words import plain
+from treelab.editing.apply import apply_edit
+from treelab.editing.candidates import Candidate
+from treelab.editing.edited import Edited
+from treelab.editing.edits import Edit, edit_from_dict
+from treelab.editing.log import EditLog, Training
+from treelab.editing.regrow import class_weights, refit, refit_all
+from treelab.editing.replay import Bench
+from treelab.editing.session import Session
+from treelab.evaluation.splits import headline_scores
+from treelab.runs.jobs.edited import bench_of, run_constraints
+from treelab.runs.store.run import Run
+from treelab.trees.constraints import with_order
+from treelab.trees.tree import Tree
+from treelab.trees.words import counted
+
+# Trees after each edit, made once: the tree, its leaves fitted, its scores.
+
+
+@dataclass(frozen=True, eq=False)
+class EditedTree:
+    """A tree after some edits.
+
+    Attributes
+    ----------
+    edited : Edited
+    tree : Tree
+        Its leaves fitted to the rows that the first tree was fitted to.
+    valid : float
+        Headline score on validation rows of the tree with all leaves fitted to the
+        training rows alone.
+    """
+
+    edited: Edited
+    tree: Tree
+    valid: float
+
+
+def bench(loaded: LoadedRun) -> Bench:
+    """Return the run's tree and the rows by which it is edited."""
+    return _bench(*loaded.key, loaded)
+
+
+def after(loaded: LoadedRun, edits: Sequence[Edit]) -> EditedTree:
+    """Return the run's tree after some edits.
+
+    Raises
+    ------
+    ValueError
+        If one of them cannot be applied.
+    """
+    return _after(*loaded.key, _written(edits), loaded)
+
+
+def candidates_at(
+    loaded: LoadedRun, edits: Sequence[Edit], path: str
+) -> list[Candidate]:
+    """Return the best split of each column that is allowed at a node."""
+    return _candidates(*loaded.key, _written(edits), path, loaded)
+
+
+def test_score(loaded: LoadedRun, tree: Tree) -> float:
+    """Return a tree's headline score on the test rows."""
+    rows = loaded.split.rows("test")
+    return headline_scores([tree], loaded.run.problem.task, *rows)[0]
+
+
+def _written(edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Write edits as text, by which caches know them."""
+    return tuple(json.dumps(edit.to_dict()) for edit in edits)
+
+
+@st.cache_resource(show_spinner="Reading the rows…", max_entries=8)
+def _bench(home: Path, run_id: str, epoch, _loaded: LoadedRun) -> Bench:
+    """``bench``, by values that name it."""
+    return bench_of(_loaded.model, _loaded.split, run_constraints(_loaded.run))
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _after(
+    home: Path, run_id: str, epoch, edits: tuple[str, ...], _loaded: LoadedRun
+) -> EditedTree:
+    """``after``, by values that name it; each edit is applied to those before it."""
+    table = bench(_loaded)
+    edited = Edited.of(table.tree, table.constraints)
+    if edits:
+        before = _after(home, run_id, epoch, edits[:-1], _loaded).edited
+        edited = apply_edit(before, edit_from_dict(json.loads(edits[-1])), table.train)
+    weights = class_weights(table.tree)
+    score = headline_scores(
+        [with_order(refit_all(edited.tree, table.train, weights), table.constraints)],
+        _loaded.run.problem.task,
+        *_loaded.split.rows("valid"),
+    )[0]
+    return EditedTree(edited, refit(edited, table.fitted), score)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _candidates(
+    home: Path, run_id: str, epoch, edits: tuple[str, ...], path: str, _loaded
+) -> list[Candidate]:
+    """``candidates_at``, by values that name it."""
+    edited = _after(home, run_id, epoch, edits, _loaded).edited
+    return edited.candidates(path, bench(_loaded).train)
+
+
+# Edits as the visitor makes them: done or refused, undone, redone.
+
+
+@dataclass(frozen=True)
+class Editing:
+    """What the parts of the page read.
+
+    Attributes
+    ----------
+    loaded : LoadedRun
+    session : Session
+    now, before : EditedTree
+        The tree as it is edited, and the run's own.
+    path : str
+        The selected node.
+    """
+
+    loaded: LoadedRun
+    session: Session
+    now: EditedTree
+    before: EditedTree
+    path: str
+
+    def key(self, name: str) -> str:
+        """Return a key of a control that belongs to the run."""
+        return f"edit-{name}-{self.loaded.run.id}"
+
+
+def do(loaded: LoadedRun, edit: Edit) -> None:
+    """Do one edit, or remember why it cannot be done."""
+    session = edit_session(loaded.run.id).do(edit)
+    try:
+        after(loaded, session.current)
+    except ValueError as error:
+        st.session_state["edit-refused"] = str(error)
+        return
+    set_edit_session(loaded.run.id, session)
+
+
+def undo(loaded: LoadedRun) -> None:
+    """Take the last edit back."""
+    set_edit_session(loaded.run.id, edit_session(loaded.run.id).undo())
+
+
+def redo(loaded: LoadedRun) -> None:
+    """Do again what was undone last."""
+    set_edit_session(loaded.run.id, edit_session(loaded.run.id).redo())
+
+
+def start_over(loaded: LoadedRun) -> None:
+    """Forget all edits, not that test scores were seen."""
+    seen = edit_session(loaded.run.id).seen_test
+    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
+
+
+def end(loaded: LoadedRun) -> None:
+    """End the session: test scores are shown from here on."""
+    set_edit_session(loaded.run.id, edit_session(loaded.run.id).end())
+
+
+def show_refusal() -> None:
+    """Say why the last edit was not done, once."""
+    if (reason := st.session_state.pop("edit-refused", None)) is not None:
+        st.warning(reason, icon=":material/block:")
+
+
+# The log of a session: a sentence an edit, those that were undone in grey.
+
+
+def is_single_tree(run: Run) -> bool:
+    """Whether a run has one tree that predicts what people know."""
+    return "estimators" not in run.summary and not run.problem.origin
+
+
+def log_of(
+    loaded: LoadedRun, session: Session, training: Training | None = None
+) -> EditLog:
+    """Return the edits that are in force as a log, with what is to be trained."""
+    seen = session.position if session.seen_test is None else session.seen_test
+    return replace(
+        bench(loaded).start(),
+        edits=session.current,
+        training=training,
+        seen_test=seen,
+        run=loaded.run.id,
+    )
+
+
+def show_log(editing: Editing) -> None:
+    """List the edits, and offer them as a file."""
+    session, loaded = editing.session, editing.loaded
+    st.subheader("Edits", anchor=False)
+    if not session.edits:
+        st.caption(
+            "None yet. Click a node in the tree, then change its split, lock it, prune "
+            "it, or forbid a column."
+        )
+        return
+    lines = []
+    for number, edit in enumerate(session.edits, start=1):
+        words = plain(edit.sentence())
+        if number > session.position:
+            words = f":gray[{words} Undone.]"
+        lines.append(f"{number}. {words}")
+    st.markdown("\n".join(lines))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+    with st.container(horizontal=True, key=editing.key("log")):
+        st.download_button(
+            "Download as JSON",
+            lambda: log_of(loaded, session).to_json(),
+            f"{loaded.run.id}-edits.json",
+            "application/json",
+            key=editing.key("log-file"),
+            on_click="ignore",
+            icon=":material/download:",
+            help="python -m treelab edit RUN --log FILE replays it.",
+        )
+        st.button(
+            "Start over",
+            icon=":material/restart_alt:",
+            key=editing.key("start-over"),
+            on_click=start_over,
+            args=(loaded,),
+        )
+
+
+def show_origin(loaded: LoadedRun) -> None:
+    """Link to the Edit page, and list the edits that a run's tree came from."""
+    address = {"run": loaded.run.id}
+    st.page_link(
+        "pages/edit.py",
+        label="Edit this tree",
+        icon=":material/edit:",
+        query_params=address,
+    )
+    written = store().edits(loaded.run.id)
+    if written is None:
+        return
+    log = EditLog.from_json(written)
+    lines = [edit.sentence() for edit in log.edits]
+    if log.training is not None:
+        lines.append(log.training.sentence())
+    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
+        numbered = enumerate(lines, start=1)
+        st.markdown("\n".join(f"{n}. {plain(line)}" for n, line in numbered))
+        st.caption("A node's name is the way to it from the root: L is yes, R is no.")

@@ -1,0 +1,411 @@
+"""Editing a split: its column, its threshold."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from pages.cached.runs import run_colors
+from pages.edit.log import Editing, bench, candidates_at, do
+from pages.state.run import edit_session
+from pages.widgets.page import ASSETS, mode, show_figure
+from pages.widgets.words import named_with_unit, plain
+from treelab.editing.candidates import Candidate
+from treelab.editing.edits import SetSplit, SetThreshold
+from treelab.editing.paths import node_of
+from treelab.evaluation.splits import split_terms
+from treelab.figures.editing import (
+    Groups,
+    category_figure,
+    one_group,
+    threshold_rows,
+    threshold_stops,
+)
+from treelab.trees.feature import Feature
+from treelab.trees.text import left_categories
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted, parse, significant
+
+# A histogram whose threshold is dragged: one rerun when it is let go.
+
+
+_STYLE = """
+.threshold-rows { color: var(--tl-text); font-size: .82rem; padding-top: 24px; }
+.threshold-rows [hidden] { display: none; }
+.plot { position: relative; height: 150px; margin: 0 16px 20px 52px; }
+.plot svg { display: block; overflow: visible; }
+.plot svg line { stroke: var(--tl-grid); }
+.plot svg text { fill: var(--tl-muted); font-size: 12px; }
+.plot::before {
+  content: "training rows"; position: absolute; left: -52px; top: 50%;
+  color: var(--tl-muted); font-size: 12px; white-space: nowrap; line-height: 1;
+  writing-mode: vertical-rl; rotate: 180deg; translate: 0 -50%;
+}
+.pale {
+  position: absolute; inset: 0 0 0 auto; right: 0; pointer-events: none;
+  background: var(--tl-background); opacity: .55;
+}
+.value {
+  position: absolute; bottom: 100%; padding: 0 0 3px; white-space: nowrap;
+  font-weight: 600; pointer-events: none;
+}
+.handle {
+  position: absolute; top: 0; bottom: 0; width: 32px; margin-left: -16px;
+  cursor: ew-resize; touch-action: pan-y; outline: none;
+}
+.handle::before {
+  content: ""; position: absolute; inset: 0 auto 0 50%; translate: -50%;
+  border-left: 2px dashed var(--tl-accent);
+}
+.grip {
+  position: absolute; left: 50%; top: 50%; translate: -50% -50%;
+  width: 12px; height: 26px; border-radius: 6px; box-sizing: border-box;
+  background: var(--tl-accent); border: 2px solid var(--tl-background);
+}
+.handle:hover .grip, .handle:active .grip { scale: 1.15; }
+.handle:focus-visible .grip { outline: 2px solid var(--tl-text); outline-offset: 1px; }
+.fixed .handle { cursor: default; }
+.fixed .grip { display: none; }
+.title { text-align: center; margin: 0 16px 0 52px; font-size: .8rem; }
+.words { color: var(--tl-muted); margin-top: .5rem; font-size: .875rem; }
+"""
+
+_mount = st.components.v2.component(
+    "treelab_threshold_line",
+    js=(ASSETS / "threshold-line.js").read_text("utf-8"),
+    css=_STYLE,
+)
+
+
+def threshold_line(
+    rows: dict,
+    key: str,
+    *,
+    title: str,
+    missing: str,
+    fades: bool,
+    fixed: bool,
+    on_move: Callable[[float], None],
+) -> None:
+    """Draw a node's rows, and the threshold as a line that can be dragged.
+
+    Parameters
+    ----------
+    rows : dict
+        As ``threshold_rows`` returns it.
+    key : str
+        Names the component: under one key it stays as it is while data change.
+    title : str
+        Of the axis: the column, with its unit.
+    missing : str
+        What is said of rows without a value.
+    fades : bool
+        Whether bars that go right are pale.
+    fixed : bool
+        Whether the line cannot be moved.
+    on_move : function of a float
+        Takes the threshold that the line was let go at, before the page runs again.
+    """
+    n_moves = f"{key}-moves"
+
+    def move() -> None:
+        """Hand on where the line was let go."""
+        # Also a refused move changes the data: the line goes back.
+        st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
+        if (value := st.session_state[key].threshold) is not None:
+            on_move(float(value))
+
+    data = rows | {
+        "title": title,
+        "alt": f"Training rows of the node by {title}, with the threshold.",
+        "missing": missing,
+        "fades": fades,
+        "fixed": fixed,
+        "moves": st.session_state.get(n_moves, 0),
+    }
+    _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
+
+
+# The selected node's split: which column, where it is cut, and the node's rows.
+
+
+SUM = "its weighted sum"  # what an oblique split tests
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the visitor looks at: a column of the node, and the split it has of it."""
+
+    column: str
+    is_current: bool
+    candidate: Candidate | None
+
+
+def show_split(editing: Editing) -> str | None:
+    """Let the visitor choose a column and its cut; return the column, None of a sum."""
+    tree = editing.now.edited.tree
+    node = node_of(tree, editing.path)
+    found = candidates_at(editing.loaded, editing.session.current, editing.path)
+    choice = _pick_column(editing, tree, node, found)
+    if choice is None:
+        st.caption("No column divides the training rows of this node any further.")
+        return None
+    at = bench(editing.loaded).train.at(tree, node)
+    feature = next(
+        (f for f in editing.now.edited.features if f.column == choice.column), None
+    )
+    if feature is not None and feature.kind == "category":
+        _show_categories(editing, tree, node, choice, feature, at)
+    else:
+        _show_threshold(editing, tree, node, choice, feature, at)
+    return None if feature is None else choice.column
+
+
+def _pick_column(
+    editing: Editing, tree: Tree, node: int, found: list[Candidate]
+) -> _Choice | None:
+    """Let the visitor choose among the columns, the most useful first."""
+    of = {candidate.column: candidate for candidate in found}
+    now = None
+    if tree.feature[node] == OBLIQUE:
+        now = SUM
+    elif not tree.is_leaf[node]:
+        now = tree.features[tree.feature[node]].column
+    names = [*of] if now is None or now in of else [now, *of]
+    if not names:
+        return None
+    key = f"{editing.key('by')}-{editing.path}"
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = now if now in names else names[0]
+
+    def label(name: str) -> str:
+        """Name a column with what its best split gains, the node's own or not."""
+        up_to = "up to " * (name == now)
+        gain = f" · gain {up_to}{significant(of[name].gain)}" if name in of else ""
+        return f"{name}{gain}{' · now' * (name == now)}"
+
+    column = st.selectbox(
+        "Split by",
+        names,
+        format_func=label,
+        key=key,
+        help="The best split of each column among the training rows of this node, by "
+        "how much impurity (Gini, or variance) it removes.",
+    )
+    return _Choice(column, column == now, of.get(column))
+
+
+def _show_threshold(
+    editing: Editing,
+    tree: Tree,
+    node: int,
+    choice: _Choice,
+    feature: Feature | None,
+    at: np.ndarray,
+) -> None:
+    """Draw the rows along a number column or a sum, with a threshold to be dragged."""
+    if feature is None:
+        X = editing.loaded.split.X_train
+        x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
+        fitted = None
+    else:
+        rows = bench(editing.loaded)
+        x = rows.train.numbers(feature)[at]
+        fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
+        title = named_with_unit(feature.column, feature.unit)
+    if choice.is_current:
+        wanted = float(tree.threshold[node])
+    else:
+        wanted = None if choice.candidate is None else choice.candidate.threshold
+    threshold = wanted
+    if len(threshold_stops(x, fitted, wanted)) > 1:
+        threshold = _enter(editing, choice, x, fitted, wanted)
+    stops = threshold_stops(x, fitted, threshold)
+    side = _missing_left(tree, node, choice)
+    missing = int(np.isnan(x).sum())
+    is_number = editing.now.tree.classes is None
+
+    def move(stop: float) -> None:
+        """Take the stop at which the line was let go."""
+        if stop in stops and choice.is_current:
+            do(editing.loaded, SetThreshold(editing.path, stop))
+        elif stop in stops:
+            st.session_state[_threshold_key(editing, choice)] = stop
+
+    threshold_line(
+        threshold_rows(x, _groups(editing, at), stops, threshold),
+        editing.key("line"),
+        title=title,
+        missing=f" {missing:,} without a value go {'left' if side else 'right'}."
+        if missing
+        else "",
+        fades=is_number,
+        fixed=len(stops) < 2 or _is_held(editing, choice),
+        on_move=move,
+    )
+    if not choice.is_current and threshold is not None:
+        _offer(editing, SetSplit(editing.path, choice.column, threshold, None, side))
+
+
+def _enter(
+    editing: Editing,
+    choice: _Choice,
+    x: np.ndarray,
+    fitted: np.ndarray | None,
+    wanted: float | None,
+) -> float | None:
+    """Let the visitor write the threshold; the split's own follows at once."""
+    key = _threshold_key(editing, choice)
+    if choice.is_current or st.session_state.get(key) is None:
+        text = ""
+        if wanted is not None and fitted is not None:
+            # As the line and the tree write it, which sends each row the same way.
+            text = threshold_stops(x, fitted, wanted).get(wanted, "")
+        key = _shown(editing, choice, parse(text) if text else wanted)
+    now = st.session_state[key]
+    written = threshold_stops(x, fitted, now).get(now, "")
+    decimals = len(written.partition(".")[2])
+    return st.number_input(
+        "Threshold",
+        value=None,
+        step=_step(x),
+        format="%.6g" if "e" in written else f"%.{decimals}f",
+        key=key,
+        disabled=_is_held(editing, choice),
+        on_change=_move if choice.is_current else None,
+        args=(editing, key, now),
+        help="Or drag the line.",
+    )
+
+
+def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
+    """Put a threshold into its field; return the field's key.
+
+    Where the threshold was changed by other means than its field, as by the line or
+    by *Undo*, it gets a new field: the browser may report the old one's value late.
+    """
+    name = _field(editing, choice)
+    number, drawn = st.session_state.get(name, (0, None))
+    held = st.session_state.get(f"{name}-{number}")
+    if held is not None and held == drawn != threshold:
+        number += 1
+    st.session_state[name] = number, threshold
+    st.session_state[f"{name}-{number}"] = threshold
+    return f"{name}-{number}"
+
+
+def _move(editing: Editing, key: str, drawn: float | None) -> None:
+    """Move the split's threshold to the one that was written.
+
+    An interrupted page's field is reported as changed once more, though nobody wrote
+    in it, or its edit is done, or undone, already.
+    """
+    now, then = edit_session(editing.loaded.run.id), editing.session
+    is_late = (now.edits, now.position) != (then.edits, then.position)
+    threshold = st.session_state[key]
+    if threshold not in (None, drawn) and not is_late:
+        do(editing.loaded, SetThreshold(editing.path, threshold))
+
+
+def _field(editing: Editing, choice: _Choice) -> str:
+    """Return the name of the threshold's field of one column at one node."""
+    return f"{editing.key('at')}-{editing.path}-{choice.column}"
+
+
+def _threshold_key(editing: Editing, choice: _Choice) -> str:
+    """Return the key of the field as it is now."""
+    name = _field(editing, choice)
+    return f"{name}-{st.session_state.get(name, (0, None))[0]}"
+
+
+def _is_held(editing: Editing, choice: _Choice) -> bool:
+    """Whether the threshold is that of a locked split."""
+    return choice.is_current and editing.path in editing.now.edited.locked
+
+
+def _step(x: np.ndarray) -> float:
+    """Return a power of ten, about a hundredth of what a column spans."""
+    span = float(np.ptp(x[np.isfinite(x)]))
+    return 10.0 ** round(np.log10(span / 100))
+
+
+def _show_categories(
+    editing: Editing,
+    tree: Tree,
+    node: int,
+    choice: _Choice,
+    feature: Feature,
+    at: np.ndarray,
+) -> None:
+    """Draw the rows by category, and let the visitor say which go left."""
+    codes = bench(editing.loaded).train.codes(feature)[at]
+    present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
+    if choice.is_current:
+        wanted: Sequence[str] = left_categories(tree, node)
+    else:
+        wanted = (choice.candidate.categories or ()) if choice.candidate else ()
+    default = [name for name in present if name in wanted]
+    position = editing.session.position if choice.is_current else 0
+    left = st.multiselect(
+        "Go left",
+        present,
+        default=default,
+        key=f"{editing.key('left')}-{editing.path}-{choice.column}-{position}",
+    )
+    is_left = np.isin(codes, [feature.categories.index(name) for name in left])
+    show_figure(
+        category_figure(
+            codes,
+            feature.categories,
+            left,
+            _groups(editing, at),
+            title=feature.column,
+            mode=mode(),
+        ),
+        key="edit-rows",
+        alt=f"Training rows of the node by {feature.column}; pale ones go right.",
+    )
+    st.caption(
+        f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
+        f"{int((~is_left).sum()):,} rows, right."
+    )
+    if (left and len(left) < len(present) and left != default) or not choice.is_current:
+        side = _missing_left(tree, node, choice)
+        if left and len(left) < len(present):
+            names = tuple(left)
+            _offer(editing, SetSplit(editing.path, choice.column, None, names, side))
+
+
+def _missing_left(tree: Tree, node: int, choice: _Choice) -> bool:
+    """Whether rows without a value go left at the split that is looked at."""
+    if choice.is_current or choice.candidate is None:
+        return bool(tree.missing_left[node])
+    return choice.candidate.missing_left
+
+
+def _offer(editing: Editing, edit: SetSplit) -> None:
+    """Offer to give the node the split that is looked at."""
+    st.button(
+        "Set this split",
+        type="primary",
+        icon=":material/call_split:",
+        key=editing.key("set-split"),
+        help=plain(edit.sentence()),
+        on_click=do,
+        args=(editing.loaded, edit),
+    )
+
+
+def _groups(editing: Editing, at: np.ndarray) -> Groups:
+    """Colour the rows of the node by class, where there are any."""
+    classes = editing.now.tree.classes
+    if classes is None:
+        return one_group(len(at))
+    codes = bench(editing.loaded).train.y[at]
+    return [
+        (str(label), codes == classes.index(label), color)
+        for label, color in run_colors(editing.loaded).items()
+    ]

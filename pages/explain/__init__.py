@@ -1,0 +1,1 @@
+"""Parts of Explain: one row, and all rows."""

@@ -1,0 +1,303 @@
+"""A new table, and what a run predicts for it."""
+
+from functools import partial
+from hashlib import sha256
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.predictions import (
+    GivenTable,
+    predicted_columns,
+    prediction_file,
+    read_given,
+    ready_table,
+    scores_on,
+)
+from pages.cached.runs import LoadedRun
+from pages.cached.store import table
+from pages.cached.tables import stored_table_id
+from pages.state.problem import table_titles
+from pages.widgets.upload import KINDS, LABEL
+from pages.widgets.words import plain, score_words
+from treelab.data.reading.table_error import ChoiceError
+from treelab.data.writing import FORMATS
+from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.predictions import (
+    DEFAULT_PARTS,
+    PARTS,
+    absent_columns,
+    empty_branch_note,
+    parts_of,
+    with_predictions,
+)
+from treelab.trees.pruning_path import ON_TOP
+from treelab.trees.words import counted, listed, percent, significant
+
+# Which table is predicted: a file, a pasted one, or one of the run store.
+
+
+FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
+
+
+def pick_given_table(loaded: LoadedRun) -> GivenTable | None:
+    """Let the visitor choose a table; None until there is one."""
+    source = st.segmented_control(
+        "Rows from",
+        [FILE, PASTED, STORED],
+        default=FILE,
+        required=True,
+        key="predict-source",
+        persist_state="session",
+    )
+    if source == STORED:
+        return _stored()
+    given = _file() if source == FILE else _pasted()
+    if given is None:
+        return None
+    try:
+        found = _read(loaded, *given)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    if found.notes:
+        with st.expander(f"How {plain(found.name)} was read"):
+            for note in found.notes:
+                st.caption(plain(note))
+    return found
+
+
+def say_what_is_read(loaded: LoadedRun) -> None:
+    """Say which columns the model reads, and that the target is welcome."""
+    columns = list(loaded.model.columns)
+    reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
+    st.info(
+        plain(
+            f"The model {reads if columns else 'reads no column'}. They may stand in "
+            f"any order, among others. With a column {loaded.model.target!r} the "
+            "predictions are scored. The table is not stored."
+        ),
+        icon=":material/info:",
+    )
+
+
+def _stored() -> GivenTable:
+    """Let the visitor choose a table of the run store."""
+    titles = table_titles()
+    key = st.selectbox(
+        "Table",
+        list(titles),
+        format_func=titles.__getitem__,
+        key="predict-stored",
+        width=360,
+    )
+    table_id = stored_table_id(key)
+    frame = table(table_id)
+    return GivenTable(frame, frame, titles[key], table_id)
+
+
+def _file() -> tuple[bytes, str, str] | None:
+    """Let the visitor upload a file; its content, its name, its key."""
+    file = st.file_uploader(LABEL, type=KINDS, key="predict-file")
+    return None if file is None else (file.getvalue(), file.name, file.file_id)
+
+
+def _pasted() -> tuple[bytes, str, str] | None:
+    """Let the visitor paste cells; their content, a name, a key."""
+    text = st.text_area(
+        "Cells copied from a spreadsheet, or lines of CSV, with their header",
+        key="predict-pasted",
+        height=140,
+    )
+    if not text.strip():
+        return None
+    content = text.encode("utf-8", errors="replace")
+    return content, "Pasted table", sha256(content).hexdigest()
+
+
+def _read(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
+    """Read what was brought; of several sheets the visitor chooses one."""
+    sheet = None
+    try:
+        found = read_given(loaded, key, name, sheet, content)
+    except ChoiceError as several:
+        sheet = st.selectbox(
+            "Sheet or table", several.choices, key=f"predict-sheet-{key}", width=360
+        )
+        found = read_given(loaded, key, name, sheet, content)
+    title = f"{name}, {sheet}" if sheet else name
+    return GivenTable(
+        found.frame, found.cells, title, f"{key} {sheet or ''}", tuple(found.notes)
+    )
+
+
+# What a run predicts for a table: what is odd, the scores, the rows, a file.
+
+
+MOST_SHOWN = 200  # rows; the file has all
+_NAMES = {
+    "table": "the table's columns",
+    "rule": "rule of the leaf",
+    "tree": "deciding tree",
+    "weight": "its weight",
+}
+
+
+def show_predictions(loaded: LoadedRun, given: GivenTable) -> None:
+    """Predict the rows of a table, show the first of them, offer them as a file."""
+    fill_absent = _allow_absent(loaded, given)
+    if not len(given.frame):
+        st.info("The table has no row to predict.", icon=":material/info:")
+        return
+    try:
+        ready = ready_table(loaded, given, fill_absent)
+        predicted = predicted_columns(loaded, given, fill_absent, ("prediction",))
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
+    _show_scores(loaded, given, fill_absent)
+    for note in ready.notes:
+        st.warning(plain(note), icon=":material/help:")
+    _show_rows(loaded, given, fill_absent)
+
+
+def _allow_absent(loaded: LoadedRun, given: GivenTable) -> bool:
+    """Let the visitor predict without columns that the table lacks."""
+    absent = absent_columns(loaded.model, given.frame)
+    return bool(absent) and st.toggle(
+        "Predict without the absent columns, as if they were empty",
+        key=f"predict-fill-{loaded.run.id}-{given.key}",
+    )
+
+
+def _finding(loaded: LoadedRun, predicted: pd.Series) -> str:
+    """Write what is predicted most, or on average."""
+    n_rows, target = counted(len(predicted), "row"), loaded.model.target
+    if loaded.model.classes is None:
+        unit = f" {loaded.model.target_unit}".rstrip()
+        low, high = predicted.min(), predicted.max()
+        return (
+            f"{n_rows}: {target} {significant(predicted.mean())}{unit} on average, "
+            f"from {significant(low)} to {significant(high)}"
+        )
+    counts = predicted.map(str).value_counts()
+    most = ", ".join(
+        f"“{label}” for {percent(n / len(predicted))}"
+        for label, n in counts.head(3).items()
+    )
+    more = f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
+    return f"{n_rows}: {target} is predicted {most}{more if len(counts) > 3 else ''}"
+
+
+def _show_scores(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
+    """Show how the predictions score where the table holds the target."""
+    if given.key in (loaded.run.problem.table_id, loaded.run.problem.origin):
+        st.caption(
+            "The run was trained on rows of this table, so agreement with it measures "
+            f"nothing; its score on rows held out is {plain(score_words(loaded.run))}."
+        )
+        return
+    scores, note = scores_on(loaded, given, fill_absent)
+    if scores:
+        words = ", ".join(
+            f"{TITLES[name]} **{plain(significant(value))}**"
+            for name, value in scores.items()
+            if name in TITLES
+        )
+        n_rows = counted(int(scores["n_rows"]), "row")
+        target = plain(loaded.model.target)
+        st.markdown(f"Against {target} on {n_rows} of this table: {words}.")
+    if note:
+        st.caption(plain(note))
+
+
+@st.fragment
+def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
+    """Let the visitor choose columns; show the first rows, and offer all as a file."""
+    offered = parts_of(loaded.model)
+    parts = st.pills(
+        "Columns",
+        offered,
+        selection_mode="multi",
+        default=[part for part in DEFAULT_PARTS if part in offered],
+        format_func=lambda part: _NAMES.get(part, part),
+        key=f"predict-parts-{loaded.run.id}",
+        wrap=True,
+        help="; ".join(f"{_NAMES.get(p, p)}: {PARTS[p]}" for p in offered) + ".",
+    )
+    if not parts:
+        st.info("Choose at least one kind of column above.")
+        return
+    chosen = tuple(part for part in offered if part in parts)
+    predicted = predicted_columns(loaded, given, fill_absent, chosen)
+    try:
+        shown = with_predictions(
+            given.written.head(MOST_SHOWN),
+            predicted.head(MOST_SHOWN),
+            chosen,
+            given.name,
+        )
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    own = predicted.columns.tolist()
+    order = [*own, *(str(name) for name in shown.columns if name not in own)]
+    st.dataframe(
+        shown.rename(columns=str),
+        column_order=order,
+        hide_index=True,
+        height=420,
+        key=f"predict-rows-{loaded.run.id}",
+    )
+    st.caption(_caption(loaded, given, chosen, fill_absent))
+    _offer_file(loaded, given, fill_absent, chosen)
+
+
+def _caption(
+    loaded: LoadedRun, given: GivenTable, parts: tuple[str, ...], fill_absent: bool
+) -> str:
+    """Write which rows are shown, and what leaf and rule are."""
+    n_rows = len(given.frame)
+    words = "All rows" if n_rows <= MOST_SHOWN else f"The first {MOST_SHOWN} rows"
+    words += f" of {counted(n_rows, 'row')}; what was predicted stands first, in the "
+    words += "file it stands behind the table's own columns."
+    if {"leaf", "rule"} & set(parts):
+        if loaded.is_ensemble:
+            words += " Leaf and rule are those of the tree of highest weight on a row."
+        if loaded.has_predictor:
+            words += f" {ON_TOP}"
+        note = empty_branch_note(
+            loaded.model, ready_table(loaded, given, fill_absent).X
+        )
+        words += f" {note}"
+    return plain(words)
+
+
+def _offer_file(
+    loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
+) -> None:
+    """Offer all rows as a file, which is made when it is asked for."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        ending = st.selectbox(
+            "File",
+            list(FORMATS),
+            format_func=lambda ending: FORMATS[ending].title,
+            key="predict-format",
+            width=160,
+        )
+        write = partial(prediction_file, loaded, given, fill_absent, parts, ending)
+        st.download_button(
+            "Download",
+            write,
+            f"predictions-{loaded.run.id}.{ending}",
+            FORMATS[ending].mime,
+            key=f"predict-download-{ending}",
+            on_click="ignore",
+            icon=":material/download:",
+            type="primary",
+        )
+    if ending == "csv":
+        st.caption(
+            "Text that a spreadsheet would run as a formula has an apostrophe ahead."
+        )

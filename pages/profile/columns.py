@@ -1,0 +1,296 @@
+"""What a table's columns and rows hold."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.store import table
+from pages.cached.tables import (
+    alone_of,
+    associations_of,
+    column_facts,
+    distribution_of,
+    gaps_of,
+    rows_of,
+    target_colors,
+)
+from pages.widgets.html import facts_table
+from pages.widgets.page import mode, show_figure
+from pages.widgets.words import named_with_unit, plain
+from treelab.data.leaks import MANY_COLUMNS
+from treelab.data.problem import Problem
+from treelab.evaluation.profile import Alone, Distribution
+from treelab.figures.explanations import importance_figure
+from treelab.figures.profile import associations_figure, distribution_figure
+from treelab.trees.words import counted, percent, significant
+
+# A table's columns: what each predicts alone, how they lie, what goes together.
+
+
+MOST_COLUMNS = 20
+NEARLY_THE_SAME = 0.95
+WEAK = 0.05
+
+
+def _alone(problem: Problem) -> Alone | None:
+    """Return what each column predicts alone; None before it is asked for."""
+    n = len(problem.columns)
+    if n > MANY_COLUMNS and not st.session_state.get(f"alone-{problem.table_id}"):
+        return None
+    return alone_of(problem)
+
+
+def _ranked(problem: Problem) -> list[str]:
+    """Return the columns to predict from, those that predict most first."""
+    found = _alone(problem)
+    return found.names if found and found.names else list(problem.columns)
+
+
+def _sample_words(n_rows: int, problem: Problem) -> str:
+    """Name the rows that were looked at."""
+    n_all = len(table(problem.table_id))
+    if n_rows < n_all:
+        return f"a sample of {n_rows:,} of {counted(n_all, 'row')}"
+    return counted(n_rows, "row")
+
+
+def show_alone(problem: Problem) -> None:
+    """Draw what each column predicts alone."""
+    st.subheader("What each column predicts alone", anchor=False)
+    n = len(problem.columns)
+    if n > MANY_COLUMNS:
+        st.toggle(
+            "Measure",
+            key=f"alone-{problem.table_id}",
+            help=f"Fits a small tree to each of the {n:,} columns.",
+        )
+    found = _alone(problem)
+    if found is None:
+        return
+    if not found.names:
+        st.markdown("The rows with a target are too few to say.")
+        return
+    best, power = plain(found.names[0]), found.power[0]
+    if power < WEAK:
+        words = (
+            f"No column alone predicts {plain(problem.target)}: the best, {best}, is "
+            f"{percent(power)} of the way from the baseline. Columns together "
+            "still may."
+        )
+    else:
+        words = (
+            f"{best} predicts most alone, {percent(power)} of the way from the "
+            f"baseline to exact; {int((found.power >= WEAK).sum())} of "
+            f"{counted(n, 'column')} more than a twentieth."
+        )
+    st.markdown(words)
+    show_figure(
+        importance_figure(
+            found.names,
+            found.power,
+            title="predictive power alone",
+            most=MOST_COLUMNS,
+            mode=mode(),
+        ),
+        key="profile-alone",
+        alt=words,
+    )
+    score = "R²" if problem.task == "regression" else "balanced accuracy, rescaled"
+    st.caption(
+        f"A tree of at most 32 leaves on one column, fitted to a half of "
+        f"{_sample_words(found.n_rows, problem)} and scored on the other half: "
+        f"{score}. 0 is the baseline, 1 exact."
+        + (f" The first {MOST_COLUMNS} of {n:,} columns." if n > MOST_COLUMNS else "")
+    )
+
+
+@st.fragment
+def show_distribution(problem: Problem) -> None:
+    """Draw how the values of a chosen column lie, and the target among them."""
+    st.subheader("One column", anchor=False)
+    name = st.selectbox(
+        "Column",
+        _ranked(problem),
+        key=f"profile-column-{problem.table_id}-{problem.target}",
+        width=320,
+    )
+    facts = column_facts(problem.table_id).set_index("column")
+    if name in facts.index:
+        meaning = facts.loc[name]
+        st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
+    found, units = distribution_of(problem, name), dict(problem.units)
+    words = _distribution_words(found, name, problem)
+    st.markdown(words)
+    show_figure(
+        distribution_figure(
+            found,
+            named_with_unit(name, units.get(name, "")),
+            named_with_unit(problem.target, units.get(problem.target, "")),
+            target_colors(problem),
+            mode(),
+        ),
+        key="profile-distribution",
+        alt=words,
+    )
+    what = (
+        "a colour a class" if found.target_mean is None else "the target's mean below"
+    )
+    st.caption(f"All rows with a target, {what}; the outermost bins hold the tails.")
+
+
+def _distribution_words(found: Distribution, name: str, problem: Problem) -> str:
+    """Say in which bin of a column the target differs most."""
+    place, label, here, overall = found.telling_bin()
+    n_rows = counted(int(found.counts.iloc[place].sum()), "row")
+    where = f"{plain(name)} is {plain(found.labels[place])}, {n_rows}"
+    if label:
+        return (
+            f"Where {where}: {plain(label)} in {percent(here)} of them, "
+            f"{percent(overall)} in all."
+        )
+    return (
+        f"Where {where}: mean {plain(problem.target)} {significant(here)}, "
+        f"{significant(overall)} in all."
+    )
+
+
+def show_associations(problem: Problem) -> None:
+    """Draw how strongly the columns go together."""
+    st.subheader("Which columns go together", anchor=False)
+    names = tuple(_ranked(problem)[:MOST_COLUMNS])
+    if len(names) < 2:
+        st.markdown("There is one column only.")
+        return
+    found = associations_of(problem, names)
+    pairs = found.strongest(len(names) ** 2)
+    if not pairs:
+        st.markdown("No two columns share enough rows to say.")
+        return
+    first, second, strength = pairs[0]
+    words = (
+        f"{plain(first)} and {plain(second)} go together most, {significant(strength)} "
+        "of at most 1."
+    )
+    if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
+        words += (
+            f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more say nearly the "
+            "same: a tree may use either, and its importance falls to one of them."
+        )
+    st.markdown(words)
+    show_figure(
+        associations_figure(found, mode()), key="profile-associations", alt=words
+    )
+    some = (
+        f"The {len(names)} columns that predict most alone. "
+        if (len(problem.columns) > len(names))
+        else ""
+    )
+    st.caption(
+        f"{some}{_sample_words(found.n_rows, problem).capitalize()}. Numbers: "
+        "Spearman's rank correlation without its sign; number and category: "
+        "correlation ratio; categories: Cramér's V, both corrected for chance."
+    )
+
+
+def show_odd(problem: Problem) -> None:
+    """List the columns to mind, each with what was seen."""
+    facts = column_facts(problem.table_id)
+    odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
+    rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
+    found = _alone(problem)
+    power = dict(zip(found.names, found.power)) if found else {}
+    for name in found.leaks if found else []:
+        reason = (
+            f"Alone it is {percent(power[name])} of the way from the baseline to "
+            "exact. Known only afterwards, it must go."
+        )
+        rows.insert(0, (name, "settles the target", reason))
+    st.subheader("Columns to mind", anchor=False)
+    if not rows:
+        st.markdown("None: no id, no constant, none that settles the target alone.")
+        return
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Column", "What", "Why"]),
+        hide_index=True,
+        height=min(35 * (len(rows) + 1) + 3, 300),
+    )
+    st.page_link("pages/data.py", label="Take columns out", icon=":material/table:")
+
+
+# A table's rows: how many, what is missing, what is repeated.
+
+
+MOST_ROW_COLUMNS = 20
+CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying
+
+
+def show_rows(problem: Problem) -> None:
+    """Show the counts of rows and columns, all of them counted."""
+    facts, meanings = rows_of(problem), column_facts(problem.table_id)["meaning"]
+    counts = meanings.value_counts()
+    st.subheader("Rows and columns", anchor=False)
+    st.html(
+        facts_table(
+            {
+                "Rows": f"{facts.n_rows:,}",
+                "Columns": f"{len(meanings):,}",
+                "Missing cells": percent(facts.missing_share),
+                "Rows without a gap": f"{facts.n_complete:,}",
+                "Repeated rows": f"{facts.n_repeated:,}",
+                "Contradicting rows": f"{facts.n_contradicting:,}",
+            }
+        )
+    )
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    st.caption(f"The columns hold: {kinds}.")
+    st.caption(
+        "A repeated row is like an earlier one in every column; one may train and the "
+        "other test. Contradicting rows are alike in all features and differ in the "
+        "target, so no model predicts all of them."
+    )
+    if problem.task != "regression":
+        shares = table(problem.table_id)[problem.target].value_counts(normalize=True)
+        most = plain(str(shares.index[0]))
+        st.caption(
+            f"{counted(len(shares), 'class', 'classes')}: {most} is the most frequent "
+            f"with {percent(shares.iloc[0])} of the rows, the rarest has "
+            f"{percent(shares.iloc[-1])}."
+        )
+
+
+def show_missing(problem: Problem) -> None:
+    """Draw how much is missing in each column, and say where it tells of the target."""
+    st.subheader("Missing values", anchor=False)
+    gaps = gaps_of(problem)
+    if gaps.empty:
+        st.markdown("No value is missing.")
+        return
+    first = gaps.iloc[0]
+    words = (
+        f"{counted(len(gaps), 'column')} with missing values; most are missing in "
+        f"{plain(first['column'])}, {percent(first['missing'])} of its rows."
+    )
+    apart = gaps.assign(apart=gaps["highest"] - gaps["lowest"])
+    apart = apart[apart["apart"] >= CLEARLY_APART].sort_values("apart")
+    if len(apart):
+        row = apart.iloc[-1]
+        words += (
+            f" Whether {plain(row['column'])} is missing tells of the target: it is in "
+            f"{percent(row['highest'])} of the rows of {plain(row['highest_in'])} and "
+            f"in {percent(row['lowest'])} of those of {plain(row['lowest_in'])}."
+        )
+    st.markdown(words)
+    show_figure(
+        importance_figure(
+            gaps["column"],
+            gaps["missing"],
+            title="fraction of rows without a value",
+            most=MOST_ROW_COLUMNS,
+            mode=mode(),
+        ),
+        key="profile-missing",
+        alt=words,
+    )
+    if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
+        st.caption(f"All rows; {counted(more, 'more column')} with fewer gaps.")
+    else:
+        st.caption("All rows.")

@@ -1,0 +1,197 @@
+"""The table, split and learners that a visitor has chosen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.cached.store import find_run, store, table
+from pages.cached.tables import stored_table_id
+from treelab.data.builtin import BUILTIN
+from treelab.data.columns import useful_columns
+from treelab.data.problem import Problem, folds_problem, make_problem
+from treelab.learners.common.spec import Setting
+from treelab.learners.registry import CLUSTERS, LEARNERS
+from treelab.runs.store.run import Run
+
+# The table that is shown, and what the visitor chose to predict from it.
+
+
+FIRST_TABLE = "greedy_trap"  # what gradients find and greedy splits do not
+REAL_TABLE = "breast_cancer"  # offered beside it
+
+
+def table_titles() -> dict[str, str]:
+    """List the tables there are, title by key: built in first, then uploaded.
+
+    The key names a table in the address: a built-in's key, or the id in the store.
+    """
+    titles = {key: built.title for key, built in BUILTIN.items()}
+    built_in = set(titles.values())
+    return titles | {
+        info.id: info.name for info in store().tables() if info.name not in built_in
+    }
+
+
+def first_problem(key: str) -> Problem:
+    """Return the problem that a table opens with.
+
+    That of the newest run on the table comes first; else a built-in table's own
+    target, or the last column.
+    """
+    found = stored_table_id(key)
+    for run in store().runs():
+        settled = not run.repeat_of and not run.problem.awaits_clusters
+        if run.problem.table_id == found and settled:
+            return run.problem
+    name = {"table_id": found, "table_name": table_titles()[key]}
+    if key in BUILTIN:
+        built = BUILTIN[key]
+        return _problem(built.target, task=built.task, units=built.units, **name)
+    return _problem(str(table(found).columns[-1]), **name)
+
+
+def current_problem() -> Problem:
+    """Return the current problem: the session's, or the one that the address names.
+
+    A run in the address brings its problem, a table its first one; without either it
+    is that of the first built-in table.
+    """
+    if "problem" not in st.session_state:
+        run = find_run(st.query_params.get("run"))
+        named = st.query_params.get("table")
+        if run and not run.problem.awaits_clusters:
+            choose_problem(run.problem)
+        else:
+            named = table_key(run.problem) if run else named
+            choose_table(named if named in table_titles() else FIRST_TABLE)
+    return st.session_state["problem"]
+
+
+def choose_table(key: str) -> None:
+    """Show a table, with what was last chosen for it."""
+    last = st.session_state.get("problems", {}).get(key)
+    choose_problem(last or first_problem(key))
+
+
+def choose_problem(problem: Problem) -> None:
+    """Make a problem the current one, on every page, and remember it for its table.
+
+    That of one fold is chosen without folds: what is trained next is no fold.
+    """
+    problem = folds_problem(problem, 0)
+    st.session_state["problem"] = problem
+    st.session_state.setdefault("problems", {})[table_key(problem)] = problem
+
+
+def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None:
+    """Change the current problem, as a widget asked that was drawn for ``shown``.
+
+    Nothing changes where another table or target is current by now: a click while the
+    page is still drawn makes Streamlit report widgets of the page before it as changed.
+    """
+    if is_shown(shown):
+        choose_problem(change(current_problem()))
+
+
+def is_shown(problem: Problem) -> bool:
+    """Whether a problem's table and target are still the current ones."""
+    now = current_problem()
+    return (now.table_id, now.target) == (problem.table_id, problem.target)
+
+
+def tables_of(run: Run) -> set[str]:
+    """Return the ids of the tables that a run needs: its own, and that of clusters."""
+    return {run.problem.table_id, run.problem.origin} - {""}
+
+
+def forget_table(key: str) -> None:
+    """Forget what was chosen for a table that is gone."""
+    st.session_state.get("problems", {}).pop(key, None)
+
+
+def table_key(problem: Problem) -> str:
+    """Return the key of a problem's table."""
+    # By its name in the store: a built-in table may have been uploaded as well.
+    names = {info.id: info.name for info in store().tables()}
+    title = names.get(problem.table_id, problem.table_name)
+    for key, built in BUILTIN.items():
+        if built.title == title and stored_table_id(key) == problem.table_id:
+            return key
+    return problem.table_id
+
+
+def with_target(problem: Problem, target: str) -> Problem:
+    """Return the problem with another target, all else chosen as for a new table."""
+    fresh = _problem(
+        target,
+        table_id=problem.table_id,
+        table_name=problem.table_name,
+        seed=problem.seed,
+        units=problem.units,
+    )
+    return replace(fresh, kinds=problem.kinds)
+
+
+def _problem(target: str, *, table_id: str, **given) -> Problem:
+    """Make a problem of a stored table; where no column seems useful, of them all."""
+    frame = table(table_id)
+    names = tuple(str(name) for name in frame.columns if str(name) != target)
+    columns = useful_columns(frame, target) or names
+    return make_problem(frame, target, table_id=table_id, columns=columns, **given)
+
+
+# What trees are trained for: to predict a target, or to find clusters.
+
+
+AIM = "aim"  # key of the choice; one for the session, on every page
+PREDICT, CLUSTER = AIMS = ("predict", "clusters")
+
+
+def finds_clusters() -> bool:
+    """Whether clusters are to be found."""
+    return st.session_state.get(AIM) == CLUSTER
+
+
+def follow_run(run: Run) -> None:
+    """Show a run's problem, or its table while it has no target yet."""
+    st.session_state[AIM] = CLUSTER if run.learner == CLUSTERS.key else PREDICT
+    if not run.problem.awaits_clusters:
+        choose_problem(run.problem)
+    elif (key := table_key(run.problem)) in table_titles():
+        choose_table(key)
+
+
+# The Train form as a run was trained: the start of another with changed settings.
+
+
+def why_not_filled(run: Run) -> str:
+    """Return why the form cannot be filled from a run, "" where it can."""
+    if run.learner not in LEARNERS or run.learner == CLUSTERS.key:
+        return "Train has no form for it."
+    if run.problem.origin:
+        return "It imitates another model."
+    if run.settings.get("constraints"):
+        return "It has constraints, which Train's form takes by hand."
+    return ""
+
+
+def fill_form(run: Run) -> None:
+    """Choose a run's problem and learner on Train, and its settings on the form."""
+    follow_run(run)
+    spec = LEARNERS[run.learner]
+    st.session_state["learners"] = [run.learner]
+    for setting in spec.form_settings_of(run.problem.task):
+        key = f"setting-{run.learner}-{setting.name}"
+        st.session_state[key] = _shown(setting, run.settings[setting.name])
+
+
+def _shown(setting: Setting, value):
+    """Return what the form's widget holds for a setting's value."""
+    if setting.kind == "floats":
+        values = value if isinstance(value, list | tuple) else [value]
+        return ", ".join(f"{each:g}" for each in values)
+    if setting.kind in ("int", "float"):
+        has_word = value is None or isinstance(value, str)
+        return None if has_word else int(value) if setting.kind == "int" else value
+    return value

@@ -1,0 +1,201 @@
+"""The runs, node and edits that a visitor has chosen or started."""
+
+import time
+from collections.abc import Callable, Container, Sequence
+
+import streamlit as st
+
+from pages.cached.store import queue, store, table
+from treelab.data.folds import N_FOLDS
+from treelab.data.problem import Problem, folds_problem
+from treelab.editing.session import Session
+from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
+from treelab.runs.jobs.splits.folds import create_folds
+from treelab.runs.jobs.splits.repeats import create_repeats
+from treelab.runs.store.run import Run
+
+# The run that the visitor chose: one choice for all pages, and in the address.
+
+
+def last_choice(key: str = "run") -> str | None:
+    """Return the id of the run chosen last under a key, on whatever page."""
+    return st.session_state.get(f"{key}-address")
+
+
+def new_in_address(key: str = "run") -> str | None:
+    """Return the run that the address names, unless the visitor chose it here."""
+    named = st.query_params.get(key)
+    return named if named and named != last_choice(key) else None
+
+
+def read_address(key: str, known: Container[str]) -> None:
+    """Follow the address where it names a known run that was not chosen here."""
+    named = new_in_address(key)
+    if named in known:
+        st.session_state[key] = named
+
+
+def choose_run(run_id: str) -> None:
+    """Make a run the one that all pages show, from a page that shows several."""
+    st.session_state["run"] = st.session_state["run-address"] = run_id
+
+
+def write_address(key: str, run_id: str) -> None:
+    """Put the choice into the address, so that a link or a reload brings it back."""
+    st.session_state[f"{key}-address"] = run_id
+    if st.query_params.get(key) != run_id:
+        st.query_params[key] = run_id
+
+
+# Runs that the visitor started: once a click, also where it was a double click.
+
+
+DOUBLE_CLICK = 2.0  # seconds
+
+
+def start_runs(
+    problem: Problem, learners: dict[str, dict], n_splits: int = 1
+) -> list[str]:
+    """Start one run a learner, with these settings, and return the runs' ids.
+
+    With more than one data split their repeats are queued behind them. The same again
+    within two seconds is a double click, and starts nothing.
+    """
+
+    def create() -> list[str]:
+        ids = [store().create(key, given, problem) for key, given in learners.items()]
+        _submit(ids)
+        runs = [store().run(run_id) for run_id in ids]
+        _submit(create_repeats(store(), runs, n_splits - 1))
+        return ids
+
+    return _once((problem, str(learners), n_splits), create)
+
+
+def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
+    """Queue runs again on more data splits, once a click; return the repeats' ids."""
+
+    def create() -> list[str]:
+        ids = create_repeats(store(), runs, n_splits)
+        _submit(ids)
+        return ids
+
+    return _once(([run.id for run in runs], n_splits), create)
+
+
+def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
+    """Queue 5-fold cross-validations of learners with their settings, once a click.
+
+    Where it is there already, rows are shuffled and put into folds once more.
+
+    Returns
+    -------
+    list of str
+        Ids of the first folds' runs, which stand for all.
+
+    Raises
+    ------
+    ValueError
+        If the rows cannot be split so.
+    """
+    wanted = [
+        (key, given, folds_problem(folds_problem(problem, 0), N_FOLDS))
+        for key, given, problem in learners
+    ]
+    for problem in {own for _, _, own in wanted}:
+        problem.split(table(problem.table_id))  # or say why not, and queue nothing
+
+    def create() -> list[str]:
+        firsts = []
+        for key, given, problem in wanted:
+            ids: list[str] = []
+            n_repeats = 0
+            while not ids:
+                n_repeats += 1
+                made = create_folds(store(), key, given, problem, n_repeats=n_repeats)
+                ids = list(made)
+            _submit(ids)
+            run = store().run(ids[0])
+            firsts.append(run.repeat_of or run.id)
+        return firsts
+
+    return _once(("folds", str(wanted)), create)
+
+
+def start_longer(run: Run) -> str:
+    """Queue a finished run's training to go on, once a click; return the new run's id.
+
+    Where its checkpoint has gone meanwhile, nothing is started.
+    """
+
+    def create() -> list[str]:
+        if not can_train_longer(store(), run):
+            return []
+        ids = [train_longer(store(), run)]
+        _submit(ids)
+        return ids
+
+    return next(iter(_once(("longer", run.id), create)), "")
+
+
+def resume_run(run: Run) -> None:
+    """Queue a paused, interrupted or failed run to go on."""
+    if store().resume(run.id):
+        _submit([run.id])
+
+
+def _submit(ids: list[str]) -> None:
+    """Hand runs to the queue."""
+    for run_id in ids:
+        queue().submit(run_id)
+
+
+def _once(wanted, create: Callable[[], list[str]]) -> list[str]:
+    """Create runs, unless the same were just created; return their ids."""
+    last, when, ids = st.session_state.get("started", (None, 0.0, []))
+    if wanted == last and time.monotonic() - when < DOUBLE_CLICK:
+        return ids
+    ids = create()
+    st.session_state["started"] = (wanted, time.monotonic(), ids)
+    return ids
+
+
+# The node that the visitor selected in a run's tree.
+
+
+def selected_node(run_id: str) -> str | None:
+    """Return the key of the node that the address, or an earlier click, selects.
+
+    Once another run is chosen, the address still names the node of the run before.
+    """
+    named = st.query_params.get("node")
+    of_this_run = st.session_state.get("node-run", run_id) == run_id
+    if of_this_run and named is not None and named.startswith("r"):
+        return named[1:]
+    return st.session_state.get(f"node-{run_id}")
+
+
+def select_node(run_id: str, key: str | None) -> None:
+    """Remember the selected node, and put it into the address.
+
+    The address has "r" and the path from the root, 0 left and 1 right: "r01".
+    """
+    st.session_state["node-run"] = run_id
+    st.session_state[f"node-{run_id}"] = key
+    if key is None:
+        st.query_params.pop("node", None)
+    elif st.query_params.get("node") != f"r{key}":
+        st.query_params["node"] = f"r{key}"
+
+
+# The edits of each run's tree, until the browser's tab is closed.
+
+
+def edit_session(run_id: str) -> Session:
+    """Return the edits of a run's tree so far."""
+    return st.session_state.get(f"edits-{run_id}", Session())
+
+
+def set_edit_session(run_id: str, session: Session) -> None:
+    """Remember the edits of a run's tree, on every page."""
+    st.session_state[f"edits-{run_id}"] = session

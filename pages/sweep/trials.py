@@ -1,0 +1,379 @@
+"""A search over settings: its form, its trials."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.store import (
+    find_run,
+    look_after_queue,
+    place_in_queue,
+    queue,
+    store,
+)
+from pages.widgets.page import mode, show_figure
+from pages.widgets.store_trouble import explained
+from pages.widgets.watcher import Watcher
+from pages.widgets.words import duration, plain
+from treelab.data.problem import Problem
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.explanations import importance_figure
+from treelab.figures.sweeps import (
+    history_figure,
+    parallel_figure,
+    size_figure,
+)
+from treelab.learners.common.search_space import Preset, Range, Values, parse_tried
+from treelab.learners.common.spec import LearnerSpec
+from treelab.learners.registry import LEARNERS
+from treelab.learners.setting_text import parse_setting
+from treelab.runs.jobs.sweep import create_trial_run
+from treelab.runs.store.run import Run
+from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
+from treelab.runs.sweeps.study import (
+    JOURNAL,
+    read_study,
+    setting_importance,
+    trial_table,
+)
+from treelab.trees.words import counted
+
+# What a sweep tries: learner, search space, trials, and how they are scored.
+
+
+SCORING_WORDS = {
+    "own": "its own cross-validation",
+    "folds": "folds",
+    "validation": "validation rows",
+}
+MOST_TRIALS = 1000
+
+
+@dataclass(frozen=True)
+class SweepForm:
+    """What the visitor chose.
+
+    Attributes
+    ----------
+    learner : str
+        Key of the learner.
+    fixed : dict
+        Settings that all trials have.
+    plan : SweepPlan or None
+        None where it cannot be read; the page shows why.
+    """
+
+    learner: str
+    fixed: dict
+    plan: SweepPlan | None
+
+
+def sweep_form(problem: Problem) -> SweepForm:
+    """Show the form of a sweep and return what was chosen."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        learner = st.selectbox(
+            "Learner",
+            list(LEARNERS),
+            index=list(LEARNERS).index("gradtree"),
+            format_func=lambda key: LEARNERS[key].title,
+            key="sweep-learner",
+            persist_state="session",
+            width=200,
+        )
+        known = presets(learner)
+        name = st.segmented_control(
+            "Search space",
+            list(known),
+            default="treelab",
+            required=True,
+            format_func=lambda key: "paper's" if key == "paper" else key,
+            key=f"sweep-preset-{learner}",
+            help="What is tried to begin with; the table below changes it.",
+        )
+        preset = known[name].of_task(LEARNERS[learner], problem.task)
+        scoring = st.selectbox(
+            "Scored by",
+            SCORINGS,
+            index=SCORINGS.index(preset.scoring),
+            format_func=SCORING_WORDS.get,
+            key=f"sweep-scoring-{learner}-{name}",
+            help="Its own cross-validation: one fit a trial, for learners that measure "
+            "a score that way (GradTree, CART where tuned). Folds: three fits a trial; "
+            "hopeless trials end after the first.",
+            width=220,
+        )
+        n_trials = st.number_input(
+            "Trials", 1, MOST_TRIALS, 30, key="sweep-trials", width=130
+        )
+    st.caption(plain(preset.source))
+    space = _space_table(LEARNERS[learner], problem.task, preset, f"{learner}-{name}")
+    plan = None
+    if space is not None:
+        plan = _checked(
+            learner,
+            problem,
+            SweepPlan(space, int(n_trials), scoring=scoring),
+        )
+    return SweepForm(learner, dict(preset.fixed), plan)
+
+
+def _space_table(
+    spec: LearnerSpec, task: str, preset: Preset, key: str
+) -> dict[str, Range | Values] | None:
+    """Show the search space as a table to change; None where it cannot be read."""
+    settings = {setting.name: setting for setting in spec.settings_of(task)}
+    table = pd.DataFrame(
+        [
+            {
+                "setting": name,
+                "what is tried": str(tried),
+                "help": settings[name].help,
+            }
+            for name, tried in preset.space.items()
+        ]
+    )
+    with st.expander("Search space", icon=":material/tune:", key="sweep-space"):
+        edited = st.data_editor(
+            table,
+            num_rows="dynamic",
+            hide_index=True,
+            key=f"sweep-space-{key}",
+            column_config={
+                "setting": st.column_config.SelectboxColumn(
+                    "Setting", options=sorted(settings), required=True
+                ),
+                "what is tried": st.column_config.TextColumn(
+                    "What is tried",
+                    help="A range such as 2..8 or 0.01..0.3:log, or a list such as "
+                    "1,2,5 or focal,poly.",
+                    required=True,
+                ),
+                "help": st.column_config.TextColumn("What it does", disabled=True),
+            },
+        )
+        st.caption(
+            "A range such as 2..8; with :log, factors are tried evenly "
+            "(0.01..0.3:log); or a list such as 4,8,16. Delete a row to leave a "
+            "setting at its default."
+        )
+    space: dict[str, Range | Values] = {}
+    try:
+        for name, text in edited[["setting", "what is tried"]].itertuples(index=False):
+            if isinstance(name, str) and isinstance(text, str):
+                space[name] = parse_tried(settings[name], text, parse_setting)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    return space
+
+
+def _checked(learner: str, problem: Problem, plan: SweepPlan) -> SweepPlan | None:
+    """Return a plan that the learner allows, else say why it does not."""
+    try:
+        plan.check(learner, problem.task)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    return plan
+
+
+# A sweep as it goes: its progress, its trials in pictures, and a trial as a run.
+
+
+MIN_TRIALS = 4  # of which the settings' importance is estimated
+
+
+def show_sweep(run: Run) -> None:
+    """Show a sweep, while it goes on and afterwards."""
+    text = store().sweep(run.id)
+    if text is None:
+        return
+    plan = SweepPlan.from_json(text)
+
+    def now() -> Run:
+        """Return the sweep as it is now."""
+        return find_run(run.id) or run
+
+    watcher = Watcher(
+        "sweep",
+        None if run.is_finished else 2.0,
+        prepare=look_after_queue,
+        is_over=lambda: now().is_finished != run.is_finished or not find_run(run.id),
+    )
+    with st.container(key="sweep-live"):
+        watcher.part(
+            "state",
+            lambda: (_state(own := now()), own.stop_requested, own.epoch, _length(own)),
+            lambda: _show_state(now(), plan, _found(run)[0]),
+        )
+        watcher.part("trials", lambda: _length(run), lambda: _show(now(), plan))
+        watcher.start()
+
+
+def _show(run: Run, plan: SweepPlan) -> None:
+    """Draw a sweep's trials as they are now."""
+    trials, importance = _found(run)
+    done = trials[trials["state"] == "done"]
+    if done.empty:
+        return
+    title = TITLES[headline(run.problem.task)]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
+        st.caption(f"Each point is a trial, the line the highest {title} so far.")
+    with right:
+        show_figure(size_figure(trials, title, mode=mode()), "sweep-size")
+        st.caption("The line joins the best trials for their number of leaves.")
+    labels = _labels(run, plan)
+    if len(done) >= MIN_TRIALS and len(labels) > 1:
+        show_figure(
+            parallel_figure(trials, labels, title, mode=mode()), "sweep-parallel"
+        )
+        st.caption(
+            f"Each line is a trial, from its settings to its {title}; drag along an "
+            "axis to see some of them."
+        )
+    if importance:
+        names = sorted(importance, key=importance.__getitem__, reverse=True)
+        show_figure(
+            importance_figure(
+                [labels.get(name, name) for name in names],
+                [importance[name] for name in names],
+                title=f"share of the differences in {title}",
+                mode=mode(),
+            ),
+            "sweep-importance",
+        )
+        st.caption(
+            "How much of the differences between trials each setting makes, estimated "
+            "by Optuna."
+        )
+    _show_table(run, trials, labels, title)
+
+
+def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
+    """Say how far the sweep is and what it found; show how to stop it."""
+    ended = int(trials["state"].isin(["done", "pruned", "failed"]).sum())
+    best = trials.loc[trials["state"] == "done", "score"].max()
+    title = TITLES[headline(run.problem.task)]
+    words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
+    if best == best:
+        words += f", highest {title} {best:.3f} over the rows held out"
+    if run.state == "failed":
+        st.error(plain(run.error), icon=":material/error:")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(words, width="content")
+        if not run.is_finished:
+            st.caption(plain(_state(run)), width="content")
+            st.button(
+                "Stop and train with the best",
+                icon=":material/stop:",
+                key="sweep-stop",
+                on_click=explained(store().request_stop),
+                args=(run.id,),
+                disabled=run.stop_requested or not store().may_change(run),
+            )
+        elif run.has_model:
+            scored = run.metrics.get("test", {}).get(headline(run.problem.task))
+            if scored is not None:
+                st.caption(f"Trained with the best: test {title} {scored:.3f}")
+            params = {"run": run.id}
+            st.page_link("pages/tree.py", label="See the tree", query_params=params)
+            st.page_link("pages/compare.py", label="Compare")
+    if not run.is_finished:
+        st.progress(run.progress)
+
+
+def _state(run: Run) -> str:
+    """Say how a sweep is: its stage, how long it may take, where it is."""
+    left = f", about {duration(run.remaining)} left" if run.remaining else ""
+    waits = place_in_queue(run.id)
+    state = f"in the queue, place {waits}" if waits else run.stage or run.state
+    where = f", on {run.machine}" if run.machine else ""
+    return f"{state}{left}{where}"
+
+
+def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> None:
+    """List the trials; a ticked one becomes a run."""
+    ranked = trials.sort_values("score", ascending=False, na_position="last")
+    measured = [n for n in ("leaves", "depth", "seconds") if n in ranked]
+    known = [name for name in measured if ranked[name].notna().any()]
+    settings = [name for name in labels if name in ranked]
+    shown = ranked[["trial", "state", "score", *known, *settings]]
+    mixed = [name for name in settings if _is_mixed(shown, name)]
+    shown = shown.astype(dict.fromkeys(mixed, "string"))
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        selection_mode="single-row",
+        on_select="rerun",
+        key=f"sweep-table-{run.id}",
+        height=min(38 * (len(shown) + 1), 420),
+        column_config={
+            "score": st.column_config.NumberColumn(title, format="%.3f"),
+            "leaves": st.column_config.NumberColumn(format="%.1f"),
+            "depth": st.column_config.NumberColumn(format="%.1f"),
+            "seconds": st.column_config.NumberColumn(format="%.1f"),
+        }
+        | {name: st.column_config.Column(labels[name]) for name in settings},
+    )
+    picked = event["selection"]["rows"]
+    row = ranked.iloc[picked[0]] if picked else None
+    label = "Train this trial" if row is None else f"Train trial {int(row['trial'])}"
+    if st.button(
+        label,
+        icon=":material/play_arrow:",
+        disabled=row is None,
+        key="sweep-train",
+        help="A run with this trial's settings; tick a row of the table first.",
+    ):
+        drawn = _drawn(run, int(row["trial"]))
+        run_id = create_trial_run(store(), run, {**run.settings, **drawn})
+        queue().submit(run_id)
+        st.session_state["run"] = run_id
+        st.switch_page("pages/train.py", query_params={"run": run_id})
+
+
+def _drawn(run: Run, number: int) -> dict:
+    """Return the settings that a trial drew."""
+    study = read_study(store().folder(run.id))
+    return {} if study is None else dict(study.trials[number].params)
+
+
+def _labels(run: Run, plan: SweepPlan) -> dict[str, str]:
+    """Return the names of the settings that are tried, as the form has them."""
+    settings = {setting.name: setting for setting in LEARNERS[run.learner].settings}
+    return {
+        name: settings[name].label or name.replace("_", " ")
+        for name in plan.space
+        if name in settings
+    }
+
+
+def _is_mixed(table: pd.DataFrame, name: str) -> bool:
+    """Whether a column holds more than numbers."""
+    return table[name].map(lambda value: not isinstance(value, int | float)).any()
+
+
+def _length(run: Run) -> tuple:
+    """Return what changes when a trial is added."""
+    path = store().folder(run.id) / JOURNAL
+    return (path.stat().st_size,) if path.is_file() else ()
+
+
+def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return a sweep's trials and what its settings matter."""
+    return _trials(store().folder(run.id), _length(run))
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _trials(folder: Path, length: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Read a sweep's trials and what its settings matter; cached until one is added."""
+    study = read_study(folder)
+    if study is None:
+        return pd.DataFrame(columns=["trial", "state", "score"]), {}
+    table = trial_table(study)
+    enough = int((table["state"] == "done").sum()) >= MIN_TRIALS
+    return table, setting_importance(study) if enough else {}

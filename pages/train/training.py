@@ -1,0 +1,270 @@
+"""Training: the runs of one problem as one live view, with curves, tree and cards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from pages.cached.comparison import without_sizes
+from pages.cached.runs import preparation_events, run_events
+from pages.cached.store import (
+    device,
+    find_run,
+    look_after_queue,
+    newest_of_each_kind,
+    store,
+)
+from pages.cached.tree_pictures import live_tree, tree_epoch
+from pages.compare.frontier import show_small_frontier
+from pages.compare.repeats import show_repeats
+from pages.state.run import write_address
+from pages.widgets.curves import show_curves
+from pages.widgets.run_cards import (
+    cluster_result_words,
+    names_and_colors,
+    result_words,
+    run_card,
+)
+from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.store_trouble import explained
+from pages.widgets.tree_viewer import tree_viewer
+from pages.widgets.watcher import Watcher
+from pages.widgets.words import origin_words, plain
+from treelab.data.problem import Problem
+from treelab.runs.store.run import Run
+from treelab.trees.words import counted
+
+LIVE_HEIGHT = 320  # pixels of the tree beside the curves
+MOST_SHOWN = 6  # runs on the chart; the older ones stand below
+
+
+def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
+    """Show runs while they train, and below them the earlier ones.
+
+    Parameters
+    ----------
+    runs : list of Run
+        Newest first; at least one.
+    problem : Problem
+        What they predict.
+    of_clusters : bool
+        Whether they find clusters.
+    """
+    chosen = st.session_state.get("run")
+    trained = {run.id for run in without_sizes(runs)}
+    recent = [run for run in runs if run.id in {*trained, chosen}]
+    shown = newest_of_each_kind(recent)[:MOST_SHOWN]
+    earlier = [run for run in runs if run not in shown]
+    active = any(not run.is_finished for run in shown)
+    names = names_and_colors(shown) | names_and_colors(earlier)
+    with st.container(key="live"):
+        _Training(shown, names, problem, of_clusters).show()
+    if not active and not of_clusters:
+        show_small_frontier(shown)
+    if not of_clusters:
+        show_repeats(shown, key="repeats", only_begun=True)
+    if earlier:
+        with st.expander(
+            f"{counted(len(earlier), 'earlier run')} on this table",
+            icon=":material/history:",
+            key="earlier",
+        ):
+            for run in earlier:
+                st.html(run_card(run, *names[run.id]))
+            st.page_link("pages/runs.py", label="All runs")
+
+
+@dataclass
+class _Training:
+    """Runs while they train: what was found, curves, a tree, a card a run."""
+
+    shown: list[Run]
+    names: dict[str, tuple[str, str]]
+    problem: Problem
+    of_clusters: bool
+
+    def show(self) -> None:
+        """Draw the runs, and what changes of them until all have ended."""
+        active = any(not run.is_finished for run in self.shown)
+        self.watcher = Watcher(
+            "live",
+            1.0 if active else None,
+            prepare=look_after_queue,
+            is_over=lambda: active and all(run.is_finished for run in self.now()),
+        )
+        part = self.watcher.part
+        part("result", self.result_version, self.show_result)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            part("curves", self.curves_version, self.show_curves)
+        with right:
+            part("tree", self.tree_version, self.show_tree)
+        for run in self.shown:
+            version = partial(self.card_version, run.id)
+            part(f"card-{run.id}", version, partial(self.show_card, run.id))
+        self.watcher.start()
+
+    def now(self) -> list[Run]:
+        """Return the runs as they are now, without those deleted elsewhere."""
+        return [found for run in self.shown if (found := find_run(run.id))]
+
+    def find(self, run_id: str | None) -> Run | None:
+        """Return one of the runs as it is now, None once it was deleted."""
+        return next((run for run in self.now() if run.id == run_id), None)
+
+    def live(self) -> Run | None:
+        """Return the run whose tree is drawn: the chosen one, or the newest."""
+        now = self.now()
+        trained = [run for run in now if run.learner != "cart"]
+        chosen = self.find(st.session_state.get("run"))
+        return chosen or next(iter(trained or now), None)
+
+    def result_version(self) -> tuple:
+        """Return what changes with the line on what was found."""
+        live = self.live()
+        states = [(run.id, run.state, run.has_model) for run in self.now()]
+        return tuple(states), live and live.id, device()
+
+    def show_result(self) -> None:
+        """Show in one line what was found, or that training goes on."""
+        if live := self.live():
+            _show_result(self.now(), live, self.of_clusters)
+
+    def curves_version(self) -> tuple:
+        """Return what changes with the curves: their points, and those before them."""
+        return tuple(
+            (
+                run.id,
+                run.is_finished,
+                n_points,
+                () if n_points else (run.stage, len(preparation_events(run))),
+            )
+            for run in self.now()
+            for n_points in [len(run_events(run))]
+        )
+
+    def show_curves(self) -> None:
+        """Draw the losses."""
+        if runs := self.now():
+            show_curves(runs, self.names, self.problem, of_clusters=self.of_clusters)
+
+    def tree_version(self) -> tuple:
+        """Return what changes with the tree that is drawn."""
+        live = self.live()
+        return () if live is None else (live.id, live.is_finished, tree_epoch(live))
+
+    def show_tree(self) -> None:
+        """Draw the tree of a run as it stands now."""
+        if live := self.live():
+            write_address("run", live.id)
+            _show_tree(live, self.names[live.id][0])
+
+    def card_version(self, run_id: str) -> tuple:
+        """Return what changes with a run's card."""
+        run, live = self.find(run_id), self.live()
+        if run is None or live is None:
+            return ()
+        card = run_card(run, *self.names[run_id])
+        return card, run.stop_requested, run.has_model, live.id == run_id
+
+    def show_card(self, run_id: str) -> None:
+        """Draw a run's card."""
+        run, live = self.find(run_id), self.live()
+        if run and live:
+            is_live = live.id == run_id
+            _show_card(run, self.names[run_id], is_live=is_live, show=self.choose)
+
+    def choose(self, run_id: str) -> None:
+        """Draw another run's tree."""
+        st.session_state["run"] = run_id
+        self.watcher.look()
+
+
+def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
+    """Show in one line what was found, or that training goes on.
+
+    The links lead to the run whose tree is drawn below.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", key="result", gap="medium"
+    ):
+        words = cluster_result_words(runs) if of_clusters else result_words(runs)
+        if not words:
+            n_active = sum(not run.is_finished for run in runs)
+            none = "No clusters yet" if of_clusters else "No score yet"
+            training = f"Training {counted(n_active, 'run')} on {plain(device())}"
+            st.markdown(training if n_active else none)
+            return
+        st.markdown(words, width="content")
+        params = {"run": live.id}
+        st.page_link(
+            "pages/tree.py",
+            label="See the tree",
+            query_params=params,
+            disabled=not live.has_model,
+        )
+        if of_clusters:
+            st.page_link("pages/pruning.py", label="Prune", query_params=params)
+        else:
+            st.page_link("pages/compare.py", label="Compare")
+
+
+def _show_tree(run: Run, name: str) -> None:
+    """Draw a run's tree as it stands now."""
+    live = live_tree(run)
+    st.markdown(f"**{plain(name)}**, {plain(live.words)}")
+    if words := origin_words(run):
+        st.caption(plain(words))
+    if live.payload is not None:
+        tree_viewer(
+            live.payload,
+            f"tree-view-live-{run.id}",
+            height=LIVE_HEIGHT,
+            compact=True,
+            live=True,
+        )
+
+
+def _show_card(
+    run: Run, name: tuple[str, str], *, is_live: bool, show: Callable[[str], None]
+) -> None:
+    """Draw a run's line, and what can be done with the run beside it."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
+    ):
+        st.html(run_card(run, *name))
+        st.button(
+            "Show",
+            icon=":material/visibility:",
+            key=f"show-{run.id}",
+            on_click=show,
+            args=(run.id,),
+            type="tertiary",
+            disabled=is_live,
+            help="Shows this run's tree beside the curves.",
+        )
+        if run.can_resume:
+            resume_button(run, "resume")
+        elif run.is_finished:
+            st.page_link(
+                "pages/tree.py",
+                label="Open",
+                icon=":material/account_tree:",
+                query_params={"run": run.id},
+                disabled=not run.has_model,
+                width=86,
+            )
+        else:
+            pause_button(run, "pause")
+            st.button(
+                "Stop",
+                icon=":material/stop:",
+                key=f"stop-{run.id}",
+                on_click=explained(store().request_stop),
+                args=(run.id,),
+                type="tertiary",
+                disabled=run.stop_requested or not store().may_change(run),
+                help="Ends the training and saves the best tree so far.",
+                width=86,
+            )

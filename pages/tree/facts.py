@@ -1,0 +1,530 @@
+"""What is said of a tree beside its picture."""
+
+import html
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.cached.predictions import imitations, split_scores, tree_score
+from pages.cached.runs import LoadedRun, kept_constraints, run_colors, shown_tree
+from pages.cached.store import queue, store
+from pages.widgets.html import color_legend, dot, facts_table
+from pages.widgets.page import mode, show_figure
+from pages.widgets.tree_viewer import show_tree
+from pages.widgets.words import fitted_words, plain, short_rule, split_words
+from treelab.data.split import SPLIT_NAMES, SPLITS
+from treelab.evaluation.metrics import TITLES, headline, log_loss_words, scores
+from treelab.evaluation.node_report import (
+    MOST_ROWS,
+    NodeReport,
+    NodeStatistics,
+    node_report,
+    node_rows,
+)
+from treelab.evaluation.surrogates import Imitation
+from treelab.figures.overview import levels_shown, overview_figure
+from treelab.figures.split import split_figure
+from treelab.figures.tree import plan_picture, tree_alt
+from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.residual import residual_problem, residual_title
+from treelab.runs.store.run import Run
+from treelab.trees.constraints import Constraints
+from treelab.trees.dot import to_dot
+from treelab.trees.pruning import terms_per_split, without_small_terms
+from treelab.trees.text import prediction_text, split_text
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import clean, counted, percent, significant
+
+# The score of a run's tree, and how large it is.
+
+
+def show_facts(loaded: LoadedRun, tree: Tree) -> None:
+    """Show the score, how the model came about, and how large the tree is."""
+    _show_score(loaded, tree)
+    fitted = f"Fitted to {fitted_words(loaded)}."
+    st.markdown(f"{plain(loaded.run.provenance)} {fitted}".strip())
+    sizes = {
+        "Leaves": f"{tree.n_leaves:,}",
+        "Splits": f"{tree.n_splits:,}",
+        "Depth": f"{tree.depth:,}",
+        "Features used": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
+    }
+    if loaded.is_ensemble:
+        sizes |= {"Trees in the ensemble": f"{loaded.model.n_estimators:,}"}
+    st.html(facts_table(sizes))
+    _show_constraints(loaded, tree)
+
+
+def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
+    """Show what was asked of the tree, and whether it holds."""
+    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    if not asked:
+        return
+    lines = []
+    if asked.monotone_class:
+        of = plain(asked.monotone_class)
+        lines.append(f"Up and down are of the probability of {of}.")
+    for found in kept_constraints(loaded, tree, asked):
+        if found.holds:
+            icon = ":green[:material/check_circle:]"
+            word = f"holds {found.where}"
+        else:
+            icon = ":red[:material/error:]"
+            word = f"does not hold. {plain(found.broken[0])}"
+        lines.append(f"{icon} {plain(found.asked)}: {word}")
+    for name in ("column_costs", "class_costs"):
+        if own := getattr(asked, name):
+            said = Constraints(**{name: own}).sentences()
+            lines.append(f":material/balance: {plain('; '.join(said))}")
+    st.markdown("**Constraints**  \n" + "  \n".join(lines))
+
+
+def _show_score(loaded: LoadedRun, tree: Tree) -> None:
+    """Show the score on test rows, or that clusters have none."""
+    if not loaded.has_labels:
+        st.metric("Clusters", f"{tree.n_leaves:,}")
+        st.caption("No labels are known, so these clusters have no score.")
+        return
+    scores = split_scores(loaded, "test")
+    best = headline(loaded.run.problem.task)
+    shown = tree_score(loaded, "test") if loaded.has_predictor else scores[best]
+    st.metric(
+        f"{TITLES[best]} · {split_words(loaded, 'test')}",
+        significant(shown),
+        help="Of the whole ensemble." if loaded.is_ensemble else None,
+    )
+    if loaded.has_predictor:
+        st.caption(
+            "Of the tree as drawn. With the predictor on top, which makes this run's "
+            f"predictions: {significant(scores[best])} {TITLES[best]}.",
+            help="A leaf as drawn predicts the majority class, or the mean, of its "
+            "training rows. The predictor “leaf” trains a tree for that.",
+        )
+        return
+    others = [
+        f"{TITLES[name]} {significant(scores[name])}".replace(" ", "\N{NO-BREAK SPACE}")
+        for name in TITLES
+        if name in scores and name not in (best, "log_loss")
+    ]
+    st.caption(" · ".join(others))
+    if words := log_loss_words(scores):
+        st.caption(
+            f"{words[0].upper()}{words[1:]}.",
+            help="Mean negative logarithm of the probability that the true class was "
+            "given, in nats: lower is better. Class frequencies are those of the "
+            "training rows.",
+        )
+
+
+# A whole tree as areas, an icicle or a sunburst, on a page: a click selects a node.
+
+
+def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
+    """Draw a tree as areas; return the node that was clicked just now, or None.
+
+    Parameters
+    ----------
+    tree : Tree
+        As it is shown.
+    loaded : LoadedRun
+        The run it belongs to, for the classes' colours.
+    kind : {"icicle", "sunburst"}
+    key : str
+        Names the chart, together with the run; another tree of the run needs another.
+    """
+    colors = run_colors(loaded)
+    event = show_figure(
+        _figure(*loaded.key, key, kind, mode(), tree, colors),
+        key=f"{key}-{kind}-{loaded.run.id}",
+        alt=f"{tree_alt(tree)} Each node is an area as large as its rows.",
+        on_select="rerun",
+    )
+    if tree.classes is not None:
+        st.html(color_legend(colors))
+    levels = levels_shown(tree)
+    only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
+    what = "confidence" if tree.classes is not None else "mean"
+    st.caption(
+        f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
+        f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"
+    )
+    points = event.selection.points
+    return int(points[0]["id"]) if points else None
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def _figure(home, run_id, epoch, key, kind, mode, _tree, _colors) -> go.Figure:
+    """The figure, by values that name it."""
+    return overview_figure(_tree, _colors, kind=kind, mode=mode)
+
+
+# A lens on weighted sums: the tree without its small terms, and what that costs.
+
+
+FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+
+
+def has_sums(loaded: LoadedRun) -> bool:
+    """Whether the run is a tree of which some split names several features."""
+    return not loaded.is_ensemble and terms_per_split(shown_tree(loaded)) > 1
+
+
+@st.fragment
+def show_lens(loaded: LoadedRun) -> None:
+    """Let the visitor drop small terms, and draw the tree that is left."""
+    fraction = st.select_slider(
+        "Drop terms below this fraction of their sum",
+        FRACTIONS,
+        value=0.05,
+        format_func=lambda own: f"{own:.0%}",
+        key=f"lens-{loaded.run.id}",
+        help="A term counts by its weight times its column's standard deviation. The "
+        "run stays as it is: this is a look at which terms matter.",
+    )
+    tree = shown_tree(loaded)
+    lens = _lens_tree(*loaded.key, fraction, loaded)
+    st.markdown(_words(loaded, tree, lens))
+    show_tree(loaded, lens, "lens", f"lens {fraction}")
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _lens_tree(home: Path, run_id: str, epoch, fraction: float, _loaded) -> Tree:
+    """The tree without small terms, with the rows that the run was fitted to."""
+    tree = without_small_terms(shown_tree(_loaded), fraction)
+    return tree.with_rows(*_loaded.rows("fitted"))
+
+
+def _words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
+    """Write how many terms are left, which predictions change, and the score."""
+    X, y = loaded.split.rows("test")
+    before, after = tree.predict(X), lens.predict(X)
+    if tree.classes is None:
+        changed = int((~np.isclose(before, after)).sum())
+    else:
+        changed = int((before != after).sum())
+    words = (
+        f"Splits name {significant(terms_per_split(lens), 2)} features on average "
+        f"instead of {significant(terms_per_split(tree), 2)}; the leaves' prediction "
+        f"changes on {changed:,} of {counted(len(X), 'test row')}"
+    )
+    if not loaded.has_labels:
+        return f"{words}."
+    task = loaded.run.problem.task
+    metric = headline(task)
+    was, now = (significant(scores(task, y, p)[metric]) for p in (before, after))
+    rows = split_words(loaded, "test")
+    return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
+
+
+# A surrogate run: how well it imitates its model, and where it does not.
+
+
+def show_surrogate(loaded: LoadedRun) -> None:
+    """Say how well the tree imitates, and offer the tree of where it differs."""
+    problem = loaded.run.problem
+    st.header(plain(f"How well it imitates {problem.target}"), anchor=False)
+    try:
+        found = imitations(loaded)
+    except ValueError as error:
+        st.warning(plain(error), icon=":material/warning:")
+        return
+    name = f"“{problem.target}”"
+    st.markdown(plain(" ".join(found["test"].sentences(name, "test row"))))
+    n_test = counted(loaded.n_rows("test"), "test row")
+    st.caption(
+        "The tree differs from the model "
+        f"{_error_words(found['fitted'], fitted_words(loaded))}, "
+        f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
+        "against the model, not against the truth."
+    )
+    if st.button(
+        "Find where it differs",
+        icon=":material/difference:",
+        key="residual",
+        help="Trains a CART that predicts, from the same features, on which rows this "
+        "tree differs from the model, or by how much. It becomes a run.",
+    ):
+        _open_residual(loaded.run)
+
+
+def _error_words(found: Imitation, rows: str) -> str:
+    """Say how often, or by how much, the tree differs on some rows."""
+    if found.task == "regression":
+        return f"by {significant(found.fidelity['mae'])} on average on {rows}"
+    return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
+
+
+def _open_residual(run: Run) -> None:
+    """Train the residual tree, or open it where there is one, and turn to Train."""
+    try:
+        problem = residual_problem(store(), run)
+    except ValueError as error:
+        st.info(plain(error), icon=":material/info:")
+        return
+    title = residual_title(run)
+    known = [r for r in store().runs() if r.title == title and r.problem == problem]
+    if known:
+        run_id = known[0].id
+    else:
+        run_id = store().create("cart", {}, problem, title=title)
+        queue().submit(run_id)
+    st.switch_page("pages/train.py", query_params={"run": run_id})
+
+
+# A tree as a still drawing.
+
+
+_MORE_LEVELS = 3  # that a visitor may add to those drawn at first
+
+
+def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
+    """Draw a tree as a still picture; of a large one, its upper levels.
+
+    Parameters
+    ----------
+    tree : Tree
+    loaded : LoadedRun
+        The run it belongs to, for the classes' colours.
+    key : str
+        Names the picture's controls.
+    """
+    colors = run_colors(loaded)
+    plan = plan_picture(tree)
+    if plan.depth < tree.depth:
+        depth = st.slider(
+            f"Levels drawn, of {tree.depth}",
+            1,
+            min(tree.depth, plan.depth + _MORE_LEVELS),
+            plan.depth,
+            key=f"levels-{key}-{loaded.run.id}-{tree.n_nodes}",
+            width=320,
+            help="The tree has more branches than fit on a page. What is not drawn is "
+            "counted below its branch; the rules list every leaf.",
+        )
+        plan = plan_picture(tree, depth=depth)
+    text = to_dot(
+        tree,
+        palette=colors or None,
+        mode=mode(),
+        legend=False,
+        layout=plan.layout,
+    )
+    with st.container(
+        key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
+        # Centred, the left of what is scrolled could not be reached.
+        horizontal_alignment="center" if plan.fits else "left",
+    ):
+        st.graphviz_chart(text, alt=tree_alt(tree))
+    if legend := color_legend(colors):
+        st.html(legend)
+
+
+def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
+    """Write the notes of a tree below its picture."""
+    for note in without_origin(tree, loaded.run.provenance).notes:
+        st.caption(plain(note))
+
+
+# A selected node: its rule, its statistics by data split, and its rows.
+
+
+_LISTED = 8  # classes, the most frequent at the node first
+
+
+def report_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
+    """Measure a node on the training, the validation and the test rows."""
+    return node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
+
+
+def show_node(loaded: LoadedRun, tree: Tree, report: NodeReport) -> None:
+    """Show a node's condition or prediction, its rule and its rows by data split."""
+    if report.condition:
+        condition = split_text(tree, report.node, most=3)
+        st.markdown(f"**{plain(condition)}?**")
+    else:
+        predicted = prediction_text(tree, report.node, most=3, length=40)
+        st.markdown(f"**Leaf: {plain(predicted)}**")
+    if report.rule != "every row":
+        st.markdown(f"Rows with {plain(short_rule(tree, report.node))}.")
+    else:
+        st.markdown("All rows pass this node.")
+    st.html(statistics_table(loaded, tree, report))
+    st.caption(_explained(tree, report))
+
+
+def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
+    """Return HTML: a column a data split, a line a statistic."""
+    found = [report.statistics[name] for name in SPLITS]
+    head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in SPLITS)
+    lines = [
+        _line("rows", [f"{each.n_rows:,}" for each in found]),
+        _line("of all rows", [percent(each.fraction) for each in found]),
+    ]
+    if tree.classes is None:
+        lines += _means(found)
+    else:
+        lines += _classes(loaded, tree, found)
+    name = "variance" if tree.classes is None else "impurity (Gini)"
+    lines.append(_line(name, [_or_dash(each.impurity) for each in found]))
+    if report.condition:
+        lines.append(_line("gain", [_or_dash(each.gain) for each in found]))
+    elif tree.classes is None:
+        errors = [_or_dash(each.mean_absolute_error) for each in found]
+        lines.append(_line("mean absolute error", errors))
+    else:
+        accuracy = ["–" if f.accuracy is None else percent(f.accuracy) for f in found]
+        lines.append(_line("accuracy", accuracy))
+    body = "".join(lines)
+    return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
+
+
+def _means(found: list[NodeStatistics]) -> list[str]:
+    """Lines of a number target: mean and standard deviation, here and of all rows."""
+    return [
+        _line("mean", [_or_dash(part.mean) for part in found]),
+        _line("of all rows", [_or_dash(part.total_mean) for part in found], quiet=True),
+        _line("standard deviation", [_or_dash(part.std) for part in found]),
+        _line("of all rows", [_or_dash(part.total_std) for part in found], quiet=True),
+    ]
+
+
+def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list[str]:
+    """Lines of classes: a bar of all, then a fraction each, here and of all rows."""
+    colors = run_colors(loaded)
+    places = [tree.classes.index(label) for label in colors]
+    here, whole = (
+        [_bar(getattr(part, name), places, colors) for part in found]
+        for name in ("class_fractions", "total_class_fractions")
+    )
+    lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
+    seen = {
+        i: sum(
+            each.n_rows * each.class_fractions[i]
+            for each in found
+            if each.class_fractions is not None
+        )
+        for i in places
+    }
+    most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
+    for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
+        cells = [
+            "–" if each.class_fractions is None else percent(each.class_fractions[i])
+            for each in found
+        ]
+        name = dot(colors[label], clean(label))
+        lines.append(_line(name, cells, is_html=True))
+    if len(places) > len(most):
+        lines.append(_line(f"{len(places) - len(most)} others", [""] * len(found)))
+    return lines
+
+
+def _bar(fractions, places: list[int], colors: dict) -> str:
+    """Return HTML of one stacked bar of classes; empty without a row."""
+    if fractions is None:
+        return "–"
+    pieces = "".join(
+        f'<i style="flex-grow:{fractions[i]:.4f};background:{color}"></i>'
+        for i, color in zip(places, colors.values())
+        if fractions[i] > 0
+    )
+    return f'<span class="fractions">{pieces}</span>'
+
+
+def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> str:
+    """Return HTML of one line of the table; cells are our own."""
+    name = name if is_html else html.escape(name)
+    inner = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr class="{"quiet" if quiet else ""}"><th>{name}</th>{inner}</tr>'
+
+
+def _or_dash(value: float | None) -> str:
+    """Write a number; a dash for none."""
+    if value is None:
+        return "–"
+    return "<0.0001" if 0 < value < 0.0001 else significant(value)
+
+
+def _explained(tree: Tree, report: NodeReport) -> str:
+    """Explain the last lines of the table."""
+    if report.condition:
+        what = "variance" if tree.classes is None else "impurity"
+        return f"Gain: {what} of the node minus that of its children, by their rows."
+    if tree.classes is None:
+        unit = f", in {plain(tree.target_unit)}" if tree.target_unit else ""
+        return f"Mean absolute error: mean distance of prediction and target{unit}."
+    return "Accuracy: rows here whose class the leaf predicts."
+
+
+def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
+    """Draw the weights of an oblique split, and the rows around its threshold."""
+    if tree.feature[node] != OBLIQUE:
+        return
+    X, y = loaded.split.rows("train")
+    labels = y.to_numpy() if tree.classes is not None else None
+    st.markdown(
+        "**How much each feature moves the sum, and the sums of the training rows**"
+    )
+    show_figure(
+        split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
+        key="oblique-split",
+        alt=f"How much each feature moves the sum of {split_text(tree, node, most=3)}.",
+    )
+
+
+def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
+    """List the rows at a node, the first 200 of a split; all of them as a file."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        split = st.segmented_control(
+            "Rows at this node",
+            SPLITS[::-1],
+            default="test",
+            required=True,
+            format_func=SPLIT_NAMES.__getitem__,
+            key=f"rows-of-{loaded.run.id}",
+        )
+        X, y = loaded.split.rows(split)
+        st.download_button(
+            "Download as CSV",
+            lambda: _csv(tree, node, X, y, split),
+            f"{name}-{SPLIT_NAMES[split]}.csv",
+            "text/csv",
+            key=f"rows-csv-{loaded.run.id}",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+    rows = _numbered(node_rows(tree, node, X, y), X, split)
+    st.dataframe(rows, hide_index=True, placeholder="–", key=f"rows-at-{loaded.run.id}")
+    n_rows = counted(len(rows), f"{SPLIT_NAMES[split]} row")
+    first = f"The first {MOST_ROWS} are shown; the file has all. "
+    st.caption(
+        f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"
+        "The target comes first, then the features on the decision path. Follow rows "
+        "and Explain name a test row by the same number."
+    )
+
+
+def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
+    """Put the place of each row before it, counted from 1: in the split, in the table.
+
+    By its place in the split a row is named on every page.
+    """
+    places = {
+        f"{SPLIT_NAMES[split]} row": X.index.get_indexer(rows.index) + 1,
+        "row of the table": rows.index + 1,
+    }
+    rows = rows.copy()
+    for at, (name, place) in enumerate(places.items()):
+        while name in rows.columns:
+            name += " "
+        rows.insert(at, name, place)
+    return rows
+
+
+def _csv(tree: Tree, node: int, X: pd.DataFrame, y, split: str) -> str:
+    """Write all rows of a split at a node."""
+    rows = node_rows(tree, node, X, y, most=None)
+    return _numbered(rows, X, split).to_csv(index=False)

@@ -1,0 +1,188 @@
+"""Rates by group of one or two runs, on the test rows or on those at a node."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.predictions import predictions
+from pages.cached.rashomon import group_rows
+from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.store import table
+from pages.widgets.words import plain, split_words
+from treelab.evaluation.fairness import (
+    RATES,
+    RateGap,
+    rate_at_nodes,
+    rate_gaps,
+    rates_by_group,
+)
+from treelab.trees.text import prediction_text, split_text
+from treelab.trees.tree import Tree
+from treelab.trees.words import counted, percent
+
+_MEANINGS = "; ".join(f"{name}: {meaning}" for name, meaning in RATES.items())
+
+
+@st.fragment
+def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> None:
+    """Show the rates of each group, by each of two runs with the same test rows."""
+    asked = _ask(pair[0], "compare")
+    if asked is None:
+        return
+    for own, name in zip(pair, names):
+        st.markdown(f"**{plain(name)}**")
+        _show_rates(own, asked, f"compare-{own.run.id}")
+    _explain(pair[0])
+
+
+def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
+    """Show the rates of each group by one run, in all and at nodes.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    tree : Tree or None
+        The tree that is drawn, where it makes the predictions.
+    node : int or None
+        Node that is selected.
+    """
+    asked = _ask(loaded, "tree")
+    if asked is None:
+        return
+    _show_rates(loaded, asked, "tree")
+    _explain(loaded)
+    if tree is None:
+        return
+    if node:
+        at = tree.decision_path(loaded.split.X_test)[:, node]
+        n_rows = counted(int(at.sum()), "test row")
+        st.markdown(f"**At the selected node, {n_rows}**")
+        if at.any():
+            _show_rates(loaded, asked, "node", at)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rate = st.selectbox("At every node", list(RATES), key="group-rate", width=260)
+    _show_nodes(loaded, tree, asked, rate)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which column makes the groups, of which class the rates are, and each group."""
+
+    column: str
+    label: object
+    group: np.ndarray
+
+
+def _ask(loaded: LoadedRun, key: str) -> Asked | None:
+    """Let the visitor choose a group column and a class; None before a choice."""
+    problem = loaded.run.problem
+    columns = [name for name in table(problem.table_id) if name != problem.target]
+    left, right = st.columns(2)
+    column = left.selectbox(
+        "Group column",
+        columns,
+        index=None,
+        key=f"group-column-{key}",
+        placeholder="Choose a column",
+        help="Any column of the table, also one that was left out of training. Numbers "
+        "are cut at their quartiles; of many groups the smallest are taken together.",
+    )
+    if column is None:
+        st.caption("How often each group is predicted as a class, and how rightly.")
+        return None
+    label = right.selectbox(
+        "Class", ranked_classes(loaded)[::-1], format_func=str, key=f"group-class-{key}"
+    )
+    return Asked(column, label, group_rows(loaded, column, "test").to_numpy())
+
+
+def _explain(loaded: LoadedRun) -> None:
+    """Say which rows these are, and what the rates mean."""
+    st.caption(
+        f"{split_words(loaded, 'test').capitalize()}. {_MEANINGS[0].upper()}"
+        f"{_MEANINGS[1:]}. A dash: the group has no such row. A difference is the "
+        "highest rate minus the lowest; in brackets 95% of bootstrap resamples. Among "
+        "small groups chance alone makes a difference."
+    )
+
+
+def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
+    """List one rate of each group at every node, those furthest apart marked."""
+    X, y = loaded.split.rows("test")
+    is_class = (y == asked.label).to_numpy()
+    predicted = np.asarray(predictions(loaded, "test")) == asked.label
+    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate)
+    words = [
+        "– " * int(tree.level[node])
+        + (
+            prediction_text(tree, node, most=3, length=30)
+            if tree.is_leaf[node]
+            else f"{split_text(tree, node, most=3)}?"
+        )
+        for node in found.index
+    ]
+    found.insert(0, "node", words)
+    percents = {
+        name: st.column_config.NumberColumn(name, format="percent")
+        for name in found.columns[2:]
+    }
+    st.dataframe(
+        found,
+        hide_index=True,
+        key="rates-at-nodes",
+        placeholder="–",
+        column_config={
+            "node": st.column_config.TextColumn(width="medium"),
+            "n_rows": st.column_config.NumberColumn("rows", format="localized"),
+            **percents,
+        },
+    )
+    st.caption(
+        f"The {rate} of each group among the test rows at each node, from the root "
+        "down; dashes show the level."
+    )
+
+
+def _show_rates(
+    loaded: LoadedRun, asked: Asked, key: str, rows: np.ndarray | None = None
+) -> None:
+    """Show the rates of each group, and how far they are apart."""
+    group, label = asked.group, asked.label
+    among = np.ones(len(group), dtype=bool) if rows is None else rows
+    is_class = (loaded.split.y_test == label).to_numpy()[among]
+    predicted = (np.asarray(predictions(loaded, "test")) == label)[among]
+    rates = rates_by_group(is_class, predicted, group[among])
+    whole = rates_by_group(is_class, predicted, ["all"] * int(among.sum()))
+    shown = pd.concat([rates, whole]).rename_axis(str(asked.column)).reset_index()
+    percents = {
+        name: st.column_config.NumberColumn(name, format="percent") for name in RATES
+    }
+    st.dataframe(
+        shown,
+        hide_index=True,
+        key=f"rates-{key}",
+        placeholder="–",
+        column_config={
+            "n_rows": st.column_config.NumberColumn("rows", format="localized"),
+            **percents,
+        },
+    )
+    if len(rates) < 2:
+        st.markdown("All these rows are of one group.")
+        return
+    gaps = rate_gaps(is_class, predicted, group[among])
+    words = [_gap_words(name, own) for name, own in gaps.items()]
+    st.markdown("Differences: " + "; ".join(own for own in words if own) + ".")
+
+
+def _gap_words(name: str, found: RateGap) -> str:
+    """Write how far a rate is apart; "" where fewer than two groups have it."""
+    if np.isnan(found.difference):
+        return ""
+    ratio = "" if np.isnan(found.ratio) else f", ratio {found.ratio:.2f}"
+    return (
+        f"{name} **{percent(found.difference)}** ({percent(found.low)} to "
+        f"{percent(found.high)}){ratio}"
+    )

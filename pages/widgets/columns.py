@@ -1,0 +1,217 @@
+"""The list of a table's columns, where each can be left out or get another type."""
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.tables import column_facts, column_kinds, date_columns
+from pages.state.problem import change_problem
+from pages.widgets.words import plain
+from treelab.data.encoding.rare import least_text, parse_least
+from treelab.data.problem import Problem, pairs
+from treelab.trees.date_parts import PARTS, parse_part, part_name
+
+MOST_UNIT = 20  # letters of a unit
+
+
+def column_editor(problem: Problem) -> None:
+    """Show every column with its facts; ticks and types change the problem."""
+    key = f"columns-{problem.table_id}-{problem.target}{problem.truth}"
+    base_key = f"{key}-base"
+    if key not in st.session_state:  # first seen, or back from another page
+        st.session_state[base_key] = _rows(problem)
+    base = st.session_state[base_key]
+    st.data_editor(
+        base,
+        key=key,
+        hide_index=True,
+        height=min(35 * (len(base) + 1) + 3, 420),
+        on_change=_apply,
+        args=(key, base_key, problem),
+        disabled=[
+            *("column", "meaning", "reason", "missing", "different", "example"),
+            "note",
+        ],
+        column_config={
+            "use": st.column_config.CheckboxColumn("Use", width="small"),
+            "column": st.column_config.TextColumn("Column"),
+            "kind": st.column_config.SelectboxColumn(
+                "Type",
+                options=["number", "category"],
+                required=True,
+                help="How trees read it: numbers are split at a threshold, categories "
+                "into two sets. Why says what speaks for which.",
+            ),
+            "unit": st.column_config.TextColumn(
+                "Unit",
+                max_chars=MOST_UNIT,
+                help="Written behind the thresholds of every split, such as kg.",
+            ),
+            "meaning": st.column_config.TextColumn(
+                "Holds", help="What the values most likely are."
+            ),
+            "reason": st.column_config.TextColumn("Why", width="large"),
+            "rare": st.column_config.TextColumn(
+                "Rare below",
+                validate=r"^\s*(\d+(\.\d+)?\s*%?)?\s*$",
+                help="Of a category: values that fewer training rows hold become one "
+                "value in every tree. Write a number of rows, such as 10, or a "
+                "percentage of them, such as 1%; empty joins none.",
+            ),
+            "missing": st.column_config.ProgressColumn(
+                "Missing", format="percent", min_value=0, max_value=1
+            ),
+            "different": st.column_config.NumberColumn(
+                "Unique values", format="localized"
+            ),
+            "example": st.column_config.TextColumn("Example"),
+            "note": st.column_config.TextColumn("Note"),
+        },
+    )
+    if error := st.session_state.get(f"{key}-error"):
+        st.error(error, icon=":material/error:")
+
+
+def model_column(problem: Problem) -> None:
+    """Ask whether the target holds another model's predictions, and for the truth."""
+    key = f"surrogate-{problem.table_id}-{problem.target}"
+    st.checkbox(
+        "The target holds model predictions",
+        value=problem.is_surrogate,
+        key=key,
+        on_change=_follow_model,
+        args=(problem, key),
+        help="The tree then imitates that model: its score is how well it does, its "
+        "fidelity, and the Tree page shows where the two differ.",
+    )
+    if not problem.is_surrogate:
+        return
+    facts = column_facts(problem.table_id)["column"]
+    names = [str(name) for name in facts if name != problem.target]
+    truth_key = f"truth-{problem.table_id}-{problem.target}"
+    st.selectbox(
+        "True values",
+        names,
+        index=names.index(problem.truth) if problem.truth else None,
+        placeholder="not in the table",
+        key=truth_key,
+        on_change=_follow_truth,
+        args=(problem, truth_key),
+        help="The column that the other model predicts. No tree sees it; tree and "
+        "model are scored against it.",
+    )
+
+
+def _follow_model(problem: Problem, key: str) -> None:
+    """Follow the choice of whether the target holds predictions."""
+    is_surrogate = bool(st.session_state[key])
+    change_problem(
+        problem, lambda now: replace(now, is_surrogate=is_surrogate, truth="")
+    )
+
+
+def _follow_truth(problem: Problem, key: str) -> None:
+    """Follow the choice of the column with the truth, which no tree may see."""
+    truth = st.session_state[key] or ""
+    columns = tuple(name for name in problem.columns if name != truth)
+    if columns:  # else there would be nothing to predict from
+        change_problem(problem, lambda now: replace(now, truth=truth, columns=columns))
+
+
+def _rows(problem: Problem) -> pd.DataFrame:
+    """Return one row a column, the target and its truth left out."""
+    facts = column_facts(problem.table_id)
+    facts = facts[~facts["column"].isin([problem.target, problem.truth])]
+    kinds, units = column_kinds(problem), dict(problem.units)
+    rare = dict(problem.rare)
+    return pd.DataFrame(
+        {
+            "use": facts["column"].isin(problem.columns).to_numpy(),
+            "column": facts["column"].to_numpy(),
+            "kind": [kinds[name] for name in facts["column"]],
+            "unit": [units.get(name, "") for name in facts["column"]],
+            "rare": [least_text(rare.get(name, 0)) for name in facts["column"]],
+            "meaning": facts["meaning"].to_numpy(),
+            "reason": facts["reason"].to_numpy(),
+            "missing": facts["missing_share"].to_numpy(),
+            "different": facts["n_unique"].to_numpy(),
+            "example": facts["example"].to_numpy(),
+            "note": facts["note"].to_numpy(),
+        }
+    )
+
+
+def _apply(key: str, base_key: str, problem: Problem) -> None:
+    """Apply the edits so far to the problem; one column at least stays."""
+    edited = st.session_state[base_key].copy()
+    for row, values in st.session_state[key]["edited_rows"].items():
+        for name, value in values.items():
+            edited.loc[edited.index[int(row)], name] = value
+    used = tuple(edited.loc[edited["use"].astype(bool), "column"])
+    if not used:
+        st.session_state[f"{key}-error"] = (
+            "At least one column must be used; the last change was not applied."
+        )
+        return
+    try:
+        rare = _rare(edited)
+    except ValueError as error:
+        st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
+        return
+    st.session_state.pop(f"{key}-error", None)
+    facts = column_facts(problem.table_id).set_index("column")["kind"]
+    kinds = tuple(
+        (name, kind)
+        for name, kind in zip(edited["column"], edited["kind"])
+        if kind != facts[name]
+    )
+    parts = tuple(name for name in problem.columns if parse_part(name))
+    used += tuple(name for name in parts if name not in used)
+    units = dict(zip(edited["column"], edited["unit"].fillna("").str.strip()))
+
+    def change(now: Problem) -> Problem:
+        both = {name: unit for name, unit in (dict(now.units) | units).items() if unit}
+        return replace(now, columns=used, kinds=kinds, units=pairs(both), rare=rare)
+
+    change_problem(problem, change)
+
+
+def _rare(edited: pd.DataFrame) -> tuple[tuple[str, float], ...]:
+    """Return the rows that a value of each column needs, where some are asked for."""
+    least = zip(edited["column"], edited["rare"].fillna("").map(parse_least))
+    return tuple((name, rows) for name, rows in least if rows)
+
+
+def date_parts(problem: Problem) -> None:
+    """Let the visitor tick what of each column of dates is used beside the years."""
+    for column in date_columns(problem.table_id):
+        if column.name in (problem.target, problem.truth):
+            continue
+        names = {
+            part_name(part, column.name, column.first): part
+            for part in PARTS
+            if part != "hour" or column.has_times
+        }
+        key = f"dates-{problem.table_id}-{problem.target}-{column.name}"
+        st.pills(
+            f"Of the dates in {plain(column.name)}, also",
+            list(names),
+            selection_mode="multi",
+            default=[name for name in names if name in problem.columns],
+            format_func=names.__getitem__,
+            key=key,
+            on_change=_follow_parts,
+            args=(problem, list(names), key),
+            help="; ".join(f"{part}: {what}" for part, what in PARTS.items())
+            + ". New tables are treated alike. The column itself holds years with "
+            "decimals, and can be left out above.",
+        )
+
+
+def _follow_parts(problem: Problem, names: list[str], key: str) -> None:
+    """Follow the choice of parts of a column of dates."""
+    others = tuple(name for name in problem.columns if name not in names)
+    chosen = tuple(name for name in names if name in st.session_state[key])
+    if others + chosen:  # else there would be nothing to predict from
+        change_problem(problem, lambda now: replace(now, columns=others + chosen))

@@ -1,0 +1,164 @@
+"""The losses of runs while they train."""
+
+import numpy as np
+import streamlit as st
+
+from pages.cached.runs import preparation_events, run_events
+from pages.cached.tables import baseline_loss, target_variance
+from pages.widgets.page import mode, show_figure
+from pages.widgets.words import plain
+from treelab.data.problem import Problem
+from treelab.figures.curves import Curve, loss_figure, loss_panels
+from treelab.learners.common.origin import STARTS
+from treelab.runs.store.run import Run
+
+# Learners that report squared units; the others report parts of the variance.
+SQUARED = {"cart", "optimal"}
+CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
+VARIANCE_UNIT = "squared error / variance"
+X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
+TOGETHER, APART = "one chart", "one per run"
+
+NATS = "log loss (nats)"
+MIXED_UNITS = "log loss (nats); GET: squared error (log loss in older runs)"
+
+
+def show_curves(
+    runs: list[Run],
+    names: dict[str, tuple[str, str]],
+    problem: Problem,
+    *,
+    of_clusters: bool,
+) -> None:
+    """Draw the losses of all runs on one chart, or on one each.
+
+    Parameters
+    ----------
+    runs : list of Run
+    names : dict of str to (str, str)
+        Name and colour of each run, by its id.
+    problem : Problem
+        What the runs predict.
+    of_clusters : bool
+        Whether the runs find clusters; their loss has another name.
+    """
+    by = st.session_state.get("curves-by", "seconds")
+    curves = [_curve(run, *names[run.id], by) for run in runs]
+    curves = [curve for curve in reversed(curves) if len(curve.x) + len(curve.before_x)]
+    is_apart = st.session_state.get("curves-as") == APART and bool(curves)
+    unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
+    has_baseline = not (of_clusters or is_apart or unit == MIXED_UNITS)
+    baseline = baseline_loss(problem) if has_baseline else None
+    figure = _figure(
+        [(run.id, *names[run.id], run.is_finished) for run in runs],
+        [(c.start, len(c.before_x), *_last_point(c)) for c in curves],
+        (by, is_apart, unit, mode(), baseline),
+        curves,
+    )
+    # Above the chart: one that grows would push its own control off the screen.
+    with st.popover("View", icon=":material/tune:", type="tertiary"):
+        _pick_view()
+    show_figure(figure, key="loss")
+    what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
+    st.caption(
+        f"{what}. A dot marks a run's lowest validation loss, where rows are held "
+        f"out; a square where its model begins.{_point_words(curves)}"
+        f"{_preparing_words(runs, names)}"
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _figure(runs: list[tuple], points: list[tuple], how: tuple, _curves: list[Curve]):
+    """Draw curves once for all who watch them, anew as points come."""
+    by, is_apart, unit, color_mode, baseline = how
+    given = {"x_title": X_TITLES[by], "y_title": unit, "mode": color_mode}
+    if is_apart:
+        return loss_panels(_curves, **given)
+    return loss_figure(_curves, baseline=baseline, **given)
+
+
+def _pick_view() -> None:
+    """Let the visitor choose how the curves are drawn."""
+    st.segmented_control(
+        "Curves",
+        [TOGETHER, APART],
+        default=TOGETHER,
+        required=True,
+        key="curves-as",
+        persist_state="session",
+    )
+    st.segmented_control(
+        "x axis",
+        list(X_TITLES),
+        default="seconds",
+        required=True,
+        key="curves-by",
+        persist_state="session",
+        help="An epoch is one pass over the training rows; learners need very "
+        "different numbers of them.",
+    )
+
+
+def _curve(run: Run, name: str, color: str, by: str) -> Curve:
+    """Return a run's curve, in the chart's unit."""
+    events, scale = run_events(run), _loss_scale(run)
+    before = events.iloc[:0]
+    if run.state == "running" and by == "seconds":  # its epochs are counted anew
+        before = preparation_events(run)
+    begins = len(events) > 0 and events["epoch"].iloc[0] == 0
+    return Curve(
+        name,
+        color,
+        events[by].to_numpy(),
+        events["train_loss"].to_numpy() * scale,
+        events["valid_loss"].to_numpy() * scale,
+        _start_words(run) if begins else "",
+        before_x=before["seconds"].to_numpy(),
+        before_loss=before["valid_loss"].to_numpy() * scale,
+    )
+
+
+def _last_point(curve: Curve) -> tuple:
+    """Return what is new in a curve as points come."""
+    return (len(curve.x), *curve.x[-1:], *curve.train_loss[-1:])
+
+
+def _start_words(run: Run) -> str:
+    """Name what a run's model began as; it is known in the end."""
+    return "start" if run.origin is None else f"start: {STARTS[run.origin.start]}"
+
+
+def _point_words(curves: list[Curve]) -> str:
+    """Say what the points of runs mean that have no curve, as CART."""
+    points = [curve for curve in curves if len(curve.x) == 1]
+    if not any(np.isfinite(curve.valid_loss).any() for curve in points):
+        return ""
+    return " Of a run with one point: filled on training rows, hollow on held-out rows."
+
+
+def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
+    """Say which runs are in a stage that comes before their curve."""
+    preparing = [run for run in runs if run.state == "running" and run.epoch > 0]
+    words = "".join(
+        f" {plain(names[run.id][0])}: {plain(run.stage)} first, then its curve."
+        for run in preparing
+        if not len(run_events(run))
+    )
+    if any(len(preparation_events(run)) for run in preparing):
+        words += " Dotted: trees of the cross-validation, on rows that they do not see."
+    return words
+
+
+def _loss_scale(run: Run) -> float:
+    """Return what brings a run's losses to the chart's unit; see ``_loss_unit``."""
+    if run.problem.task != "regression" or run.learner not in SQUARED:
+        return 1.0
+    variance = target_variance(run.problem)
+    return 1 / variance if variance else 1.0
+
+
+def _loss_unit(problem: Problem, runs: list[Run]) -> str:
+    """Name the unit of the chart's losses."""
+    if problem.task == "regression":
+        return VARIANCE_UNIT
+    return MIXED_UNITS if any(run.learner == "get" for run in runs) else NATS

@@ -1,0 +1,135 @@
+"""What every page begins with: the app around it, its title, its colours."""
+
+from pathlib import Path
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from treelab.figures.style import Mode, Palette, mix, palette, text_on
+
+# The way into the app shell, for a visitor who opened an inner page past it.
+#
+# Until ``app.py`` has run once in a fresh server, Streamlit takes the folder ``pages``
+# for an app of its older kind, and a link to an inner page runs that page alone: no
+# navigation, no style. The page then sends the visitor through ``app.py`` and back.
+
+
+def require_app_shell() -> None:
+    """Go through ``app.py`` first where this session has not."""
+    if "in_app_shell" in st.session_state:
+        return
+    name = str(st.context.url).rstrip("/").rpartition("/")[2]
+    wanted = (f"pages/{name}.py", st.query_params.to_dict())
+    st.session_state["wanted_page"] = wanted
+    st.switch_page("app.py")
+
+
+def enter_app_shell() -> None:
+    """Note that ``app.py`` has run, and go on to the page that was wanted."""
+    st.session_state["in_app_shell"] = True
+    if wanted := st.session_state.pop("wanted_page", None):
+        page, params = wanted
+        st.switch_page(page, query_params=params)
+
+
+def open_first_page() -> None:
+    """Go on to the first page, which has an empty address, with what was asked for."""
+    st.switch_page("pages/data.py", query_params=st.query_params.to_dict())
+
+
+# What every page opens with, and how it shows a figure.
+
+
+_CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
+
+
+def page_title(question: str, caption: str) -> None:
+    """Open a page: its question, and a grey line on what it shows."""
+    require_app_shell()
+    st.title(question, anchor=False)
+    st.caption(caption)
+
+
+def show_figure(
+    figure: go.Figure, key: str, *, alt: str | None = None, on_select="ignore"
+):
+    """Draw a plotly figure without a flicker when it changes.
+
+    With ``on_select="rerun"``, or a function to be called at a click, it returns what
+    the visitor clicked.
+    """
+    with st.container(key=f"still-{key}"):  # see the style sheet
+        return st.plotly_chart(
+            figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select
+        )
+
+
+# Light or dark: the background that the visitor sees, and the colours on it.
+
+
+ASSETS = Path(__file__).parents[2] / "assets"
+
+# Streamlit calls this again, with the same parent, when its theme changes.
+_OBSERVER_JS = """const seen = new WeakMap();
+export default function ({ parentElement, setStateValue }) {
+  let probe = parentElement.querySelector("i");
+  if (!probe) {
+    probe = document.createElement("i");
+    probe.style.cssText = "color: var(--st-background-color); transition: color 1ms";
+    parentElement.append(probe);
+  }
+  const observe = () => {
+    const background = getComputedStyle(probe).color;
+    if (seen.has(parentElement) && seen.get(parentElement) !== background) {
+      setStateValue("background", background);
+    }
+    seen.set(parentElement, background);
+  };
+  probe.ontransitionend = observe;
+  observe();
+}"""
+_observer = st.components.v2.component("treelab_background", js=_OBSERVER_JS)
+
+
+def mode() -> Mode:
+    """Return the visitor's theme, light until the browser has reported it."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def load_style() -> None:
+    """Give the page our style sheet, and the colours of both themes as its variables.
+
+    Colours follow the visitor's theme at once, as the browser chooses between those of
+    the two backgrounds. What Python draws follows by a rerun, which a theme that
+    changes while the page is open triggers.
+    """
+    light, dark = _variables(palette("light")), _variables(palette("dark"))
+    lines = "".join(
+        f"--tl-{name}:light-dark({color},{dark[name]});"
+        for name, color in light.items()
+    )
+    # Streamlit gives its own part of the page a colour scheme; dialogs lie beside it.
+    st.html(f"<style>:root{{{lines}}}body{{color-scheme:{mode()}}}</style>")
+    st.html(ASSETS / "style.css")
+    with st.sidebar:  # where nothing stands below it that could move
+        _observer(key="background", on_background_change=_rerun)
+
+
+def _rerun() -> None:
+    """The run of the script that follows knows the background."""
+
+
+def _variables(colors: Palette) -> dict[str, str]:
+    """Return the style sheet's colours on one background."""
+    return {
+        "background": colors.background,
+        "panel": colors.panel,
+        "text": colors.text,
+        "muted": colors.muted,
+        "grid": colors.grid,
+        "accent": colors.accent,
+        "bad": colors.bad,
+        "on-accent": text_on(colors.accent),
+        "mark": mix(colors.accent, colors.background, 0.1),
+        "chosen": mix(colors.accent, colors.text, 0.75),
+    }

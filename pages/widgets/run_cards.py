@@ -1,0 +1,235 @@
+"""What a run came to, as a card and in a table."""
+
+import html
+from collections import Counter
+
+from pages.cached.store import place_in_queue, queue, store
+from pages.widgets.clusters import base_table
+from pages.widgets.page import mode
+from pages.widgets.settings import setting_words
+from pages.widgets.words import duration, plain, run_name, score, score_words
+from treelab.data.problem import Problem
+from treelab.evaluation.comparison import have_same_test_rows
+from treelab.evaluation.metrics import TITLES, headline, log_loss_words
+from treelab.figures.style import learner_color, palette, shade
+from treelab.learners.common.origin import STARTS
+from treelab.learners.registry import CLUSTERS, IMPORTED
+from treelab.runs.store.run import Run
+from treelab.trees.words import counted, significant
+
+# What the runs of one problem found: their names, their scores, their clusters.
+
+
+def runs_of(problem: Problem, chosen: str | None = None) -> list[Run]:
+    """Return the runs that predict the same column of the same table, newest first.
+
+    Repeats on other data splits are left out, but for the run that is chosen.
+    """
+    return [
+        run
+        for run in store().runs()
+        if run.learner != CLUSTERS.key
+        and (not run.repeat_of or run.id == chosen)
+        and (run.problem.table_id, run.problem.target, run.problem.task)
+        == (problem.table_id, problem.target, problem.task)
+    ]
+
+
+def cluster_runs_of(problem: Problem) -> list[Run]:
+    """Return the runs that find clusters in the problem's table, newest first."""
+    return [
+        run
+        for run in store().runs()
+        if run.learner == CLUSTERS.key
+        and base_table(run.problem) == base_table(problem)
+    ]
+
+
+def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
+    """Return a name for each run, by id, and its learner's colour in a shade.
+
+    The newest run of a learner has the full colour; the oldest has the bare name.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    of_name = Counter(run_name(run) for run in runs)
+    of_color: Counter[str] = Counter()
+    for run in runs:
+        name, color = run_name(run), learner_color(run.learner, run.settings)
+        place = of_name[name]
+        found[run.id] = (
+            name if place == 1 else f"{name} {place}",
+            shade(color, of_color[color], mode()),
+        )
+        of_name[name] -= 1
+        of_color[color] += 1
+    return found
+
+
+def ranked_runs(runs: list[Run]) -> list[Run]:
+    """Return the runs tested on the rows of the newest that has a score, best first."""
+    scored = _scored(runs)
+    same = [r for r in scored if have_same_test_rows(r.problem, scored[0].problem)]
+    return sorted(same, key=score, reverse=True)
+
+
+def result_words(runs: list[Run]) -> str:
+    """Write one line on what was found, best first; "" while a run goes on.
+
+    Runs that were tested on other rows are counted apart: they do not compare.
+    """
+    ranked = ranked_runs(runs)
+    if not ranked or any(not run.is_finished for run in runs):
+        return ""
+    names = names_and_colors(runs)
+    all_columns = {run.problem.columns for run in ranked}
+    found = ", ".join(
+        f"{plain(names[run.id][0])} {significant(score(run))}"
+        f"{_size_words(run)}{_columns_words(run) if len(all_columns) > 1 else ''}"
+        f"{_start_words(run)}"
+        for run in ranked
+    )
+    metric = TITLES[headline(ranked[0].problem.task)]
+    n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
+    words = f"**{found}**, {metric} on {n_rows}"
+    if others := len(_scored(runs)) - len(ranked):
+        words += f". {counted(others, 'run')} of another data split had other test rows"
+    return words
+
+
+def _size_words(run: Run) -> str:
+    """Write how large a run's model is, or that its size was chosen by hand."""
+    if "pruned_from" in run.summary:
+        return " (chosen by hand)"
+    if "edited_from" in run.summary:
+        return " (edited by hand)"
+    if "estimators" in run.summary:
+        return f" with {counted(run.summary['estimators'], 'tree')}"
+    if "leaves" in run.summary:
+        on_top = " and a predictor on top" if "predictors" in run.summary else ""
+        return f" with {counted(run.summary['leaves'], 'leaf', 'leaves')}{on_top}"
+    return ""
+
+
+def _columns_words(run: Run) -> str:
+    """Write how many features a run was given."""
+    return f" from {counted(len(run.problem.columns), 'feature')}"
+
+
+def _start_words(run: Run) -> str:
+    """Say of a model that training did not change what it is."""
+    if run.origin is None or not run.origin.equals_start:
+        return ""
+    return f" (equals its start, {STARTS[run.origin.start]})"
+
+
+def _scored(runs: list[Run]) -> list[Run]:
+    """Return the runs whose scores compare.
+
+    An imported model may have been trained on the test rows.
+    """
+    return [run for run in runs if score(run) is not None and run.learner != IMPORTED]
+
+
+def clusters_found(run: Run) -> str:
+    """Write how many clusters a run found, "" before it has found any."""
+    if not run.has_model or not run.summary:
+        return ""
+    words = counted(run.summary["leaves"], "cluster")
+    if "purity" in run.summary:
+        words += f", dendrogram purity {significant(run.summary['purity'])}"
+    return words
+
+
+def cluster_result_words(runs: list[Run]) -> str:
+    """Write one line on what the newest run found; "" while a run goes on."""
+    if any(not run.is_finished for run in runs):
+        return ""
+    for run in runs:
+        if words := clusters_found(run):
+            rows = run.summary["rows"]
+            if "purity" in run.summary:  # the others were held out
+                return f"**{words}** in {counted(rows['train'], 'training row')}"
+            return f"**{words}** in {counted(sum(rows.values()), 'row')}"
+    return ""
+
+
+# A run as one line: its name, its progress, its state and what it found.
+
+
+STATE_COLORS = {
+    "queued": "muted",
+    "running": "accent",
+    "done": "good",
+    "stopped": "muted",
+    "failed": "bad",
+    "interrupted": "warn",
+    "paused": "muted",
+}
+
+
+def state_color(state: str) -> str:
+    """Return the hex colour of a run's state in the visitor's theme."""
+    return getattr(palette(mode()), STATE_COLORS[state])
+
+
+def run_card(run: Run, name: str, color: str) -> str:
+    """Return a run as one line of HTML: name, bar, state and a note."""
+    done = 1.0 if run.state == "done" else run.epoch / max(run.max_epochs, 1)
+    done = min(done, 1.0)
+    settings = setting_words(run.learner, run.settings, run.problem.task)
+    state = state_color(run.state)
+    word = run.state
+    if run.state == "running" and run.stop_requested:
+        word = "pausing" if run.pause_requested else "stopping"
+    under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
+    return (
+        '<div class="run">'
+        f'<span class="name"><span class="dot" style="background:{color}"></span>'
+        f"{html.escape(name)}{under}</span>"
+        f'<span class="bar" role="progressbar" aria-label="{html.escape(name, True)}"'
+        f' aria-valuenow="{100 * done:.0f}">'
+        f'<span style="width:{done:.1%};background:{color}"></span></span>'
+        f'<span class="state"><span class="dot" style="background:{state}"></span>'
+        f"{word}</span>"
+        f'<span class="note">{html.escape(_note(run))}</span></div>'
+    )
+
+
+def _note(run: Run) -> str:
+    """Write what matters about a run in its state."""
+    if run.state == "queued":
+        place = place_in_queue(run.id)
+        words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+        wait = queue().expected_start(run.id)
+        return words if wait is None else f"{words}, begins within {duration(wait)}"
+    if run.state == "running":
+        return _progress(run)
+    found = score_words(run) if run.metrics else ""
+    if run.learner == CLUSTERS.key:
+        found = clusters_found(run)
+    if run.state == "paused":
+        return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
+    if run.state in ("failed", "interrupted") or not found:
+        return run.error
+    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
+    return " · ".join([*filter(None, parts), duration(run.elapsed)])
+
+
+def _progress(run: Run) -> str:
+    """Write how far a run in training has come."""
+    if run.pause_requested:
+        return "saves where it is"
+    if run.stop_requested:
+        return "saves its best tree so far"
+    if not run.max_epochs:
+        return f"preparing, {duration(run.elapsed)}{_where(run)}"
+    stage = f"{run.stage} · " if run.stage else ""
+    words = f"{stage}{run.progress:.0%}"
+    if run.remaining is not None:
+        words += f" · at most {duration(run.remaining)} left"
+    return words + _where(run)
+
+
+def _where(run: Run) -> str:
+    """Write which machine trains a run, nothing for this one."""
+    return f" · on {run.machine}" if run.machine else ""

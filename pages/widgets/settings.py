@@ -1,0 +1,280 @@
+"""The form of learners and their settings."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.cached.tables import findings
+from pages.widgets.constraints import constraints_form
+from pages.widgets.words import plain
+from treelab.data.problem import Problem
+from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
+from treelab.learners.registry import LEARNERS, find_spec
+from treelab.trees.constraints import Constraints
+from treelab.trees.words import counted
+
+# Settings of the learners as a form, and in words where they were changed.
+
+
+_INVALID = object()  # a setting that cannot be read
+_ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
+
+
+def settings_form(
+    specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
+) -> tuple[dict[str, dict], bool]:
+    """Show the settings of some learners side by side.
+
+    Parameters
+    ----------
+    specs : list of LearnerSpec
+    task : str
+    columns : sequence of str
+        Of the table, for settings that name some of them.
+
+    Returns
+    -------
+    settings : dict of learner to dict
+        As a run takes them.
+    complete : bool
+        False where a setting cannot be read; the page shows why.
+    """
+    chosen: dict[str, dict] = {}
+    complete = True
+    places = st.columns(max(len(specs), 3), gap="medium")
+    for spec, place in zip(specs, places):
+        with place:
+            st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
+            chosen[spec.key] = {
+                setting.name: _field(spec, setting, columns)
+                for setting in spec.form_settings_of(task)
+            }
+            if chosen[spec.key].get("recipe") == "paper":
+                st.caption(plain(_paper_words(spec, task)))
+                # What is left at our default is the paper's to say.
+                defaults = spec.defaults(task) | {"recipe": "treelab"}
+                own = chosen[spec.key].items()
+                chosen[spec.key] = {k: v for k, v in own if v != defaults[k]}
+        complete &= _INVALID not in chosen[spec.key].values()
+    return chosen, complete
+
+
+def _paper_words(spec: LearnerSpec, task: str) -> str:
+    """Write the values that the paper's recipe gives to unchanged settings."""
+    values = [
+        f"{(setting.label or setting.name).lower()} {_text(paper)}"
+        for setting in spec.settings_of(task)
+        if (paper := spec.paper_settings.get(setting.name, setting.default))
+        != setting.default
+    ]
+    return f"The paper's values where you change nothing: {', '.join(values)}."
+
+
+def setting_words(learner: str, settings: dict, task: str) -> str:
+    """Write the recipe, where it is a paper's, and what differs; "" for none."""
+    spec = find_spec(learner)
+    if spec is None:
+        return ""
+    labels = {setting.name: setting.label for setting in spec.settings}
+    asked = Constraints.read(settings.get("constraints"))
+    settings = settings | ({"constraints": str(asked)} if asked else {})
+    recipe = {"recipe": settings.get("recipe")}
+    defaults = with_recipe(spec.settings_of(task), spec.defaults(task) | recipe)
+    changed = [
+        f"{(labels.get(name) or name).lower()} {_text(value)}"
+        for name, value in settings.items()
+        if name not in defaults or _text(value) != _text(defaults[name])
+    ]
+    return ", ".join(["paper's recipe"] * (recipe["recipe"] == "paper") + changed)
+
+
+def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
+    """Show one setting; return its value, or _INVALID where it cannot be read."""
+    key = f"setting-{spec.key}-{setting.name}"
+    given = {"key": key, "help": setting.help, "persist_state": "session"}
+    if setting.kind == "choice":
+        return st.selectbox(
+            setting.label,
+            list(setting.choices),
+            index=setting.choices.index(setting.default),
+            **given,
+        )
+    if setting.kind == "bool":
+        return st.toggle(setting.label, setting.default, **given)
+    if setting.kind == "floats":
+        text = st.text_input(setting.label, _text(setting.default), **given)
+        return _floats(text, setting)
+    if setting.kind == "columns":
+        return _columns(setting, columns, given)
+    return _number(setting, given)
+
+
+def _number(setting: Setting, given: dict) -> Any:
+    """Show a number; where the default is a word, an empty field stands for it."""
+    kind = int if setting.kind == "int" else float
+    has_word = not isinstance(setting.default, int | float)
+    lowest = setting.above if setting.minimum is None else setting.minimum
+    value = st.number_input(
+        setting.label,
+        min_value=None if lowest is None else kind(lowest),
+        max_value=None if setting.maximum is None else kind(setting.maximum),
+        value=None if has_word else kind(setting.default),
+        step=1 if kind is int else None,
+        placeholder=_text(setting.default) if has_word else None,
+        **given,
+    )
+    if value is None and has_word:
+        return setting.default
+    try:
+        setting.check(value)
+    except ValueError as error:
+        st.error(plain(error))
+        return _INVALID
+    return value
+
+
+def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
+    """Let the visitor take all columns, each in turn, or some but not all."""
+    choice = st.selectbox(setting.label, (_ALL, _EACH, _CHOSEN), **given)
+    if choice != _CHOSEN:
+        return None if choice == _ALL else "each"
+    picked = st.multiselect(
+        "Columns", columns, key=f"{given['key']}-names", format_func=plain
+    )
+    if 0 < len(picked) < len(columns):
+        return picked
+    if picked:
+        st.error("Leave at least one column for the splits.")
+    else:
+        st.caption("Choose at least one column.")
+    return _INVALID
+
+
+def _floats(text: str, setting: Setting) -> Any:
+    """Read ascending numbers between commas or spaces; show what is wrong."""
+    values: list[float] = []
+    for word in text.replace(",", " ").split():
+        try:
+            values.append(float(word))
+        except ValueError:
+            values.append(math.nan)
+        if problem := _problem_of(word, values, setting):
+            st.error(problem)
+            return _INVALID
+    if not values:
+        st.error(f"{setting.label} needs at least one number.")
+        return _INVALID
+    return tuple(values)
+
+
+def _problem_of(word: str, values: list[float], setting: Setting) -> str:
+    """Return what is wrong with the last of some ascending numbers, "" for nothing."""
+    if not math.isfinite(values[-1]):
+        return f"{plain(repr(word))} is not a number; write 0, 0.1, 10, for example."
+    if setting.minimum is not None and values[-1] < setting.minimum:
+        return f"{plain(word)} is too small; the minimum is {setting.minimum:g}."
+    if len(values) > 1 and values[-1] <= values[-2]:
+        return (
+            f"{plain(word)} follows {values[-2]:g}; write the numbers in ascending "
+            "order, each once."
+        )
+    return ""
+
+
+def _text(value: Any) -> str:
+    """Write a setting's value; a sequence with commas."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Which learners are trained, and with which settings.
+
+
+ADDRESS = "learners"  # name of the choice in the address
+SPLITS = "data-splits"  # key of their number
+N_SPLITS = (1, 3, 5)
+DEFAULT_LEARNERS = ("cart", "gradtree")
+PILL_COLORS = {  # the theme gives these words the learners' colours
+    "cart": "gray",
+    "gradtree": "blue",
+    "grande": "orange",
+    "get": "green",
+    "argmin": "violet",
+}
+
+
+def pick_learners() -> list[str]:
+    """Let the visitor choose learners; the address brings the choice back."""
+    named = [key for key in st.query_params.get(ADDRESS, "").split(",") if key]
+    if "learners" not in st.session_state:
+        known = named and {*named} <= {*LEARNERS}
+        st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
+    chosen = st.pills(
+        "Learners",
+        list(LEARNERS),
+        selection_mode="multi",
+        format_func=_pill,
+        wrap=True,
+        key="learners",
+        persist_state="session",
+    )
+    if [*chosen] == [*DEFAULT_LEARNERS]:
+        st.query_params.pop(ADDRESS, None)
+    elif st.query_params.get(ADDRESS) != ",".join(chosen):
+        st.query_params[ADDRESS] = ",".join(chosen)
+    return chosen
+
+
+def chosen_splits() -> int:
+    """Return on how many data splits the learners are to be trained."""
+    return st.session_state.get(SPLITS) or N_SPLITS[0]
+
+
+def _pill(key: str) -> str:
+    """Write a learner's name after a dot in its colour, where the theme has that."""
+    dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
+    return f"{dot} {LEARNERS[key].title}"
+
+
+def learners_form(
+    problem: Problem, chosen: list[str]
+) -> tuple[Problem, dict[str, dict], bool]:
+    """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
+    settings: dict[str, dict] = {}
+    complete = bool(chosen)
+    if chosen:
+        names = " and ".join(LEARNERS[key].title for key in chosen[:2])
+        names = names if len(chosen) <= 2 else counted(len(chosen), "learner")
+        with st.expander(
+            f"Settings of {names}", icon=":material/tune:", key="settings"
+        ):
+            specs = [LEARNERS[key] for key in chosen]
+            settings, complete = settings_form(specs, problem.task)
+            st.segmented_control(
+                "Data splits",
+                N_SPLITS,
+                default=N_SPLITS[0],
+                required=True,
+                key=SPLITS,
+                persist_state="session",
+                help="With more than one, all learners are trained again on rows dealt "
+                "by other seeds, behind other runs in the queue. Compare then shows "
+                "the mean over data splits and tests the difference.",
+            )
+        constraints, can_keep = constraints_form(problem, specs)
+        complete &= can_keep
+        for spec in specs:
+            if spec.keeps_constraints:
+                settings[spec.key]["constraints"] = constraints
+    for found in findings(problem):
+        if found.level == "error":
+            st.error(plain(found.sentence), icon=":material/error:")
+            complete = False
+    return problem, settings, complete

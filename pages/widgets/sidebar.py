@@ -1,0 +1,89 @@
+"""The foot of the sidebar: where trees train, and what is training now."""
+
+import html
+
+import streamlit as st
+
+from pages.cached.store import (
+    all_runs,
+    device,
+    look_after_queue,
+    place_in_queue,
+    readiness,
+    startup_error,
+)
+from pages.state.visitor import show_account
+from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.watcher import Watcher
+from pages.widgets.words import plain, run_name
+from treelab.figures.style import learner_color
+from treelab.runs.store.run import Run
+from treelab.trees.words import counted
+
+MOST_JOBS = 4
+
+
+def show_jobs() -> None:
+    """Show the device and the running jobs at the foot of the sidebar."""
+    busy = any(not run.is_finished for run in all_runs())
+    busy = busy or readiness() is not None
+    watcher = Watcher("jobs", 2.0 if busy else None, prepare=look_after_queue)
+    with st.sidebar.container(key="jobs", gap="xsmall"):
+        show_account()
+        look_after_queue()
+        watcher.part("jobs", _version, _show)
+        watcher.start()
+
+
+def _jobs() -> list[Run]:
+    """List the jobs that are not finished, oldest first."""
+    waiting = (run for run in reversed(all_runs()))
+    return [run for run in waiting if not run.is_finished or run.state == "paused"]
+
+
+def _version() -> tuple:
+    """Return what changes with the jobs as they are drawn."""
+    jobs = _jobs()
+    lines = [
+        (run.id, run.title, _state_words(run), run.state, run.stop_requested)
+        for run in jobs[:MOST_JOBS]
+    ]
+    return device(), startup_error(), readiness(), len(jobs), *lines
+
+
+def _show() -> None:
+    """Draw the jobs as small bars that lead to Train."""
+    st.caption(f":material/memory: {plain(device())}")
+    if error := startup_error():
+        st.error(plain(error), icon=":material/error:")
+    elif getting_ready := readiness():
+        share, words = getting_ready
+        st.progress(share, f"Getting ready to train: {plain(words)}")
+    jobs = _jobs()
+    for run in jobs[:MOST_JOBS]:
+        color = learner_color(run.learner, run.settings)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.page_link(
+                "pages/train.py",
+                label=plain(run_name(run)) + _state_words(run),
+                query_params={"run": run.repeat_of or run.id},
+                width="stretch",
+            )
+            if run.can_resume:
+                resume_button(run, "job-resume", has_word=False)
+            else:
+                pause_button(run, "job-pause", has_word=False)
+        st.html(
+            f'<div class="job" title="{html.escape(run.title, quote=True)}">'
+            f'<span style="width:{run.progress:.0%};background:{color}"></span></div>'
+        )
+    if len(jobs) > MOST_JOBS:
+        st.caption(f"and {counted(len(jobs) - MOST_JOBS, 'more job')}")
+
+
+def _state_words(run: Run) -> str:
+    """Write how far a job is, or where it waits."""
+    if run.state == "running":
+        return f" {run.progress:.0%}"
+    place = place_in_queue(run.id)
+    return f" {run.state}" if place <= 1 else f" queued, place {place}"

@@ -1,0 +1,180 @@
+"""The tree viewer on a page: a component that draws a payload and returns a node.
+
+The script retains zoom, folds, frame and selection while the page reruns; it reports
+the node that is selected, and the frame it was selected in.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.cached.runs import LoadedRun
+from pages.cached.tree_pictures import ViewerPayload, tree_picture
+from pages.widgets.page import ASSETS
+from pages.widgets.words import fitted_words
+from treelab.figures.viewer.page import viewer_script, viewer_style
+from treelab.figures.viewer.payload import RowPath, to_json, view_settings
+from treelab.trees.pruning_path import takes_empty_branch
+from treelab.trees.tree import Tree
+
+HEIGHT = 540  # pixels: what belongs to the picture stays in the window
+_LETTERS = 105  # of the legend, or of a note, on one line
+_MOST_NOTES = 84  # pixels; more notes are scrolled
+
+_mount = st.components.v2.component(
+    "treelab_tree",
+    js=viewer_script() + (ASSETS / "viewer-component.js").read_text("utf-8"),
+    css=viewer_style(),
+)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the visitor selected in the viewer.
+
+    Attributes
+    ----------
+    key : str or None
+        Path from the root to the selected node; None where none is selected.
+    frame : int or None
+        Frame of the payload; None before the visitor moved it.
+    """
+
+    key: str | None = None
+    frame: int | None = None
+
+
+def tree_viewer(
+    payload: ViewerPayload,
+    key: str,
+    *,
+    paths: Iterable[RowPath] = (),
+    flow: dict | None = None,
+    select: str | None = None,
+    scale: dict | None = None,
+    height: int = HEIGHT,
+    **options,
+) -> Selection:
+    """Draw a payload and return what the visitor selected.
+
+    Parameters
+    ----------
+    payload : ViewerPayload
+    key : str
+        Names the component: under one key it stays as it is while data change.
+    paths : iterable of RowPath
+        At most two rows that are followed.
+    flow : dict or None
+        As in ``view_settings``.
+    select : str or None
+        Key of a node that is selected when the component is first drawn.
+    scale : dict or None
+        As in ``view_settings``.
+    height : int, default=540
+        Pixels of the picture.
+    **options
+        As in ``view_settings``: direction, depth, live, controls, compact; and
+        ``report_frames``, whether each frame is reported where the scrubber rests.
+    """
+    first = f"{key}-first"
+    if key not in st.session_state:  # not drawn since the visitor came to this page
+        st.session_state[first] = select
+    wanted = st.session_state[first]
+    options = {"controls": True} | options
+    total = total_height(payload, height, **options)
+    changing = view_settings(
+        paths=paths,
+        flow=flow,
+        select=None if wanted is None else {"key": wanted, "version": 0},
+        scale=scale,
+        total=total,
+        **options,
+    )
+    # Both are JSON objects: joined without writing the larger one again. Of a name
+    # that both have, the later one counts.
+    data = f"{payload.text[:-1]},{to_json(changing)[1:]}".encode()
+    result = _mount(
+        key=key,
+        height=total,
+        data=data,
+        default={"at": {"key": wanted, "frame": None}},
+        on_at_change=_rerun,
+    )
+    at = result.at or {}
+    return Selection(at.get("key"), at.get("frame"))
+
+
+def show_tree(
+    loaded: LoadedRun,
+    tree: Tree,
+    key: str,
+    name: str | None,
+    *,
+    paths: Sequence[RowPath] = (),
+    **options,
+) -> None:
+    """Draw one tree of a run in the viewer, where no node is selected.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+    tree : Tree
+    key : str
+        Names the picture on its page.
+    name : str or None
+        As in ``tree_picture``.
+    paths : sequence of RowPath
+        Rows that are followed.
+    **options
+        As in ``tree_viewer``.
+    """
+    payload = tree_picture(loaded, tree, name).payload
+    tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options)
+    st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
+
+
+def note_empty_branch(loaded: LoadedRun, row, estimator: int | None = None) -> None:
+    """Say where the model sends a row into a branch that the picture leaves out."""
+    if takes_empty_branch(loaded.model, row, estimator).any():
+        st.caption(
+            "In the model this row takes a branch that none of the "
+            f"{fitted_words(loaded)} took; the tree leaves that branch out, and the "
+            "path goes on beside it."
+        )
+
+
+def total_height(
+    payload: ViewerPayload,
+    height: int,
+    *,
+    controls: bool = True,
+    compact: bool = False,
+    **_,
+) -> int:
+    """Return how many pixels a viewer gets, so that nothing moves once it is drawn.
+
+    The legend and the notes take what they need of them, and the picture the rest:
+    in a window of usual width about ``height``.
+
+    Parameters
+    ----------
+    payload : ViewerPayload
+    height : int
+        Pixels of the picture.
+    controls, compact : bool
+        As the viewer's script takes them.
+    """
+    if compact:
+        return height + 7 + 20 * math.ceil(payload.legend / _LETTERS)
+    aside = 60  # letters: what yes and no mean, and the shade
+    total = height + 11 + 21 * math.ceil((payload.legend + aside) / _LETTERS)
+    total += 41 if controls else 0
+    total += 44 if payload.has_frames else 0
+    notes = sum(4 + 18 * math.ceil(n / _LETTERS) for n in payload.notes)
+    return total + min(notes, _MOST_NOTES)
+
+
+def _rerun() -> None:
+    """Let the page run again; what is needed is in the component's value."""

@@ -1,0 +1,310 @@
+"""A visitor's own table: read it, store it, report what was done to it."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.store import store
+from pages.state.problem import choose_table
+from pages.widgets.store_trouble import explained
+from pages.widgets.words import plain
+from treelab.data.builtin import BUILTIN
+from treelab.data.openml import CATALOGUE, read_openml
+from treelab.data.reading.file_format import DATABASES, format_of
+from treelab.data.reading.read_table import ReadResult, TextForm, read_table
+from treelab.data.reading.table_error import ChoiceError, TableError
+from treelab.runs.store.run_store import default_home
+
+UPLOAD_OPEN = "upload-open"  # key of the popover around the box
+KINDS = [
+    *("csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "xlsb", "xls", "ods"),
+    *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
+    *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
+    *("duckdb", "ddb"),
+]
+LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
+
+# What a person may say of a text file, where it was found out wrong.
+_TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "delimiter": (
+        "Between columns",
+        {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
+    ),
+    "decimal": ("Decimal sign", {".": "point", ",": "comma"}),
+    "encoding": (
+        "Encoding",
+        {
+            "utf-8": "UTF-8",
+            "cp1252": "Western European (Windows-1252)",
+            "cp1250": "Central European (Windows-1250)",
+            "cp1251": "Cyrillic (Windows-1251)",
+            "iso8859-15": "Western European (ISO 8859-15)",
+            "utf-16": "UTF-16",
+            "shift_jis": "Japanese (Shift JIS)",
+            "gb18030": "Chinese (GB 18030)",
+        },
+    ),
+}
+
+
+def upload_box() -> None:
+    """Offer a place for a file or a text; what comes is read before the page is."""
+    file = st.file_uploader(
+        LABEL,
+        type=KINDS,
+        key="upload",
+        on_change=explained(_store_upload),
+        help="It stays on the machine that runs treelab.",
+    )
+
+    if file is not None:
+        _choice_box(format_of(file.getvalue()))
+    st.text_area(
+        "Or paste a table",
+        key="upload-pasted",
+        height=110,
+        placeholder="Cells copied from a spreadsheet, or lines of CSV",
+    )
+    st.button(
+        "Read the pasted table", key="read-pasted", on_click=explained(_store_pasted)
+    )
+    _openml_box()
+
+
+def _openml_box() -> None:
+    """Offer tables of OpenML; nothing is fetched before the button is pressed."""
+    st.selectbox(
+        "Or from OpenML, by name or number",
+        list(CATALOGUE),
+        index=None,
+        placeholder="adult, 1590, ...",
+        accept_new_options=True,
+        key="openml-name",
+        help="Listed are tables of the GRANDE paper; any other name or number of "
+        "openml.org can be typed. The table is fetched once and then cached.",
+    )
+    st.button(
+        "Fetch from openml.org",
+        key="read-openml",
+        on_click=explained(_store_openml),
+        disabled=not st.session_state["openml-name"],
+    )
+
+
+def _choice_box(kind: str) -> None:
+    """Let the visitor choose what is read of a file: a sheet, a header, a query."""
+    choices = st.session_state.get("upload-choices")
+    is_database = kind in DATABASES
+    if choices:
+        what = "table" if is_database else "sheet"
+        st.selectbox(
+            f"Which of its {len(choices):,} {what}s", choices, key="upload-sheet"
+        )
+    if is_database:
+        st.text_area(
+            "Or what a query finds",
+            key="upload-query",
+            height=70,
+            placeholder="SELECT ... FROM ...",
+            help="One SELECT; the database is only read, for 20 seconds at most.",
+        )
+    elif kind in ("text", "workbook", "zip"):
+        _header_box()
+        if not choices and kind != "workbook":
+            _text_box()
+    _cells_box()
+    st.button(
+        "Read" if choices or is_database else "Read again",
+        key="read-chosen",
+        type="primary" if choices else "secondary",
+        on_click=explained(_store_chosen),
+    )
+
+
+def _header_box() -> None:
+    """Let the visitor say which row names the columns."""
+    form: TextForm | None = st.session_state.get("upload-form")
+    words = {True: "now: a row names them", False: "now: none does"}
+    st.number_input(
+        "Row that names the columns, 0 if none does",
+        min_value=0,
+        value=None,
+        placeholder="found out" if form is None else words[form.has_header],
+        key="upload-header",
+    )
+
+
+def _text_box() -> None:
+    """Show how a text was read, and let the visitor say otherwise."""
+    form: TextForm | None = st.session_state.get("upload-form")
+    for column, (key, (label, options)) in zip(st.columns(3), _TEXT_OPTIONS.items()):
+        found = "" if form is None else getattr(form, key)
+        column.selectbox(
+            label,
+            list(options),
+            index=None,
+            placeholder=f"now: {options.get(found, found)}" if found else "found out",
+            format_func=options.__getitem__,
+            key=f"upload-{key}",
+        )
+
+
+def _cells_box() -> None:
+    """Let the visitor say of each column which cells have no value, or are text."""
+    columns = st.session_state.get("upload-columns")
+    if not columns:
+        return
+    with st.expander("Missing values, columns read as text"):
+        st.data_editor(
+            pd.DataFrame(
+                {"column": columns, "missing": "", "keep_na": False, "as_text": False}
+            ),
+            key="upload-cells",
+            hide_index=True,
+            disabled=["column"],
+            height=220,
+            column_config={
+                "column": "Column",
+                "missing": st.column_config.TextColumn(
+                    "Also missing", help="Cells with commas between: -999, refused"
+                ),
+                "keep_na": st.column_config.CheckboxColumn(
+                    "NA is a value", help="NA, null, ? and the like are no gaps"
+                ),
+                "as_text": st.column_config.CheckboxColumn(
+                    "As text", help="Categories as written: 7.10 is not 7.1"
+                ),
+            },
+        )
+
+
+def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
+    """Return what was edited, by row of the editor, as ``read_table`` takes it."""
+    said: dict = {"missing": {}, "keep_na": [], "as_text": []}
+    for place, values in edited.items():
+        column = columns[int(place)]
+        cells = [cell.strip() for cell in (values.get("missing") or "").split(",")]
+        if cells := [cell for cell in cells if cell]:
+            said["missing"][column] = cells
+        for option in ("keep_na", "as_text"):
+            if values.get(option):
+                said[option].append(column)
+    return said
+
+
+def upload_report() -> None:
+    """Report on the last file: why it was refused, or what was changed."""
+    if error := st.session_state.get("upload-error"):
+        st.error(plain(error), icon=":material/error:")
+    for note in st.session_state.get("upload-notes", []):
+        st.caption(f":material/info: {plain(note)}")
+
+
+def clear_report() -> None:
+    """Clear the report of the last file, once another table was chosen."""
+    st.session_state.pop("upload-error", None)
+    st.session_state.pop("upload-notes", None)
+
+
+def _store_upload() -> None:
+    """Read the uploaded file, once; one that cannot be read changes nothing."""
+    file = st.session_state["upload"]
+    # An interrupted page's box is reported as changed once more, when another table
+    # may have been chosen.
+    read_id = None if file is None else file.file_id
+    if read_id == st.session_state.get("upload-read"):
+        return
+    st.session_state["upload-read"] = read_id
+    clear_report()
+    own = ("choices", "form", "header", "query", "columns", "cells", *_TEXT_OPTIONS)
+    for key in (f"upload-{name}" for name in own):
+        st.session_state.pop(key, None)
+    if file is not None:  # else it was removed again
+        _store(file.getvalue(), file.name)
+
+
+def _store_chosen() -> None:
+    """Read the sheet, the table or the query that was chosen."""
+    clear_report()
+    file = st.session_state["upload"]
+    several = st.session_state.get("upload-choices")
+    sheet = st.session_state["upload-sheet"] if several else None
+    query = (st.session_state.get("upload-query") or "").strip() or None
+    _store(
+        file.getvalue(),
+        file.name,
+        sheet=sheet,
+        query=query,
+        header=st.session_state.get("upload-header"),
+        **{name: st.session_state.get(f"upload-{name}") for name in _TEXT_OPTIONS},
+        **said_of_cells(
+            st.session_state.get("upload-columns", []),
+            st.session_state.get("upload-cells", {}).get("edited_rows", {}),
+        ),
+    )
+
+
+def _store_pasted() -> None:
+    """Read the pasted text."""
+    clear_report()
+    text = st.session_state["upload-pasted"]
+    if _store(text.encode("utf-8", errors="replace"), "Pasted table"):
+        st.session_state["upload-pasted"] = ""
+
+
+def _store(
+    content: bytes,
+    file_name: str,
+    *,
+    sheet: str | None = None,
+    query: str | None = None,
+    **how,
+) -> bool:
+    """Read and store a table and turn to it; whether there was one.
+
+    ``how`` is what a person said of the file, as ``read_table`` takes it.
+    """
+    try:
+        found = read_table(content, file_name, sheet=sheet, query=query, **how)
+        title = f"{file_name}, {sheet}" if sheet and not query else file_name
+        _show(found, title)
+        st.session_state["upload-form"] = found.text
+        st.session_state["upload-columns"] = [str(name) for name in found.frame]
+    except ChoiceError as error:
+        st.session_state["upload-choices"] = error.choices
+        return False
+    except TableError as error:  # names the file itself
+        st.session_state["upload-error"] = str(error)
+        return False
+    except ValueError as error:
+        st.session_state["upload-error"] = f"{file_name}: {error}"
+        return False
+    return True
+
+
+def _store_openml() -> None:
+    """Fetch the table that was named."""
+    clear_report()
+    try:
+        found, title = read_openml(
+            str(st.session_state["openml-name"]), default_home() / "openml"
+        )
+        _show(found, title)
+    except ValueError as error:
+        st.session_state["upload-error"] = str(error)
+
+
+def _show(found: ReadResult, title: str) -> None:
+    """Store a table that was read, and turn to it."""
+    key = store().add_table(found.frame, _free_name(title))
+    choose_table(key)
+    st.session_state["upload-notes"] = found.notes
+    st.session_state["table"] = key
+    st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
+
+
+def _free_name(name: str) -> str:
+    """Return a file's name, distinct from the built-in tables' titles."""
+    titles = {built.title for built in BUILTIN.values()}
+    return f"{name} (uploaded)" if name in titles else name

@@ -1,0 +1,156 @@
+"""Parts of a page that follow the run store, drawn again when they have changed."""
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from pages.cached.store import look_after_queue
+from pages.widgets.page import ASSETS
+from pages.widgets.store_trouble import guarded
+from treelab.runs.store.run import Run
+
+LIST_SECONDS = 2.0  # between two looks at a list of runs
+HIDDEN_SECONDS = 30  # between two looks while the browser's tab is not seen
+
+_mount = st.components.v2.component(
+    "treelab_clock", js=(ASSETS / "clock.js").read_text("utf-8")
+)
+
+
+class Watcher:
+    """Parts of a page, and a clock at which it is looked whether they have changed.
+
+    Each part is a fragment with a version. A look asks for the versions and draws the
+    parts whose version is another one; the others stay as they are in the browser.
+    The browser counts the time: a look follows on the answer to the one before, and
+    while its tab is hidden they are ``HIDDEN_SECONDS`` apart. Streamlit leaves a page
+    empty where it answers, after the visitor has turned to that page, a look from the
+    page before: then the browser asks for the whole page.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page.
+    seconds : float or None
+        Between two looks; None where nothing is left to wait for.
+    prepare : callable, optional
+        Called before each look.
+    is_over : callable, optional
+        Whether the whole page is to be drawn again, as there is no more to wait for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        seconds: float | None,
+        *,
+        prepare: Callable[[], object] = lambda: None,
+        is_over: Callable[[], bool] = lambda: False,
+    ):
+        self._name, self._seconds = name, seconds
+        self._prepare, self._is_over = prepare, is_over
+        self._versions: dict[str, Callable[[], Hashable]] = {}
+        self._drawn: dict[str, Hashable] = {}
+        self._error: OSError | None = None
+        self._beat = 0
+
+    def part(
+        self, name: str, version: Callable[[], Hashable], draw: Callable[[], None]
+    ) -> None:
+        """Draw a part of the page, here.
+
+        Parameters
+        ----------
+        name : str
+            Unique among the parts.
+        version : callable
+            Returns what ``draw`` shows, or what changes with it.
+        draw : callable
+        """
+        key = f"{self._name}-{name}"
+        self._versions[key] = version
+
+        def draw_part() -> None:
+            """Note the version first: what comes while it is drawn is drawn next."""
+            self._drawn[key] = version()
+            draw()
+
+        with st.container(key=f"part-{key}"):
+            st.fragment(guarded(draw_part, key), key=key)()
+
+    def changed(self) -> list[str]:
+        """Name the parts that are to be drawn again."""
+        return [
+            key
+            for key, version in self._versions.items()
+            if version() != self._drawn.get(key)
+        ]
+
+    def look(self) -> None:
+        """Draw what has changed; a callback of widgets, and of the clock."""
+        changed: list[str] = []
+        is_over = False
+        try:
+            self._prepare()
+            is_over = self._is_over()
+            changed = self.changed()
+            self._error = None
+        except OSError as error:  # shown by the clock, which goes on
+            self._error = error
+        if is_over:
+            st.rerun()
+        if changed and self._seconds is not None:
+            changed.append(self._clock_key)  # else drawn for its own sake
+        if changed:
+            # A look that was on its way while the page was drawn anew, without them.
+            with suppress(StreamlitAPIException):
+                st.rerun(changed)
+
+    def start(self) -> None:
+        """Start the clock, after the last part."""
+        if self._seconds is not None:
+            with st.container(key=self._clock_key):
+                st.fragment(guarded(self._clock), key=self._clock_key)()
+
+    def _clock(self) -> None:
+        """Mount the clock; say why the last look found nothing."""
+        self._beat += 1
+        _mount(
+            key=f"{self._clock_key}-beat",
+            data={
+                "beat": self._beat,
+                "seconds": self._seconds,
+                "hidden_seconds": HIDDEN_SECONDS,
+            },
+            on_look_change=self.look,
+            on_empty_change=st.rerun,
+        )
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def _clock_key(self) -> str:
+        """Name of the fragment with the clock, and of its place."""
+        return f"clock-{self._name}"
+
+
+def follow_runs(
+    name: str, find: Callable[[], Sequence[Run]], draw: Callable[[], None]
+) -> None:
+    """Draw a list of runs, again when one comes or changes its state.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page.
+    find : callable
+        Returns the runs; looked for while one of them has not ended.
+    draw : callable
+    """
+    is_waiting = any(not run.is_finished for run in find())
+    seconds = LIST_SECONDS if is_waiting else None
+    watcher = Watcher(name, seconds, prepare=look_after_queue)
+    watcher.part("list", lambda: tuple((run.id, run.state) for run in find()), draw)
+    watcher.start()

@@ -1,0 +1,94 @@
+"""How pages write times, scores, rows and runs."""
+
+import re
+
+from pages.cached.runs import LoadedRun
+from treelab.data.split import SPLIT_NAMES
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.learners.registry import learner_title
+from treelab.runs.store.run import Run
+from treelab.trees.text import rule_text
+from treelab.trees.tree import Tree
+from treelab.trees.words import counted, significant
+
+LONGEST_RULE = 300  # letters that a sentence may hold
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time span in the units that read well; a dash for none."""
+    if seconds is None:
+        return "–"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def run_name(run: Run) -> str:
+    """Return a run's name without its table, which the page names already."""
+    if not has_default_name(run):
+        return run.short_title
+    paper = " (paper)" if run.follows_paper else ""
+    return f"{learner_title(run.learner)}{paper}"
+
+
+def has_default_name(run: Run) -> bool:
+    """Whether nobody gave a run a name of its own."""
+    return run.title == f"{learner_title(run.learner)} · {run.problem.table_name}"
+
+
+def origin_words(run: Run) -> str:
+    """Write in one or two sentences how a run's model came about; "" where unknown."""
+    recipe = "Paper's recipe. " if run.follows_paper else ""
+    return recipe + (run.origin.headline if run.origin else run.provenance)
+
+
+def score(run: Run, split: str = "test") -> float | None:
+    """Return a run's headline score on a split, or None before there is one."""
+    return ((run.metrics or {}).get(split) or {}).get(headline(run.problem.task))
+
+
+def score_words(run: Run, split: str = "test") -> str:
+    """Write a run's headline score with its metric, split and rows; else its state."""
+    value = score(run, split)
+    if value is None:
+        return run.state
+    metric = TITLES[headline(run.problem.task)]
+    n_rows = run.metrics[split]["n_rows"]
+    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+
+
+def split_words(loaded: LoadedRun, split: str) -> str:
+    """Name a data split with its size: "test, 114 rows"."""
+    return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
+
+
+def fitted_words(loaded: LoadedRun) -> str:
+    """Name the rows that a run's model was fitted to: "341 training rows"."""
+    split = loaded.fitted_split
+    return counted(loaded.n_rows(split), f"{SPLIT_NAMES[split]} row")
+
+
+def with_unit(loaded: LoadedRun, value: float) -> str:
+    """Write a value of the target with its unit."""
+    return f"{significant(value)} {loaded.model.target_unit}".rstrip()
+
+
+def named_with_unit(name: object, unit: str) -> str:
+    """Write what an axis shows, with its unit: "weight (kg)"."""
+    return f"{name} ({unit})" if unit else str(name)
+
+
+def short_rule(tree: Tree, node: int) -> str:
+    """Write a node's rule; where that is long, three terms of each weighted sum."""
+    rule = rule_text(tree, node)
+    return rule if len(rule) <= LONGEST_RULE else rule_text(tree, node, most=3)
+
+
+def plain(text: object) -> str:
+    """Return text that Streamlit's Markdown shows as it stands."""
+    return re.sub(r"([\\`*_{}\[\]()#|~$:<>!+-])", r"\\\1", str(text))

@@ -1,0 +1,214 @@
+"""Reading the table that a command names, and what to predict of it."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from treelab.data.columns import column_kind, listed
+from treelab.data.encoding.rare import parse_least
+from treelab.data.openml import PREFIX, read_openml
+from treelab.data.problem import (
+    Problem,
+    folds_problem,
+    make_problem,
+    split_problem,
+)
+from treelab.data.problem_check import check_problem
+from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.split_by import with_test_file
+from treelab.runs.store.run_store import RunStore, default_home
+from treelab.trees.cells import CellForm, forms_of
+from treelab.trees.date_parts import (
+    PARTS,
+    first_day,
+    looks_like_dates,
+    part_name,
+)
+
+
+def read_named_table(
+    arguments: Namespace,
+    *,
+    one_column: bool = False,
+    as_in: Mapping[str, CellForm] | None = None,
+) -> tuple[ReadResult, str]:
+    """Read the table of a command with ``add_table``, and print what was unusual.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    one_column : bool, default=False
+        Whether a table of one column is allowed.
+    as_in : mapping of str to CellForm, or None
+        How the table was written that a model learned from, see ``read_table``.
+
+    Returns
+    -------
+    read : ReadResult
+    name : str
+        The file's name without its folder.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be read.
+    """
+    if arguments.table.startswith(PREFIX):
+        home = Path(getattr(arguments, "home", None) or default_home())
+        named = arguments.table.removeprefix(PREFIX)
+        read, title = read_openml(named, home / "openml", as_in)
+    else:
+        title = Path(arguments.table).name
+        read = read_table(
+            *(Path(arguments.table), title),
+            as_in=as_in,
+            header=arguments.header,
+            delimiter=arguments.delimiter,
+            decimal=arguments.decimal,
+            encoding=arguments.encoding,
+            one_column=one_column,
+            sheet=arguments.sheet,
+            query=arguments.query,
+            **_said_of_cells(arguments),
+        )
+    for note in read.notes:
+        print(note, file=sys.stderr)
+    return read, title
+
+
+def _said_of_cells(arguments: Namespace) -> dict:
+    """Return what a command with ``add_reading`` says of cells; {} for another."""
+    if "missing" not in arguments:
+        return {}
+    missing: dict[str, list[str]] = {}
+    for text in arguments.missing:
+        column, _, cell = text.rpartition(":")
+        missing.setdefault(column, []).append(cell)
+    how = {"keep_na": arguments.keep_na, "as_text": arguments.as_text}
+    return {"missing": missing, **how}
+
+
+def read_problem(
+    arguments: Namespace, as_in: Mapping[str, CellForm] | None = None
+) -> tuple[pd.DataFrame, Problem]:
+    """Read the table of a command with ``add_problem``, and what to predict of it.
+
+    The table is not stored yet, see ``store_problem``: a command that is refused
+    leaves nothing behind. ``as_in`` is that of ``read_table``.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the table cannot be read, lacks the target, or cannot be learned from.
+    """
+    read, name = read_named_table(arguments, as_in=as_in)
+    frame = read.frame
+    _refuse_unknown(arguments, frame, name)
+    way, _, split_column = arguments.split.partition(":")
+    if arguments.test_file is not None:
+        if way != "random":
+            raise ValueError("Give --split or --test-file, not both.")
+        path = Path(arguments.test_file)
+        test = read_table(path, path.name, as_in=forms_of(frame), one_column=True)
+        for note in test.notes:
+            print(f"{path.name}: {note}", file=sys.stderr)
+        frame, split_column = with_test_file(frame, test.frame, path.name)
+        way = "given"
+    if arguments.target not in frame.columns:
+        raise ValueError(
+            f"{name} has no column {arguments.target!r}; it has "
+            f"{listed([str(column) for column in frame.columns])}."
+        )
+    problem = make_problem(
+        frame,
+        arguments.target,
+        table_name=name,
+        task=arguments.task,
+        seed=arguments.seed,
+    )
+    if split_column:
+        problem = split_problem(problem, way, split_column)
+    elif way != "random":
+        raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
+    if (n_folds := getattr(arguments, "folds", 0)) != 0:
+        problem = folds_problem(problem, n_folds)
+    if parts := _date_parts(arguments.dates, frame, name):
+        columns = tuple(dict.fromkeys((*problem.columns, *parts)))
+        problem = replace(problem, columns=columns)
+    problem = replace(problem, rare=_rare(arguments.rare, frame, problem, name))
+    if (truth := getattr(arguments, "truth", None)) is not None:
+        columns = tuple(column for column in problem.columns if column != truth)
+        problem = replace(problem, columns=columns, is_surrogate=True, truth=truth)
+    for finding in check_problem(frame, problem):
+        if finding.level == "error":
+            raise ValueError(finding.sentence)
+        print(finding.sentence, file=sys.stderr)
+    return frame, problem
+
+
+def _refuse_unknown(arguments: Namespace, frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where cells are spoken of in a column that a table lacks."""
+    how = _said_of_cells(arguments)
+    named = [*how.get("missing", ()), *how.get("keep_na", ()), *how.get("as_text", ())]
+    for column in filter(None, named):
+        if column not in frame.columns:
+            raise ValueError(
+                f"{name} has no column {column!r}; it has "
+                f"{listed([str(each) for each in frame.columns])}."
+            )
+
+
+def _rare(
+    texts: list[str], frame: pd.DataFrame, problem: Problem, name: str
+) -> tuple[tuple[str, float], ...]:
+    """Return the rows that a value of each column that ``--rare`` names needs.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent or holds numbers, or the rows are no number of rows.
+    """
+    own = [column for column in problem.columns if column in frame.columns]
+    kinds = {column: column_kind(frame[column]) for column in own}
+    found = {}
+    for text in texts:
+        column, _, least = text.rpartition(":")
+        if column and kinds.get(column) != "category":
+            raise ValueError(f"{name} has no column {column!r} of categories.")
+        named = [column] if column else [c for c in kinds if kinds[c] == "category"]
+        found.update(dict.fromkeys(named, parse_least(least)))
+    return tuple((column, least) for column, least in found.items() if least)
+
+
+def _date_parts(texts: list[str], frame: pd.DataFrame, name: str) -> list[str]:
+    """Return the columns that ``--dates`` asks for.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent or holds no dates, or a part is unknown.
+    """
+    found = []
+    for text in texts:
+        column, _, parts = text.rpartition(":")
+        unknown = [part for part in parts.split(",") if part not in PARTS]
+        if not column or unknown:
+            raise ValueError(
+                f"--dates takes COLUMN:PARTS, parts among {', '.join(PARTS)} with "
+                f"commas between; got {text!r}."
+            )
+        if column not in frame.columns or not looks_like_dates(frame[column]):
+            raise ValueError(f"{name} has no column {column!r} of dates.")
+        first = first_day(frame[column])
+        found += [part_name(part, column, first) for part in parts.split(",")]
+    return found
+
+
+def store_problem(store: RunStore, frame: pd.DataFrame, problem: Problem) -> Problem:
+    """Store the table of a problem; return the problem of the stored table."""
+    table_id = store.add_table(frame, problem.table_name)
+    return replace(problem, table_id=table_id)

@@ -1,0 +1,278 @@
+"""What `train` and its kin share: a trainer, its progress, its report."""
+
+import json
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+import numpy as np
+from tqdm import tqdm
+
+from treelab.cli.arguments import printable
+from treelab.data.folds import splits_words
+from treelab.data.split import JOINED
+from treelab.evaluation import metrics
+from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store.run import Run
+from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.workers.cluster import Caller, check_cluster, cluster_address
+from treelab.runs.workers.queue import Queue
+from treelab.training.events import Progress
+
+# The progress bar of a training in a terminal.
+
+
+class ProgressBar:
+    """Training callback that draws a progress bar and asks to stop on Ctrl-C.
+
+    A second Ctrl-C aborts the training.
+    """
+
+    def __enter__(self) -> "ProgressBar":
+        """Draw the bar and take Ctrl-C."""
+        self._stop_requested = False
+        self._bar = tqdm(unit=" epochs", disable=None, file=sys.stderr)
+        self._previous = signal.signal(signal.SIGINT, self._request_stop)
+        return self
+
+    def __exit__(self, *_) -> None:
+        """Close the bar and give Ctrl-C back."""
+        signal.signal(signal.SIGINT, self._previous)
+        self._bar.close()
+
+    def __call__(self, report: Progress) -> bool:
+        """Move the bar; True once Ctrl-C was pressed."""
+        self._bar.total = report.max_epochs
+        if math.isfinite(report.valid_loss):
+            self._bar.set_postfix(
+                train=f"{report.train_loss:.4g}",
+                valid=f"{report.valid_loss:.4g}",
+                refresh=False,
+            )
+        self._bar.set_description(report.stage, refresh=False)
+        self._bar.update(report.total_epoch - self._bar.n)
+        return self._stop_requested
+
+    def _request_stop(self, *_) -> None:
+        """Ask the training to stop, and let the next Ctrl-C through."""
+        self._stop_requested = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        print("Stopping; the best tree so far is saved.", file=sys.stderr)
+
+
+# What a command prints of a run that has ended.
+
+
+ROWS_WORDS = {"train": "training", JOINED: "training and validation"}
+
+
+def print_report(
+    store: RunStore, run: Run, *, as_json: bool = False, more: dict | None = None
+) -> int:
+    """Print a run's scores and size, or its error.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+    as_json : bool, default=False
+        Print what is known of the run as JSON, and nothing else.
+    more : dict, optional
+        What the JSON has besides.
+
+    Returns
+    -------
+    int
+        The exit code: 0 when the run has a model, else 2.
+    """
+    if not run.has_model:
+        error = f"treelab: {run.title} {run.state}. {run.error}"
+        print(printable(error), file=sys.stderr)
+        if store.log(run.id):
+            log = store.folder(run.id) / "log.txt"
+            print(f"The traceback is in {log}.", file=sys.stderr)
+        return 2
+    if as_json:
+        print(json.dumps(run_facts(run, **(more or {})), indent=1))
+        return 0
+    print(f"{printable(run.title)} ({run.state}), run {run.id}")
+    _print_scores(run)
+    if words := metrics.log_loss_words(run.metrics.get("test") or {}):
+        print(f"Test {words}.")
+    summary = run.summary
+    trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
+    print(
+        f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
+        f"{summary['seconds']:.1f} s on {summary['device']}"
+    )
+    print(f"Fitted to {ROWS_WORDS[run.fitted_split]} rows")
+    if run.follows_paper:
+        print("Trained by the paper's recipe.")
+    if run.provenance:
+        print(run.provenance)
+    print(f"Saved in {store.folder(run.id) / 'model'}")
+    return 0
+
+
+def run_facts(run: Run, **more) -> dict:
+    """Return what is known of a run, and more, as values that JSON can hold."""
+    problem = run.problem
+    facts = {
+        "id": run.id,
+        "title": run.title,
+        "learner": run.learner,
+        "state": run.state,
+        "error": run.error,
+        "settings": run.settings,
+        "table": problem.table_name,
+        "target": problem.target,
+        "task": problem.task,
+        "seed": problem.seed,
+        "split_by": problem.split_by,
+        "split_column": problem.split_column,
+        "n_folds": problem.n_folds,
+        "created": run.created,
+        "seconds": run.elapsed if run.started else None,
+        "metrics": run.metrics,
+        "summary": run.summary,
+        **more,
+    }
+    return json.loads(json.dumps(facts, default=str), parse_constant=lambda _: None)
+
+
+def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
+    """Print the test scores of one learner on several data splits, and their mean."""
+    runs = list(by_seed.values())
+    if as_json:
+        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        return
+    name = metrics.headline(runs[0].problem.task)
+    found = np.array([run.metrics["test"][name] for run in runs])
+    n_folds = runs[0].problem.n_folds
+    by = "fold" if n_folds else "the seed of the data split"
+    print(f"Test {metrics.TITLES[name]} by {by}:")
+    for seed, run, score in zip(by_seed, runs, found):
+        repeat, fold = divmod(seed, n_folds) if n_folds else (0, seed - 1)
+        again = f", repeat {repeat + 1}" if repeat else ""
+        print(f"{fold + 1:8d}{score:19.4f}  run {run.id}{again}")
+    if len(found) > 1:
+        splits = splits_words(len(found), n_folds)
+        spread = f"standard deviation {found.std(ddof=1):.4f}"
+        print(f"{'mean':>8}{found.mean():19.4f}  {spread}, {splits}")
+
+
+def _print_scores(run: Run) -> None:
+    """Print a table of scores, a line for each part of the data split."""
+    names = [name for name in run.metrics["train"] if name in metrics.TITLES]
+    titles = "".join(metrics.TITLES[name].rjust(19) for name in names)
+    print("".ljust(8) + titles + "rows".rjust(8))
+    for split, scores in run.metrics.items():
+        numbers = "".join(f"{scores[name]:19.4f}" for name in names)
+        print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")
+
+
+# Who trains the runs of a command: this process, or the Dask cluster that is named.
+
+
+LOOK_SECONDS = 0.3
+SENT_AGAIN_SECONDS = 5.0  # after its worker died, a run is sent to another by then
+
+
+class Trainer:
+    """Trains runs with a progress bar; Ctrl-C stops them and saves the best so far.
+
+    Where ``TREELAB_CLUSTER`` names a cluster, it says on standard error that it trains
+    there, and all runs go there at once.
+
+    Parameters
+    ----------
+    store : RunStore
+
+    Raises
+    ------
+    ImportError, ValueError, OSError
+        If the cluster cannot be used: before a run is made.
+    """
+
+    def __init__(self, store: RunStore):
+        self._store = store
+        self._on_cluster = bool(cluster_address())
+        if self._on_cluster:
+            check_cluster(store)
+            with Caller(cluster_address(), store) as caller:
+                print(f"Training on {caller.words}.", file=sys.stderr)
+
+    def train(self, run_ids: Iterable[str]) -> Run | None:
+        """Train runs; return the first that did not end "done", None for none.
+
+        Parameters
+        ----------
+        run_ids : iterable of str
+            Here one is taken after the other, and none after one that was stopped.
+        """
+        if self._on_cluster:
+            return self._train_there(list(run_ids))
+        for run_id in run_ids:
+            with ProgressBar() as bar:
+                run_one(run_id, self._store.home, callbacks=[bar])
+            run = self._store.run(run_id)
+            if run.state != "done":
+                return run
+        return None
+
+    def _train_there(self, run_ids: list[str]) -> Run | None:
+        """Queue the runs, and wait for all of them."""
+        queue = Queue(self._store)
+        for run_id in run_ids:
+            queue.submit(run_id)
+        trouble, is_stopped = "", False
+        with ProgressBar() as bar:
+            while True:
+                queue.check()
+                runs = self._runs(run_ids)
+                waiting = [run for run in runs if not _has_ended(run)]
+                if bar(_progress(runs)) and not is_stopped:
+                    is_stopped = True
+                    for run in waiting:
+                        self._store.request_stop(run.id)
+                if not waiting:
+                    return next((run for run in runs if run.state != "done"), None)
+                before, trouble = trouble, queue.startup_error()
+                if trouble and trouble != before:
+                    print(trouble, file=sys.stderr)
+                time.sleep(LOOK_SECONDS)
+
+    def _runs(self, run_ids: list[str]) -> list[Run]:
+        """Return the runs as they are now, without those that were deleted."""
+        found = []
+        for run_id in run_ids:
+            with suppress(LookupError):
+                found.append(self._store.run(run_id))
+        return found
+
+
+def _has_ended(run: Run) -> bool:
+    """Whether a run has ended, and is not about to be sent to another worker."""
+    lost = run.state == "interrupted" and run.error == TRAINER_ENDED
+    ago = time.time() - (run.finished or 0.0)
+    return run.is_finished and not (lost and ago < SENT_AGAIN_SECONDS)
+
+
+def _progress(runs: list[Run]) -> Progress:
+    """Return how far runs are together, in epochs of those that have begun."""
+    running = [run for run in runs if run.state == "running"]
+    stage = running[0].stage if running else ""
+    if len(runs) > 1:
+        stage = f"{sum(run.is_finished for run in runs)} of {len(runs)} runs"
+    return Progress(
+        epoch=sum(run.epoch for run in runs),
+        max_epochs=sum(run.max_epochs for run in runs),
+        train_loss=math.nan,
+        valid_loss=math.nan,
+        seconds=0.0,
+        stage=stage,
+    )

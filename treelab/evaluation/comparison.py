@@ -1,0 +1,696 @@
+"""Two models or several, held against each other on the same rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
+
+from treelab.data.columns import column_kind
+from treelab.data.problem import Problem
+from treelab.evaluation.frontier import FrontierLine
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.tree import Tree
+from treelab.trees.walk import AXIS, LEAF
+
+# How alike several models predict the same rows.
+
+
+def agreement(task: str, predictions: Sequence[np.ndarray]) -> np.ndarray:
+    """Compare the predictions of every two models.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    predictions : sequence of k arrays of shape (n_rows,)
+
+    Returns
+    -------
+    float64 array of shape (k, k)
+        Fraction of rows that are predicted alike; in regression Pearson's correlation,
+        NaN with a model whose predictions are all the same.
+    """
+    if task != "regression":
+        rows = [[np.mean(one == other) for other in predictions] for one in predictions]
+        return np.array(rows, dtype=np.float64)
+    values = np.array([np.asarray(own, dtype=float) for own in predictions])
+    centred = values - values.mean(axis=1, keepdims=True)
+    length = np.sqrt((centred**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.clip(centred @ centred.T / np.outer(length, length), -1, 1)
+
+
+def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the pair of models that agrees most, and the one that agrees least.
+
+    Raises
+    ------
+    ValueError
+        If no two models compare.
+    """
+    pairs = [
+        (i, j)
+        for i in range(len(matrix))
+        for j in range(i + 1, len(matrix))
+        if not np.isnan(matrix[i, j])
+    ]
+    if not pairs:
+        raise ValueError("Agreement needs two models whose predictions vary.")
+    return max(pairs, key=matrix.__getitem__), min(pairs, key=matrix.__getitem__)
+
+
+# What errors cost: a threshold for two classes, a cost matrix for more.
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Mean cost of a row by the threshold from which a class is predicted.
+
+    Attributes
+    ----------
+    threshold : float64 array of shape (k,)
+        Ascending from 0 to 1; the cost is the same from just above one of them up to
+        the next.
+    cost : float64 array of shape (k,)
+        At each threshold.
+    """
+
+    threshold: np.ndarray
+    cost: np.ndarray
+
+    def at(self, threshold: float) -> float:
+        """Return the cost at any threshold in [0, 1]."""
+        return float(self.cost[np.searchsorted(self.threshold, threshold)])
+
+    @property
+    def cheapest(self) -> float:
+        """Middle of the stretch of thresholds that costs least."""
+        place = int(self.cost.argmin())
+        low = 0.0 if place == 0 else self.threshold[place - 1]
+        return float((low + self.threshold[place]) / 2)
+
+
+def cost_curve(
+    is_class: np.ndarray,
+    probability: np.ndarray,
+    false_positive: float,
+    false_negative: float,
+) -> CostCurve:
+    """Return the mean cost of a row at every threshold that makes a difference.
+
+    A row is predicted as the class where its probability is at least the threshold.
+
+    Parameters
+    ----------
+    is_class : bool array of shape (n_rows,)
+    probability : float array of shape (n_rows,)
+    false_positive, false_negative : float
+        Cost of a row of the rest that is predicted as the class, and the reverse.
+    """
+    threshold = np.unique(np.concatenate([[0.0], probability, [1.0]]))
+    of_class, of_rest = (np.sort(probability[own]) for own in (is_class, ~is_class))
+    n_missed = np.searchsorted(of_class, threshold)
+    n_false = len(of_rest) - np.searchsorted(of_rest, threshold)
+    cost = false_positive * n_false + false_negative * n_missed
+    return CostCurve(threshold, cost / len(probability))
+
+
+def calibrated_threshold(false_positive: float, false_negative: float) -> float:
+    """Return the cheapest threshold for probabilities that are right; 0.5 for free."""
+    total = false_positive + false_negative
+    return false_positive / total if total > 0 else 0.5
+
+
+def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return for each row the class whose expected cost is least.
+
+    Parameters
+    ----------
+    probabilities : float array of shape (n_rows, n_classes)
+    costs : float array of shape (n_classes, n_classes)
+        True classes down, predicted classes across.
+
+    Returns
+    -------
+    int64 array of shape (n_rows,)
+        Of equal ones the most probable, then the first.
+    """
+    expected = probabilities @ costs
+    least = expected.min(axis=1, keepdims=True)
+    ties = np.isclose(expected, least, rtol=1e-12, atol=1e-12)
+    return np.where(ties, probabilities, -1).argmax(axis=1)
+
+
+def mean_cost(truth: np.ndarray, predicted: np.ndarray, costs: np.ndarray) -> float:
+    """Return the mean cost of a row, of class codes (n_rows,) by a cost matrix."""
+    return float(costs[truth, predicted].mean())
+
+
+# Curves of one class against the rest: ROC, precision-recall, calibration.
+
+
+N_BINS = 10  # of probabilities, for the calibration
+
+
+@dataclass(frozen=True)
+class ClassCurves:
+    """How well probabilities of one class tell its rows from the rest.
+
+    Attributes
+    ----------
+    roc : DataFrame
+        ``x`` (false positive rate), ``y`` (true positive rate) and ``threshold``.
+    precision_recall : DataFrame
+        ``x`` (recall), ``y`` (precision) and ``threshold``, NaN at the last point.
+    calibration : DataFrame
+        As ``calibration`` returns it.
+    roc_area, average_precision, brier : float
+        Area under the ROC curve, mean precision over recall, mean squared error of
+        the probabilities.
+    """
+
+    roc: pd.DataFrame
+    precision_recall: pd.DataFrame
+    calibration: pd.DataFrame
+    roc_area: float
+    average_precision: float
+    brier: float
+
+
+def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
+    """Measure the probabilities of one class.
+
+    Parameters
+    ----------
+    is_class : bool array of shape (n_rows,)
+        Which rows are of the class.
+    probability : float array of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If all rows are of the class, or none.
+    """
+    if is_class.all() or not is_class.any():
+        raise ValueError("Curves need rows of the class and rows of another one.")
+    false_rate, true_rate, threshold = roc_curve(is_class, probability)
+    precision, recall, cut = precision_recall_curve(
+        is_class, probability, drop_intermediate=True
+    )
+    return ClassCurves(
+        pd.DataFrame({"x": false_rate, "y": true_rate, "threshold": threshold}),
+        pd.DataFrame(
+            {"x": recall, "y": precision, "threshold": np.append(cut, np.nan)}
+        ),
+        calibration(is_class, probability),
+        float(roc_auc_score(is_class, probability)),
+        float(average_precision_score(is_class, probability)),
+        float(brier_score_loss(is_class, np.clip(probability, 0, 1))),
+    )
+
+
+def calibration(
+    is_class: np.ndarray, probability: np.ndarray, n_bins: int = N_BINS
+) -> pd.DataFrame:
+    """Compare probabilities with fractions, in bins of equal width.
+
+    Parameters
+    ----------
+    is_class : bool array of shape (n_rows,)
+    probability : float array of shape (n_rows,)
+    n_bins : int, default=10
+
+    Returns
+    -------
+    DataFrame
+        A row a bin that has rows: ``predicted`` (mean probability), ``observed``
+        (fraction of the class) and ``rows``.
+    """
+    edges = np.linspace(0, 1, n_bins + 1)
+    place = np.searchsorted(edges[1:-1], probability)
+    rows = np.bincount(place, minlength=n_bins)
+    some = rows > 0
+    means = [
+        np.bincount(place, weights=own, minlength=n_bins)[some] / rows[some]
+        for own in (probability, is_class.astype(float))
+    ]
+    return pd.DataFrame(
+        {"predicted": means[0], "observed": means[1], "rows": rows[some]}
+    )
+
+
+# Whether two learners differ by more than chance over several data splits.
+
+
+FEWEST_SEEDS = 2  # data splits for a test
+
+
+@dataclass(frozen=True)
+class SeedComparison:
+    """The second learner's score minus the first's, over data splits.
+
+    Attributes
+    ----------
+    difference : float64 array of shape (n_splits,)
+    mean : float
+    low, high : float
+        Ends of the confidence interval of the mean, by the corrected variance.
+    level : float
+        Its confidence level.
+    t_p, wilcoxon_p : float
+        Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
+        signed-rank test.
+    """
+
+    difference: np.ndarray
+    mean: float
+    low: float
+    high: float
+    level: float
+    t_p: float
+    wilcoxon_p: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def least_wilcoxon_p(self) -> float:
+        """The smallest p value that so many data splits can give."""
+        return 2 / 2 ** len(self.difference)
+
+
+def compare_over_seeds(
+    first, second, n_train: int, n_test: int, *, level: float = 0.95
+) -> SeedComparison:
+    """Test whether two learners' scores differ over data splits of one table.
+
+    The splits share rows, so their scores vary less than those of new tables: the
+    variance of the mean is ``(1 / n_splits + n_test / n_train) * s**2`` (Nadeau and
+    Bengio, "Inference for the generalization error", Machine Learning 52, 2003). Folds,
+    repeated or not, share training rows and are tested alike (Bouckaert and Frank,
+    "Evaluating the replicability of significance tests", PAKDD 2004).
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_splits,)
+        Scores on the test rows of each data split, at least two.
+    n_train, n_test : int
+        Rows that a model was fitted to, and rows that it was tested on.
+    level : float, default=0.95
+        Confidence level of the interval.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two data splits, or numbers of scores differ.
+    """
+    first, second = np.asarray(first, float), np.asarray(second, float)
+    if first.shape != second.shape or len(first) < FEWEST_SEEDS:
+        raise ValueError(
+            f"Give both scores of {FEWEST_SEEDS} data splits or more, got "
+            f"{len(first)} and {len(second)}."
+        )
+    difference = second - first
+    n = len(difference)
+    mean = float(difference.mean())
+    error = float(np.sqrt((1 / n + n_test / n_train) * difference.var(ddof=1)))
+    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    if error > 0:
+        t_p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
+    else:
+        t_p = float(mean == 0)
+    wilcoxon_p = float(stats.wilcoxon(difference).pvalue) if difference.any() else 1.0
+    return SeedComparison(
+        difference, mean, mean - reach, mean + reach, level, t_p, wilcoxon_p
+    )
+
+
+# Score by size over several data splits: the mean, and how sure it is.
+
+
+FEWEST_SPLITS = 2  # data splits for a standard error
+
+
+def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
+    """Average the scores of one learner's trees by size over data splits.
+
+    At each number of leaves a split counts with its largest tree of at most so many.
+
+    Parameters
+    ----------
+    lines : sequence of FrontierLine
+        Of the same learner and settings, one a data split.
+    column : {"held_out", "test"}
+        Which score.
+
+    Returns
+    -------
+    DataFrame
+        A row wherever a mean may change, ascending: ``leaves``, ``mean`` and
+        ``standard_error`` of the mean. It begins where each split has a tree. No row
+        with fewer than two splits that have scores.
+    """
+    tables = [line.table[line.table[column].notna()] for line in lines]
+    tables = [table for table in tables if len(table)]
+    if len(tables) < FEWEST_SPLITS:
+        return pd.DataFrame(columns=["leaves", "mean", "standard_error"], dtype=float)
+    sizes = [table["leaves"].to_numpy() for table in tables]
+    leaves = np.unique(np.concatenate(sizes))
+    leaves = leaves[leaves >= max(own[0] for own in sizes)]
+    scores = np.stack(
+        [
+            table[column].to_numpy()[np.searchsorted(own, leaves, side="right") - 1]
+            for table, own in zip(tables, sizes)
+        ]
+    )  # (n_splits, n_leaves)
+    error = scores.std(0, ddof=1) / np.sqrt(len(scores))
+    return pd.DataFrame(
+        {"leaves": leaves, "mean": scores.mean(0), "standard_error": error}
+    )
+
+
+def mean_over_splits(scores: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of one score a data split, and its standard error.
+
+    The error is NaN of fewer than two.
+    """
+    found = np.asarray(scores, float)
+    if len(found) < FEWEST_SPLITS:
+        return float(found.mean()), np.nan
+    return float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found)))
+
+
+# Two columns as a plane: what models predict on it, and where trees split it.
+
+
+_MOST_CELLS = 2**22  # of a table that is predicted at once
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class SplitLine:
+    """A split as a line in the plane of two features.
+
+    Attributes
+    ----------
+    node : int
+    level : int
+        Of the node, from 0 at the node where the plane begins.
+    x, y : tuple of two float
+        Its ends.
+    """
+
+    node: int
+    level: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+def split_lines(
+    tree: Tree,
+    features: tuple[int, int],
+    held: np.ndarray,
+    box: tuple[float, float, float, float],
+    *,
+    node: int = 0,
+) -> list[SplitLine]:
+    """Return the splits that cut a plane, each as long as rows of the plane reach it.
+
+    Parameters
+    ----------
+    tree : Tree
+    features : tuple of two int
+        Features along x and y.
+    held : float array of shape (n_features,)
+        Values of all other features; NaN is missing.
+    box : tuple of four float
+        Lowest and highest x, lowest and highest y.
+    node : int, default=0
+        Where the plane begins: every row of it is taken to pass this node.
+    """
+    x0, x1, y0, y1 = box
+    lines = []
+    waiting = [(node, 0, [(x0, y0), (x1, y0), (x1, y1), (x0, y1)])]
+    while waiting:
+        at, level, corners = waiting.pop()
+        if tree.feature[at] == LEAF:
+            continue
+        a, b, c = _half_plane(tree, at, features, held)
+        inside = np.array([a * x + b * y for x, y in corners]) <= c
+        left, right = int(tree.left[at]), int(tree.right[at])
+        if inside.all() or not inside.any():
+            waiting.append((left if inside.all() else right, level + 1, corners))
+            continue
+        yes, no, cut = _cut(corners, a, b, c)
+        (ax, ay), (bx, by) = cut[0], cut[-1]
+        lines.append(SplitLine(at, level, (ax, bx), (ay, by)))
+        waiting += [(left, level + 1, yes), (right, level + 1, no)]
+    return lines
+
+
+def _half_plane(tree: Tree, node: int, features: tuple[int, int], held: np.ndarray):
+    """Return a, b and c: the split holds where ``a * x + b * y <= c``."""
+    threshold = float(tree.threshold[node])
+    tested = int(tree.feature[node])
+    if tested >= AXIS:
+        if tested in features:
+            is_x = tested == features[0]
+            return float(is_x), float(not is_x), threshold
+        value = held[tested]
+        left = bool(tree.missing_left[node]) if np.isnan(value) else value <= threshold
+        return 0.0, 0.0, 0.0 if left else -1.0
+    assert tree.weights is not None  # as `check_tree` holds for an oblique split
+    weights = tree.weights[node]
+    fill = np.array([feature.fill for feature in tree.features])
+    rest = np.where(weights != 0, weights * np.where(np.isnan(held), fill, held), 0.0)
+    rest[list(features)] = 0
+    return weights[features[0]], weights[features[1]], threshold - float(rest.sum())
+
+
+def _cut(corners: Points, a: float, b: float, c: float):
+    """Cut a convex polygon by a line; return both parts, and the ends of the cut."""
+    yes: Points = []
+    no: Points = []
+    cut: Points = []
+    for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1]):
+        here, there = a * x + b * y - c, a * u + b * v - c
+        (yes if here <= 0 else no).append((x, y))
+        if (here <= 0) != (there <= 0):
+            share = here / (here - there)
+            point = (x + share * (u - x), y + share * (v - y))
+            for part in (yes, no, cut):
+                part.append(point)
+    return yes, no, cut
+
+
+def surface(
+    model, row: pd.DataFrame, columns: tuple[str, str], x: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """Predict a grid of two columns, all others as in one row.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    row : DataFrame of one row
+    columns : tuple of two str
+        Columns along x and y; the row has both.
+    x, y : float arrays of shapes (n_x,), (n_y,)
+
+    Returns
+    -------
+    array of shape (n_y, n_x)
+        Labels, or values of the target.
+    """
+    read = set(model.columns) | set(columns)
+    row = row[[name for name in row if name in read]]
+    at_once = max(1, _MOST_CELLS // (len(x) * row.shape[1]))  # rows of the grid
+    parts = []
+    for start in range(0, len(y), at_once):
+        some = y[start : start + at_once]
+        grid = row.iloc[np.zeros(len(x) * len(some), dtype=int)].reset_index(drop=True)
+        grid[columns[0]] = np.tile(x, len(some))
+        grid[columns[1]] = np.repeat(some, len(x))
+        parts.append(model.predict(grid).reshape(len(some), len(x)))
+    return np.concatenate(parts)
+
+
+def typical_row(X: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: medians of numbers, the most frequent of categories."""
+    values = {}
+    for name in X:
+        known = X[name].dropna()
+        if known.empty:
+            typical = np.nan
+        elif column_kind(X[name]) == "number":
+            typical = float(known.astype(float).median())
+        else:
+            typical = known.mode().iloc[0]
+        values[name] = [typical]
+    row = pd.DataFrame(values)
+    row.attrs = X.attrs  # the note on how its cells were read
+    return row
+
+
+def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
+    """Return the fraction of all tests of training rows that falls to each column.
+
+    An oblique split counts for its columns by their weight times spread.
+    """
+    use = np.zeros(len(model.features))
+    if isinstance(model, WeightedTrees):
+        n_splits = model.feature.shape[1]
+        tests = 1.0 if model.n_rows is None else model.n_rows[:, :n_splits].ravel()
+        np.add.at(use, model.feature.ravel(), tests)
+    else:
+        tests = np.maximum(model.n_rows, 0.0)
+        axis = model.feature >= AXIS
+        np.add.at(use, model.feature[axis], tests[axis])
+        if model.weights is not None:
+            spread = np.array([feature.spread for feature in model.features])
+            moves = np.abs(model.weights) * np.where(np.isfinite(spread), spread, 1)
+            total = moves.sum(axis=1)
+            some = total > 0
+            use += (moves[some] * (tests[some] / total[some])[:, None]).sum(axis=0)
+    by_column: dict[str, float] = {}
+    for feature, amount in zip(model.features, use / (use.sum() or 1.0)):
+        by_column[feature.column] = by_column.get(feature.column, 0.0) + float(amount)
+    return by_column
+
+
+def most_used(
+    uses: Sequence[Mapping[str, float]], columns: Sequence[str]
+) -> tuple[str, ...]:
+    """Return columns, first those that all models use most, then those that one does.
+
+    Parameters
+    ----------
+    uses : sequence of mapping
+        As ``column_use`` returns it, one a model.
+    columns : sequence of str
+        To choose from.
+    """
+
+    def rank(column: str) -> tuple[float, float]:
+        own = [use.get(column, 0.0) for use in uses]
+        return -min(own), -sum(own)
+
+    return tuple(sorted(columns, key=rank))
+
+
+# On which rows two models differ, and which of them is right or nearer there.
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Rows for which two models predict differently.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
+        ``second`` (the predictions), and ``better`` (0 or 1 for the model that is
+        right, or nearer; -1 where they are equally good).
+    n_rows : int
+        Rows that both predicted.
+    first_better, second_better : int
+        Rows on which the one is right and the other wrong, or nearer than the other.
+    mean_distance : float or None
+        Mean absolute difference of the predictions in the target's unit; None for
+        classes.
+    """
+
+    rows: pd.DataFrame
+    n_rows: int
+    first_better: int
+    second_better: int
+    mean_distance: float | None = None
+
+    @property
+    def neither(self) -> int:
+        """Rows that differ and on which neither is better."""
+        return len(self.rows) - self.first_better - self.second_better
+
+
+def disagreement(task: str, y_true, first, second) -> Disagreement:
+    """Find the rows on which two models differ.
+
+    Parameters
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    y_true, first, second : array-like of shape (n_rows,)
+        Truth and both models' predictions.
+
+    Returns
+    -------
+    Disagreement
+        Classes in the order of the rows; numbers with the largest difference first.
+    """
+    truth, first, second = map(np.asarray, (y_true, first, second))
+    mean_distance = None
+    if task == "regression":
+        errors = [np.abs(each.astype(float) - truth) for each in (first, second)]
+        distance = np.abs(first.astype(float) - second)
+        mean_distance = float(distance.mean())
+        position = np.argsort(-distance, kind="stable")
+        position = position[distance[position] > 0]
+    else:
+        errors = [(each != truth).astype(float) for each in (first, second)]
+        position = np.flatnonzero(first != second)
+    better = np.select([errors[0] < errors[1], errors[1] < errors[0]], [0, 1], -1)
+    rows = pd.DataFrame(
+        {
+            "position": position,
+            "truth": truth[position],
+            "first": first[position],
+            "second": second[position],
+            "better": better[position],
+        }
+    )
+    return Disagreement(
+        rows,
+        len(truth),
+        int((rows["better"] == 0).sum()),
+        int((rows["better"] == 1).sum()),
+        mean_distance,
+    )
+
+
+def misclassified(y_true, y_pred) -> np.ndarray:
+    """Return the positions, from 0, of the rows whose class is predicted wrongly."""
+    return np.flatnonzero(np.asarray(y_pred) != np.asarray(y_true))
+
+
+# Whether two scores may be compared: they must be of the same rows and targets.
+
+
+def have_same_test_rows(one: Problem, other: Problem) -> bool:
+    """Whether two problems test on the same rows of the same target.
+
+    Clusters that a run found itself are no truth to test by.
+    """
+    return not one.origin and _test_rows(one) == _test_rows(other)
+
+
+def _test_rows(problem: Problem) -> tuple:
+    """What decides on which rows, and against which target, is tested."""
+    return (
+        problem.table_id,
+        problem.target,
+        problem.task,
+        problem.seed,
+        problem.valid_share,
+        problem.test_share,
+        problem.split_by,
+        problem.split_column,
+        problem.n_folds,
+    )

@@ -1,1 +1,0 @@
-"""Several models on the same rows: where they part, what their errors cost."""

@@ -1,0 +1,479 @@
+"""The smallest change of a row that changes its prediction."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linprog
+
+from treelab.data.columns import column_kind
+from treelab.trees.feature import feature_matrix
+from treelab.trees.labels import labels
+from treelab.trees.text import (
+    CategoryCondition,
+    Condition,
+    NumberCondition,
+    ObliqueCondition,
+    leaf_conditions,
+)
+from treelab.trees.tree import Tree
+
+# A changed row: what changed, how far, and which changes are allowed.
+#
+# A change of a number is measured in robust standard deviations of its column (1.4826
+# times the median absolute deviation), a change of a category, or to or from a missing
+# value, as one. Distances add up over columns.
+#
+# Source: Wachter, Mittelstadt and Russell, "Counterfactual explanations without opening
+# the black box", Harvard Journal of Law & Technology 31(2), 2018, section III.
+
+
+NORMAL = 1.4826  # median absolute deviations in a standard deviation of a bell curve
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """A row like another one, but predicted otherwise.
+
+    Attributes
+    ----------
+    row : DataFrame of one row
+    prediction : object
+        Label, or value in the target's unit.
+    changes : dict
+        Column to (value before, value now).
+    distance : float
+        See the module.
+    """
+
+    row: pd.DataFrame
+    prediction: object
+    changes: dict[str, tuple]
+    distance: float
+
+
+class KnownValues:
+    """What the columns of some rows hold, looked up once for all rows that change.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows whose values count as possible, such as the training rows.
+    """
+
+    def __init__(self, X: pd.DataFrame):
+        self.X = X
+        self._distinct: dict[str, np.ndarray] = {}
+        self._has_missing: dict[str, bool] = {}
+
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        """Robust standard deviation of each number column, never 0."""
+        return robust_spreads(self.X)
+
+    def distinct(self, column: str) -> np.ndarray:
+        """Return the distinct values of a column, numbers ascending."""
+        if column not in self._distinct:
+            values = self.X[column].dropna()
+            if column in self.spreads:
+                self._distinct[column] = np.unique(values.to_numpy(float))
+            else:
+                self._distinct[column] = values.unique()
+        return self._distinct[column]
+
+    def has_missing(self, column: str) -> bool:
+        """Whether some row lacks a value of a column."""
+        if column not in self._has_missing:
+            self._has_missing[column] = bool(self.X[column].isna().any())
+        return self._has_missing[column]
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """A row, the rows it comes from, and how it may change.
+
+    Parameters
+    ----------
+    row : DataFrame of one row
+    known : KnownValues
+    locked : collection of str
+        Columns that stay as they are.
+    rising, falling : collection of str
+        Number columns that may only grow, or only fall.
+    """
+
+    row: pd.DataFrame
+    known: KnownValues
+    locked: Collection[str] = ()
+    rising: Collection[str] = ()
+    falling: Collection[str] = ()
+
+    @property
+    def spreads(self) -> dict[str, float]:
+        """Robust standard deviation of each number column, never 0."""
+        return self.known.spreads
+
+    def observed(self, column: str) -> np.ndarray:
+        """Return the distinct values of a column, numbers ascending."""
+        return self.known.distinct(column)
+
+    def value(self, column: str):
+        """Return the row's value."""
+        return self.row[column].iloc[0]
+
+    def allows(self, column: str, now) -> bool:
+        """Whether a column may take a value."""
+        before = self.value(column)
+        if same(before, now):
+            return True
+        if column in self.locked:
+            return False
+        if pd.isna(now):  # where no row lacks a value, none can be taken away
+            return self.known.has_missing(column)
+        if pd.isna(before):
+            return True
+        too_low = column in self.rising and now < before
+        return not (too_low or (column in self.falling and now > before))
+
+    def cost(self, column: str, now) -> float:
+        """Distance of a value from the row's."""
+        before = self.value(column)
+        if same(before, now):
+            return 0.0
+        if column not in self.spreads or pd.isna(before) or pd.isna(now):
+            return 1.0
+        return abs(float(now) - float(before)) / self.spreads[column]
+
+    def changed(self, values: dict) -> pd.DataFrame:
+        """Return the row with other values, its columns' kinds kept."""
+        row = self.row.copy()
+        for column, now in values.items():
+            dtype = float if column in self.spreads else object
+            row[column] = pd.Series([now], index=row.index, dtype=dtype)
+        return row
+
+    def counterfactual(self, values: dict, prediction) -> Counterfactual:
+        """Bind changed values with what is predicted of them."""
+        values = {c: v for c, v in values.items() if not same(self.value(c), v)}
+        return Counterfactual(
+            self.changed(values),
+            prediction,
+            {column: (self.value(column), now) for column, now in values.items()},
+            float(sum(self.cost(column, now) for column, now in values.items())),
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which predictions are asked for.
+
+    Attributes
+    ----------
+    labels : tuple
+        Any of these classes; for regression empty.
+    low, high : float
+        Or a value from ``low`` to ``high``.
+    """
+
+    labels: tuple = ()
+    low: float = -np.inf
+    high: float = np.inf
+
+    def accepts(self, predictions) -> np.ndarray:
+        """Whether each prediction (n,) is one of them, bool (n,)."""
+        predictions = np.asarray(predictions)
+        if self.labels:
+            return np.array([label in self.labels for label in predictions.tolist()])
+        return (predictions >= self.low) & (predictions <= self.high)
+
+
+def robust_spreads(X: pd.DataFrame) -> dict[str, float]:
+    """Return the robust standard deviation of each number column, never 0."""
+    found = {}
+    for column in X.columns:
+        if column_kind(X[column]) != "number":
+            continue
+        values = X[column].dropna().to_numpy(float)
+        if not len(values):
+            found[column] = 1.0
+            continue
+        spread = NORMAL * np.median(np.abs(values - np.median(values)))
+        found[column] = float(spread or values.std() or 1.0)
+    return found
+
+
+def same(before, now) -> bool:
+    """Whether two cells hold the same; missing ones do."""
+    if pd.isna(before) or pd.isna(now):
+        return bool(pd.isna(before) and pd.isna(now))
+    return bool(before == now)
+
+
+# A near row that any model predicts otherwise, found by a search with a budget.
+#
+# The nearest rows that the model predicts as wanted lend their values; then one column
+# after another goes back to the row's own value while the prediction stays.
+
+
+MOST_ROWS = 2000  # that may lend their values
+N_LENDERS = 5
+
+
+class Predicts(Protocol):
+    """What the search needs of a model."""
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        """Return a label or a value a row."""
+        ...
+
+
+def searched_counterfactuals(
+    model: Predicts, changes: Changes, wanted: Wanted, columns, most: int = 3
+) -> list[Counterfactual]:
+    """Return near rows that the model predicts as wanted; nearer ones may exist.
+
+    Parameters
+    ----------
+    model : object with ``predict``
+    changes : Changes
+    wanted : Wanted
+    columns : sequence of str
+        Columns that the model reads; the others stay.
+    most : int, default=3
+
+    Returns
+    -------
+    list of Counterfactual
+        Nearest first, no two of the same values; empty where none was found.
+    """
+    X = changes.known.X
+    if len(X) > MOST_ROWS:
+        X = X.sample(MOST_ROWS, random_state=0)
+    lenders = X[wanted.accepts(model.predict(X))]
+    borrowed = [_borrow(row, changes, columns) for _, row in lenders.iterrows()]
+    far = [sum(changes.cost(c, v) for c, v in own.items()) for own in borrowed]
+    found: list[Counterfactual] = []
+    for place in np.argsort(far, kind="stable")[: 4 * N_LENDERS]:
+        values = borrowed[place]
+        if not wanted.accepts(model.predict(changes.changed(values)))[0]:
+            continue  # a locked column mattered
+        values = _reverted(model, changes, wanted, values)
+        prediction = model.predict(changes.changed(values))[0]
+        made = changes.counterfactual(values, prediction)
+        if all(made.changes != other.changes for other in found):
+            found.append(made)
+        if len(found) == N_LENDERS:
+            break
+    return sorted(found, key=lambda own: own.distance)[:most]
+
+
+def _borrow(row: pd.Series, changes: Changes, columns) -> dict:
+    """Values of another row, where they differ and may be taken."""
+    return {
+        column: row[column]
+        for column in columns
+        if not same(changes.value(column), row[column])
+        and changes.allows(column, row[column])
+    }
+
+
+def _reverted(model, changes: Changes, wanted: Wanted, values: dict) -> dict:
+    """Take back changes, the costliest first, while the prediction stays."""
+    values = dict(values)
+    while values:
+        without = [
+            changes.changed({c: v for c, v in values.items() if c != column})
+            for column in values
+        ]
+        good = wanted.accepts(model.predict(pd.concat(without)))
+        free = [column for column, own in zip(values, good) if own]
+        if not free:
+            break
+        del values[max(free, key=lambda column: changes.cost(column, values[column]))]
+    return values
+
+
+# The nearest row that a single tree predicts otherwise, over all of its leaves.
+#
+# A leaf is a box: an interval for each number column, a set of categories for each
+# category column. The nearest point of a box has a closed form; where splits weigh
+# several columns, it is a small linear program, within the columns' ranges. The nearest
+# over all leaves that predict what is wanted is exact. Numbers move to values that some
+# row has, where one lies in the interval.
+
+
+_INSIDE = 1e-6  # spreads by which a linear program stays off a border
+
+
+def tree_counterfactuals(
+    tree: Tree, changes: Changes, wanted: Wanted, most: int = 3
+) -> list[Counterfactual]:
+    """Return the nearest row of each leaf that predicts what is wanted.
+
+    Parameters
+    ----------
+    tree : Tree
+        With constant leaves. Where a split weighs several columns, category columns
+        stay as they are.
+    changes : Changes
+    wanted : Wanted
+    most : int, default=3
+
+    Returns
+    -------
+    list of Counterfactual
+        Nearest first; empty where no allowed change leads to such a leaf.
+
+    Raises
+    ------
+    ValueError
+        If leaves are linear models: their predictions are no constants.
+    """
+    if tree.leaf_weights is not None:
+        raise ValueError("A tree with linear leaves has no box for each prediction.")
+    predicted = tree.value[:, 0]
+    if tree.classes is not None:
+        predicted = labels(tree.classes)[tree.predicted_class]
+    good = wanted.accepts(predicted)
+    goes_left = tree.margin(changes.row)[0] >= 0
+    nearest = []
+    for leaf, conditions in leaf_conditions(tree):
+        if not good[leaf]:
+            continue
+        path = tree.path_to(leaf)
+        parts = [a for a, b in pairwise(path) if goes_left[a] != (tree.left[a] == b)]
+        failing = {tree.features[tree.feature[node]].column for node in parts}
+        values = _nearest(tree, conditions, failing, changes)
+        if values is not None:
+            cost = sum(changes.cost(column, now) for column, now in values.items())
+            nearest.append((cost, len(values), leaf, values))
+    found: list[Counterfactual] = []
+    for _, _, leaf, values in sorted(nearest, key=lambda own: own[:3]):
+        made = changes.counterfactual(values, predicted.tolist()[leaf])
+        if tree.apply(made.row)[0] == leaf:
+            found.append(made)
+        if len(found) == most:
+            break
+    return found
+
+
+def _nearest(
+    tree: Tree, conditions: list[Condition], failing: set[str], changes: Changes
+) -> dict | None:
+    """Return the values of the nearest allowed row of a leaf, or None.
+
+    ``failing`` are the columns whose conditions the row does not meet.
+    """
+    values: dict = {}
+    for condition in conditions:
+        if isinstance(condition, ObliqueCondition):
+            return _by_linear_program(tree, conditions, changes)
+        if condition.column not in failing:
+            continue
+        if isinstance(condition, NumberCondition):
+            options = _numbers(condition, changes)
+        else:
+            options = _categories(condition, changes)
+        column = condition.column
+        options = [own for own in options if changes.allows(column, own)]
+        if not options:
+            return None
+        values[column] = min(options, key=lambda own: changes.cost(column, own))
+    return values
+
+
+def _numbers(condition: NumberCondition, changes: Changes) -> list[float]:
+    """Return numbers that pass a condition, the nearest on either side among them."""
+    column, options = condition.column, []
+    if condition.low < condition.high:
+        before = changes.value(column)
+        observed = changes.observed(column)
+        if pd.isna(before):
+            before = np.median(observed) if len(observed) else 0.0
+        inside = observed[(observed > condition.low) & (observed <= condition.high)]
+        if len(inside):
+            place = int(np.searchsorted(inside, before))
+            options += inside[max(place - 1, 0) : place + 1].tolist()
+        else:
+            least = np.nextafter(condition.low, np.inf)
+            options.append(float(np.clip(before, least, condition.high)))
+    if condition.missing:
+        options.append(np.nan)
+    return options
+
+
+def _categories(condition: CategoryCondition, changes: Changes) -> list:
+    """Return categories that pass a condition, and missing where that does."""
+    known = condition.feature.categories
+    passing = [category for category in known if category in condition.allowed]
+    if condition.new:
+        seen = changes.observed(condition.column).tolist()
+        passing += [category for category in seen if str(category) not in known]
+    return [*passing, *([np.nan] if condition.missing else [])]
+
+
+def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
+    """Return the nearest allowed values of number columns; categories stay."""
+    now = feature_matrix(tree.features, changes.row)[0]
+    fill = np.array([feature.fill for feature in tree.features])
+    x = np.where(np.isnan(now), fill, now)
+    bounds = np.zeros((len(x), 2))  # of the change of each feature
+    for j, feature in enumerate(tree.features):
+        if feature.kind == "number" and not np.isnan(now[j]):
+            bounds[j] = _range(feature.column, changes)
+    above, limit = [], []
+    for condition in conditions:
+        if isinstance(condition, ObliqueCondition):
+            assert tree.weights is not None
+            a, b = tree.weights[condition.node], tree.threshold[condition.node]
+            sign = 1.0 if condition.left else -1.0
+            off = _INSIDE * (np.abs(a) * _spreads(tree, changes)).sum()
+            above.append(sign * a)
+            limit.append(sign * (b - a @ x) - off)
+        elif isinstance(condition, CategoryCondition) or np.isnan(
+            now[j := tree.features.index(condition.feature)]
+        ):
+            if not condition.holds(changes.row)[0]:
+                return None
+        else:
+            off = _INSIDE * changes.spreads[condition.column]
+            bounds[j, 0] = max(bounds[j, 0], condition.low + off - x[j])
+            bounds[j, 1] = min(bounds[j, 1], condition.high - x[j])
+    if (bounds[:, 0] > bounds[:, 1]).any():
+        return None
+    # A change is a rise less a fall; both cost the same.
+    rise = np.stack([np.maximum(bounds[:, 0], 0), np.maximum(bounds[:, 1], 0)], 1)
+    fall = np.stack([np.maximum(-bounds[:, 1], 0), np.maximum(-bounds[:, 0], 0)], 1)
+    cost = np.tile(1 / _spreads(tree, changes), 2)
+    rows = np.stack(above)
+    solved = linprog(
+        cost,
+        A_ub=np.hstack([rows, -rows]),
+        b_ub=np.array(limit),
+        bounds=np.vstack([rise, fall]),
+        method="highs",
+    )
+    if not solved.success:
+        return None
+    change = solved.x[: len(x)] - solved.x[len(x) :]
+    moved = np.flatnonzero(np.abs(change) > 1e-9 * _spreads(tree, changes))
+    return {tree.features[j].column: float(x[j] + change[j]) for j in moved.tolist()}
+
+
+def _range(column: str, changes: Changes) -> tuple[float, float]:
+    """How far a number column may fall and rise: to values between those observed."""
+    observed, now = changes.observed(column), float(changes.value(column))
+    if column in changes.locked or not len(observed):
+        return 0.0, 0.0
+    low = 0.0 if column in changes.rising else min(float(observed[0]) - now, 0.0)
+    high = 0.0 if column in changes.falling else max(float(observed[-1]) - now, 0.0)
+    return low, high
+
+
+def _spreads(tree: Tree, changes: Changes) -> np.ndarray:
+    """Spread of each feature's column; 1 for categories."""
+    return np.array([changes.spreads.get(f.column, 1.0) for f in tree.features])

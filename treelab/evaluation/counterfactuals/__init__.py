@@ -1,1 +1,0 @@
-"""What would have to change in a row for another prediction."""

@@ -1,0 +1,275 @@
+"""What each estimator of an ensemble adds to a prediction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.evaluation.metrics import headline, scores
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.text import rule_text
+
+# What single trees of an ensemble predict.
+
+
+def estimator_predictions(
+    ensemble: WeightedTrees, row: pd.DataFrame, estimators
+) -> np.ndarray:
+    """Return the class that each of some trees predicts by itself for one row.
+
+    Parameters
+    ----------
+    ensemble : WeightedTrees
+        Of classes.
+    row : DataFrame of one row
+    estimators : array-like of int of shape (k,)
+        Numbers of the trees.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Labels.
+    """
+    estimators = np.asarray(estimators)
+    leaf = ensemble.leaves(row)[0, estimators]
+    value = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
+    return ensemble.predicted_labels(ensemble.class_probabilities(value))
+
+
+# The weights of an ensemble's trees, averaged over rows.
+
+
+_BLOCK = 2_000  # rows at once; the weights of all rows and trees are large
+_EQUAL = 1e-9  # weights that differ by no more are one
+
+
+def mean_estimator_weights(ensemble: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
+    """Return each tree's mean weight over some rows, (n_estimators,); zero without any.
+
+    A tree's weight on one row is its share of the prediction, in [0, 1]; the weights
+    of a row add up to 1.
+    """
+    total = np.zeros(ensemble.n_estimators)
+    for start in range(0, len(X), _BLOCK):
+        block = X.iloc[start : start + _BLOCK]
+        total += ensemble.estimator_weights(block).sum(axis=0)
+    return total / max(len(X), 1)
+
+
+def heaviest_estimators(
+    ensemble: WeightedTrees, X: pd.DataFrame, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the trees of highest mean weight over some rows, and these weights.
+
+    Returns
+    -------
+    index : int array of shape (k,)
+        Heaviest first, and of equal ones the first; at most ``most``.
+    weight : float array of shape (k,)
+        Mean weight, in [0, 1].
+    """
+    mean = mean_estimator_weights(ensemble, X)
+    index = np.argsort(-mean, kind="stable")[:most]
+    return index, mean[index]
+
+
+def are_equal(weight: np.ndarray) -> bool:
+    """Whether trees of these mean weights all count alike."""
+    return bool(np.ptp(weight) <= _EQUAL)
+
+
+# How few trees of an ensemble decide: the heaviest alone, and rows that one decides.
+#
+# Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130, section 4.3 (case
+# study).
+
+
+COUNTS = (1, 2, 3, 5, 10, 20, 50)
+_deciders_BLOCK = 2_000  # rows at once; the weights of all rows and trees are large
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedRows:
+    """Rows of which one leaf of one tree has most of the prediction.
+
+    Attributes
+    ----------
+    estimator : int
+        Number of the tree.
+    rule : str
+        The leaf's path, in words.
+    prediction : object
+        Label, or value in the target's unit, that the leaf alone predicts.
+    rows : int array
+        Places of the rows, from 0, ascending.
+    weight : float
+        Mean weight of the tree on these rows, in [0, 1].
+    n_right : int or None
+        Rows whose class the leaf predicts; None for regression.
+    mean_absolute_error : float or None
+        Of the leaf's value, in the target's unit; None for classes.
+    """
+
+    estimator: int
+    rule: str
+    prediction: object
+    rows: np.ndarray
+    weight: float
+    n_right: int | None = None
+    mean_absolute_error: float | None = None
+
+
+def counts_to_try(ensemble: WeightedTrees) -> tuple[int, ...]:
+    """Return 1, 2, 3, 5, 10, 20, 50, as far as so many may decide, and all of these."""
+    most = ensemble.n_deciding
+    return (*(count for count in COUNTS if count < most), most)
+
+
+def predictions_of_heaviest(
+    ensemble: WeightedTrees, X: pd.DataFrame, counts: Sequence[int]
+) -> dict[int, np.ndarray]:
+    """Predict with each row's heaviest trees alone, their weights scaled up to 1.
+
+    Parameters
+    ----------
+    ensemble : WeightedTrees
+    X : DataFrame of shape (n_rows, n_columns)
+    counts : sequence of int
+        How many trees may decide, each from 1 to all.
+
+    Returns
+    -------
+    dict of int to ndarray of shape (n_rows,)
+        Labels or values, by count. With all that may decide they are
+        ``ensemble.predict(X)``.
+
+    Raises
+    ------
+    ValueError
+        If a count is not between 1 and the number of trees.
+    """
+    n_estimators = ensemble.n_estimators
+    if bad := [count for count in counts if not 1 <= count <= n_estimators]:
+        raise ValueError(
+            f"counts must be from 1 to {n_estimators} (the trees), got {bad[0]!r}."
+        )
+    fewer = [count for count in counts if count < ensemble.n_deciding]
+    found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
+    for first in range(0, len(X) if fewer else 0, _deciders_BLOCK):
+        block = X.iloc[first : first + _deciders_BLOCK]
+        index, weight = ensemble.top_estimators(block, max(fewer))
+        leaf = np.take_along_axis(ensemble.leaves(block), index, axis=1)
+        value = ensemble.leaf_value[index, leaf]  # (rows, k, n_outputs)
+        total = np.cumsum(weight[..., None] * value, axis=1)
+        held = np.cumsum(weight, axis=1)
+        for count in fewer:
+            mean = total[:, count - 1] / held[:, count - 1, None]
+            found[count].append(_predicted(ensemble, mean))
+    predicted = {
+        count: np.concatenate(parts) if parts else ensemble.predict(X)
+        for count, parts in found.items()
+    }
+    if everyone := set(counts) - set(fewer):
+        predicted |= dict.fromkeys(everyone, ensemble.predict(X))
+    return {count: predicted[count] for count in counts}
+
+
+def scores_of_heaviest(
+    ensemble: WeightedTrees, X: pd.DataFrame, y, counts: Sequence[int]
+) -> np.ndarray:
+    """Score what each row's heaviest trees predict alone.
+
+    Returns
+    -------
+    ndarray of shape (n_counts,)
+        Macro F1, or R².
+    """
+    metric = headline(ensemble.task)
+    predicted = predictions_of_heaviest(ensemble, X, counts)
+    return np.array(
+        [scores(ensemble.task, y, predicted[count])[metric] for count in counts]
+    )
+
+
+def rows_decided_by_one(
+    ensemble: WeightedTrees, X: pd.DataFrame, y, *, share: float = 0.5
+) -> list[DecidedRows]:
+    """List the simple rules inside an ensemble: leaves that decide rows by themselves.
+
+    Parameters
+    ----------
+    ensemble : WeightedTrees
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Truth.
+    share : float, default=0.5
+        Weight that a row's heaviest tree must exceed, in [0, 1).
+
+    Returns
+    -------
+    list of DecidedRows
+        Most rows first.
+
+    Raises
+    ------
+    ValueError
+        If ``share`` is not in [0, 1).
+    """
+    if not 0 <= share < 1:
+        raise ValueError(f"share must be at least 0 and below 1, got {share!r}.")
+    heaviest, weight = (found[:, 0] for found in ensemble.top_estimators(X))
+    truth, found = np.asarray(y), []
+    for estimator in np.unique(heaviest[weight > share]).tolist():
+        rows = np.flatnonzero((heaviest == estimator) & (weight > share))
+        tree = ensemble.estimator(estimator)
+        leaf = tree.apply(X.iloc[rows])
+        for node in np.unique(leaf).tolist():
+            own = rows[leaf == node]
+            predicted = tree.predict(X.iloc[own])
+            measured = _measured(ensemble, predicted, truth[own])
+            found.append(
+                DecidedRows(
+                    estimator,
+                    rule_text(tree, node),
+                    predicted[0],
+                    own,
+                    float(weight[own].mean()),
+                    *measured,
+                )
+            )
+    return sorted(found, key=lambda decided: -len(decided.rows))
+
+
+def weight_that_agrees(ensemble: WeightedTrees, row: pd.DataFrame) -> float:
+    """Return the weight of the trees that alone predict the ensemble's class.
+
+    Parameters
+    ----------
+    ensemble : WeightedTrees
+        Of classes.
+    row : DataFrame of one row
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    leaf = ensemble.leaves(row)[0]
+    value = ensemble.leaf_value[np.arange(ensemble.n_estimators), leaf]
+    agrees = _predicted(ensemble, value) == ensemble.predict(row)[0]
+    return float(ensemble.estimator_weights(row)[0] @ agrees)
+
+
+def _predicted(ensemble: WeightedTrees, value: np.ndarray) -> np.ndarray:
+    """Labels or values (n,) of raw outputs (n, n_outputs)."""
+    if ensemble.classes is None:
+        return value[:, 0]
+    return ensemble.predicted_labels(ensemble.class_probabilities(value))
+
+
+def _measured(ensemble, predicted, truth) -> tuple[int | None, float | None]:
+    """Rows that are right, or the mean absolute error."""
+    if ensemble.classes is not None:
+        return int((predicted == truth).sum()), None
+    return None, float(np.abs(predicted - truth.astype(float)).mean())

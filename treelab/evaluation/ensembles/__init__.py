@@ -1,1 +1,0 @@
-"""What decides in an ensemble of weighted trees."""

@@ -1,0 +1,560 @@
+"""Why a model predicts what it predicts for one row."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.evaluation.counterfactuals import robust_spreads
+from treelab.evaluation.node_report import LeafScore
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import as_table
+from treelab.trees.pruning_path import PruningPath
+from treelab.trees.text import (
+    Condition,
+    ObliqueCondition,
+    cell_text,
+    fact_text,
+    narrowed,
+    path_conditions,
+    sum_name,
+)
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, sum_up
+from treelab.trees.words import clean
+
+# Rows worth a look: those a model is least sure of, its worst errors, typical ones.
+
+
+_BLOCK = 2_000  # rows at once; values of all rows and trees are large
+
+
+def least_sure(model, X: pd.DataFrame, proba: np.ndarray | None = None) -> np.ndarray:
+    """Return the places of all rows, those the model is least sure of first.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    X : DataFrame of shape (n_rows, n_columns)
+    proba : array of shape (n_rows, n_classes) or None, default=None
+        The model's probabilities; for classification.
+
+    Returns
+    -------
+    int array of shape (n_rows,)
+        Classes: by the smallest margin between the two largest probabilities.
+        Regression: by the largest standard deviation in the leaf, or, of an ensemble,
+        of its trees' weighted predictions.
+    """
+    if proba is not None:
+        two = np.sort(proba, axis=1)[:, -2:]
+        return np.argsort(two[:, -1] - two[:, 0], kind="stable")
+    if isinstance(model, WeightedTrees):
+        spread = _disagreement(model, X)
+    else:
+        tree: Tree = model.tree if isinstance(model, PruningPath) else model
+        spread = np.sqrt(np.nan_to_num(tree.impurity))[tree.apply(X)]
+    return np.argsort(-spread, kind="stable")
+
+
+def _disagreement(model: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
+    """Weighted standard deviation of the trees' predictions, (n_rows,)."""
+    spreads = [np.empty(0)]
+    for first in range(0, len(X), _BLOCK):
+        rows = X.iloc[first : first + _BLOCK]
+        weight, leaf = model.estimator_weights(rows), model.leaves(rows)
+        value = model.leaf_value[np.arange(model.n_estimators), leaf, 0]
+        mean = (weight * value).sum(1, keepdims=True)
+        spreads.append(np.sqrt((weight * (value - mean) ** 2).sum(1)))
+    return np.concatenate(spreads)
+
+
+def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
+    """Return the places of all rows, the largest loss first.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    predicted : array-like of shape (n_rows,)
+    proba : array of shape (n_rows, n_classes) or None, default=None
+        Classes: the loss is the log loss, a class that ``classes`` lacks having
+        probability 0. Regression (None): the absolute error.
+    classes : tuple or None, default=None
+        In the order of the columns of ``proba``.
+    """
+    if proba is None:
+        error = np.abs(np.asarray(y, float) - np.asarray(predicted, float))
+        return np.argsort(-error, kind="stable")
+    place = {label: k for k, label in enumerate(classes or ())}
+    known = pd.Series(np.asarray(y)).map(place)
+    code = known.fillna(0).to_numpy(int)
+    chance = np.where(known.isna(), 0.0, proba[np.arange(len(code)), code])
+    return np.argsort(chance, kind="stable")
+
+
+def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:
+    """Return the places of the candidates, those nearest to their centre first.
+
+    The centre has the median of each number column and the most frequent category of
+    each other one. Distances add up over columns: robust standard deviations of a
+    number, 1 for another category or where just one of the two is missing.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    candidates : bool array of shape (n_rows,)
+        Such as the rows of a class that are predicted correctly.
+    """
+    places = np.flatnonzero(candidates)
+    own = X.iloc[places]
+    distance = np.zeros(len(own))
+    spreads = robust_spreads(X)
+    for column in X.columns:
+        cells = own[column]
+        missing = cells.isna().to_numpy()
+        if missing.mean() > 0.5 if len(own) else True:
+            distance += ~missing
+        elif column_kind(X[column]) == "number":
+            values = cells.to_numpy(float)
+            away = np.abs(values - np.nanmedian(values)) / spreads[column]
+            distance += np.where(missing, 1.0, away)
+        else:
+            distance += missing | (cells != cells.mode().iloc[0]).to_numpy(bool)
+    return places[np.argsort(distance, kind="stable")]
+
+
+def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray:
+    """Return which rows pass a condition on one column, bool (n_rows,).
+
+    Parameters
+    ----------
+    values : Series of shape (n_rows,)
+    low, high : float or None, default=None
+        Bounds of a number, both included; a missing value passes no bound.
+    among : collection of str or None, default=None
+        Categories, as text, that pass.
+    """
+    passes = np.ones(len(values), dtype=bool)
+    if low is not None:
+        passes &= (values >= low).to_numpy(bool, na_value=False)
+    if high is not None:
+        passes &= (values <= high).to_numpy(bool, na_value=False)
+    if among is not None:
+        known = values.notna() & values.astype(str).isin(list(among))
+        passes &= known.to_numpy(bool)
+    return passes
+
+
+# How much each column moves a tree's prediction for one row away from its mean.
+#
+# Two ways: along the path (Saabas, "Interpreting random forests", 2014), each split
+# moving the mean of the rows that reach it to that of the rows on the row's side; and
+# Shapley values of the columns (Lundberg et al., "From local explanations to global
+# understanding with explainable AI for trees", Nature Machine Intelligence 2, 2020), by
+# the rows that the tree was fitted to, which do not depend on the order of the splits.
+
+
+LINEAR_LEAF = "linear model of the leaf"
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What moves one prediction from the mean prediction to where it is.
+
+    Attributes
+    ----------
+    base : float
+        Mean prediction over the rows that the tree was fitted to.
+    changes : dict of str to float
+        By column; largest absolute change first. Along a path each weighted sum
+        counts by itself, and so does a leaf's linear model.
+    """
+
+    base: float
+    changes: dict[str, float]
+
+    @property
+    def prediction(self) -> float:
+        """Base and all changes together."""
+        return self.base + sum(self.changes.values())
+
+
+def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
+    """Return what each split on a row's path changes, added up by column (Saabas).
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows.
+    row : DataFrame or array of one row
+    output : int, default=0
+        Which class's probability, in the order of ``classes``; 0 for regression.
+    """
+    means = node_means(tree)[:, output]
+    path = tree.path(row)
+    changes: dict[str, float] = {}
+    for node, below in pairwise(path):
+        name = split_name(tree, node)
+        changes[name] = changes.get(name, 0.0) + float(means[below] - means[node])
+    if tree.leaf_weights is not None and tree.leaf_weights[path[-1]].any():
+        changes[LINEAR_LEAF] = float(tree.predict(row)[0] - means[path[-1]])
+    return ranked(float(means[0]), changes)
+
+
+def shapley_contributions(tree: Tree, row, output: int = 0) -> Contributions:
+    """Return the exact Shapley value of each column for one row (TreeSHAP).
+
+    The value of a set of columns is the tree's mean prediction where the row is
+    followed at splits of these columns, and at others all branches are taken, weighted
+    by their rows (path-dependent).
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and constant leaves, each split testing one feature.
+    row : DataFrame or array of one row
+    output : int, default=0
+        As in ``path_contributions``.
+
+    Raises
+    ------
+    ValueError
+        If the tree has weighted sums or linear leaves.
+    """
+    if not has_shapley(tree):
+        raise ValueError("Shapley values need splits on one column, constant leaves.")
+    from shap import TreeExplainer  # takes seconds to load
+
+    columns = tree.columns
+    place = {column: k for k, column in enumerate(columns)}
+    split = ~tree.is_leaf
+    own = [place[tree.features[j].column] for j in tree.feature[split]]
+    feature = np.full(tree.n_nodes, -2)
+    feature[split] = own
+    # The library compares numbers. So that categories, missing values and several
+    # features of one column count as this tree counts them, the row is all zeros and
+    # each threshold stands on the side that the row takes.
+    left = np.nan_to_num(tree.margin(row)[0], nan=-1.0, posinf=1.0, neginf=-1.0) >= 0
+    arrays = {
+        "children_left": tree.left,
+        "children_right": tree.right,
+        "children_default": tree.right,
+        "feature": feature,
+        "threshold": np.where(left, 0.5, -0.5),
+        "value": node_means(tree)[:, [output]],
+        "node_sample_weight": _rows(tree),
+    }
+    explainer = TreeExplainer({"trees": [arrays]})
+    zeros = np.zeros((1, max(len(columns), 1)))
+    values = explainer.shap_values(zeros, check_additivity=False)
+    changes = dict(zip(columns, np.ravel(values).tolist()))
+    return ranked(float(arrays["value"][0, 0]), changes)
+
+
+def has_shapley(tree: Tree) -> bool:
+    """Whether ``shapley_contributions`` takes this tree."""
+    return tree.leaf_weights is None and not (tree.feature == OBLIQUE).any()
+
+
+def split_name(tree: Tree, node: int) -> str:
+    """Return the column of a split, or those that matter most in its weighted sum."""
+    if tree.feature[node] != OBLIQUE:
+        return tree.features[tree.feature[node]].column
+    return f"sum of {sum_name(tree, node)}"
+
+
+def node_means(tree: Tree) -> np.ndarray:
+    """Mean prediction of the rows that pass each node, (n_nodes, n_outputs)."""
+    rows = _rows(tree)[:, None]
+    return sum_up(tree, np.where(tree.is_leaf[:, None], tree.value * rows, 0)) / rows
+
+
+def _rows(tree: Tree) -> np.ndarray:
+    """Rows that pass each node; a leaf without any counts as next to none."""
+    return sum_up(tree, np.where(tree.is_leaf, np.maximum(tree.n_rows, 1e-9), 0.0))
+
+
+def ranked(base: float, changes: dict[str, float]) -> Contributions:
+    """Return contributions, the largest change first; those of 0 are left out."""
+    order = sorted(changes, key=lambda name: -abs(changes[name]))
+    return Contributions(base, {name: changes[name] for name in order if changes[name]})
+
+
+# The reasons for one prediction, in words, the strongest first.
+
+
+MOST = 3  # reasons that a sentence gives
+WORTH_SAYING = 0.2  # of the largest change
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One column, or weighted sum, and what it changes.
+
+    Attributes
+    ----------
+    name : str
+        Column, or terms of the sum.
+    fact : str
+        What the row holds: "age is 38 (> 30.5)".
+    change : float
+        Of the prediction, in its own unit.
+    """
+
+    name: str
+    fact: str
+    change: float
+
+
+def reasons(
+    model: Tree | WeightedTrees,
+    row,
+    contributions: Contributions,
+    conditions: Sequence[Condition] | None = None,
+) -> list[Reason]:
+    """Put contributions to a prediction into words, the largest change first.
+
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    row : DataFrame or array of one row
+    contributions : Contributions
+    conditions : sequence of Condition or None, default=None
+        Whose bounds the facts have; a column of theirs is a reason also where it
+        changes nothing by itself. None: those of a single tree's path.
+    """
+    table = as_table(model.features, row)
+    facts = {}
+    for feature in model.features:
+        if feature.column in contributions.changes:
+            value = cell_text(feature, table[feature.column].iloc[0])
+            facts[feature.column] = f"{clean(feature.column)} is {value}"
+    changes = dict(contributions.changes)
+    if isinstance(model, Tree):
+        on_path = path_conditions(model, model.path(row)[-1])
+        for condition in on_path if conditions is None else conditions:
+            if isinstance(condition, ObliqueCondition):
+                name = split_name(model, condition.node)
+            else:
+                name = condition.column
+            facts[name] = fact_text(model, condition, table)
+            if conditions is not None:
+                changes.setdefault(name, 0.0)
+    return [Reason(name, facts.get(name, name), own) for name, own in changes.items()]
+
+
+def because(
+    found: Sequence[Reason], rises: bool = True, needed: Collection[str] = ()
+) -> str:
+    """Return the strongest reasons as half a sentence.
+
+    Parameters
+    ----------
+    found : sequence of Reason
+        The largest change first.
+    rises : bool, default=True
+        Whether the prediction is explained by what raises it, or by what lowers it.
+    needed : collection of str, default=()
+        Names of reasons that together settle the prediction: these are given, also
+        where one changes little by itself, as in an exclusive or.
+
+    Returns
+    -------
+    str
+        Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21";
+        "" where nothing speaks for the prediction.
+    """
+    sign = 1 if rises else -1
+    largest = max((own.change * sign for own in found), default=0.0)
+    if largest <= 0:
+        return ""
+    least = WORTH_SAYING * largest
+    against = [own for own in found if own.change * sign <= -least]
+    strong = [own for own in found if own.name in needed and own not in against]
+    if not strong:
+        strong = [own for own in found if own.change * sign >= least][:MOST]
+    words = f"because {joined([own.fact for own in strong])}"
+    return f"{words}, although {against[0].fact}" if against else words
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# The part of a row's decision path that settles its class, whatever else it holds.
+#
+# A sufficient reason, or prime implicant, of the prediction: Izza, Ignatiev and
+# Marques-Silva, "On tackling explanation redundancy in decision trees", JAIR 75, 2022.
+
+
+Side = tuple[int, bool]  # a split, and whether the row goes left
+
+
+@dataclass(frozen=True, eq=False)
+class SufficientRule:
+    """Conditions under which a tree predicts one class for every row.
+
+    Attributes
+    ----------
+    conditions : list of Condition
+        One a column.
+    prediction : object
+        The class.
+    n_dropped : int
+        Splits on the path that are not needed.
+    """
+
+    conditions: list[Condition]
+    prediction: object
+    n_dropped: int
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Whether each row meets the conditions, bool (n_rows,)."""
+        passes = np.ones(len(X), dtype=bool)
+        for condition in self.conditions:
+            passes &= condition.holds(X)
+        return passes
+
+    def score(self, X: pd.DataFrame, y) -> LeafScore:
+        """Count the rows that meet the conditions, and how many are of the class."""
+        here = self.holds(X)
+        truth = np.asarray(y)[here]
+        accuracy = float(np.mean(truth == self.prediction)) if len(truth) else None
+        return LeafScore(int(here.sum()), len(here), accuracy)
+
+
+def sufficient_rule(tree: Tree, row) -> SufficientRule:
+    """Drop splits from a row's path, the last first, while its class stays certain.
+
+    A split can go where all leaves that rows meeting the others may reach predict the
+    class. None of those that stay can go, but a smaller set of others may exist.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of classes, each split testing one feature.
+    row : DataFrame or array of one row
+
+    Raises
+    ------
+    ValueError
+        If the tree is a regression or has weighted sums: their leaves are no boxes.
+    """
+    if tree.classes is None or (tree.feature == OBLIQUE).any():
+        raise ValueError("A sufficient rule needs classes and no weighted sums.")
+    path = tree.path(row)
+    best = tree.predicted_class
+    others = sum_up(tree, (tree.is_leaf & (best != best[path[-1]])).astype(int))
+    sides = [(node, bool(tree.left[node] == below)) for node, below in pairwise(path)]
+    needed = list(sides)
+    for side in reversed(sides):
+        rest = [own for own in needed if own != side]
+        if _is_certain(tree, rest, others):
+            needed = rest
+    return SufficientRule(
+        list(_conditions(tree, needed).values()),
+        tree.classes[best[path[-1]]],
+        len(sides) - len(needed),
+    )
+
+
+def _conditions(tree: Tree, sides: list[Side]) -> dict:
+    """Conditions of these splits, by column."""
+    found: dict = {}
+    for node, left in sides:
+        found = narrowed(found, tree, node, left)
+    return found
+
+
+def _is_certain(tree: Tree, sides: list[Side], others: np.ndarray) -> bool:
+    """Whether rows that meet these splits reach no leaf of another class.
+
+    ``others`` counts such leaves below each node, (n_nodes,).
+    """
+    waiting = [(0, _conditions(tree, sides))]
+    while waiting:
+        node, found = waiting.pop()
+        if others[node] == 0:
+            continue
+        if tree.is_leaf[node]:
+            return False
+        column = tree.features[tree.feature[node]].column
+        for child, left in ((tree.left[node], True), (tree.right[node], False)):
+            below = narrowed(found, tree, node, left)
+            if not below[column].is_empty:
+                waiting.append((int(child), below))
+    return True
+
+
+# What each column changes in an ensemble's prediction for one row, over all trees.
+#
+# Each tree's changes along the row's path (Saabas, "Interpreting random forests", 2014)
+# count by the weight that the tree has on this row.
+
+
+def ensemble_contributions(model: WeightedTrees, row, output: int = 0) -> Contributions:
+    """Return what each column changes on the row's paths through all trees.
+
+    Parameters
+    ----------
+    model : WeightedTrees
+        With rows.
+    row : DataFrame or array of one row
+    output : int, default=0
+        Which class, in the order of ``classes``; 0 for regression.
+
+    Returns
+    -------
+    Contributions
+        Of ``decision_value``. The base is what the trees, weighted as on this row,
+        predict on average.
+    """
+    weight, leaf = model.estimator_weights(row)[0], model.leaves(row)[0]
+    means = _node_means(model, output)
+    trees = np.arange(model.n_estimators)
+    node = np.zeros(len(trees), dtype=int)
+    moved = np.zeros(len(model.features))
+    for level in range(model.depth):
+        feature = model.feature[trees, node]
+        below = 2 ** (level + 1) - 1 + (leaf >> (model.depth - level - 1))
+        change = weight * (means[trees, below] - means[trees, node])
+        np.add.at(moved, feature, change)
+        node = below
+    changes: dict[str, float] = {}
+    for own, change in zip(model.features, moved.tolist()):
+        changes[own.column] = changes.get(own.column, 0.0) + change
+    return ranked(float(weight @ means[:, 0]), changes)
+
+
+def decision_value(model: WeightedTrees, raw: np.ndarray, output: int) -> np.ndarray:
+    """Return one number (...,) of raw outputs (..., n_outputs): what is explained.
+
+    A value of the target, a class's probability where leaves hold these, and else its
+    log-odds: against the other class, or against the mean of all of them.
+    """
+    if model.classes is None or model.leaf_output == "probabilities":
+        return raw[..., output]
+    if raw.shape[-1] == 1:
+        return raw[..., 0] if output else -raw[..., 0]
+    if raw.shape[-1] == 2:
+        return raw[..., output] - raw[..., 1 - output]
+    return raw[..., output] - raw.mean(axis=-1)
+
+
+def _node_means(model: WeightedTrees, output: int) -> np.ndarray:
+    """Mean decision value of the rows at each node, (n_trees, n_nodes)."""
+    value = decision_value(model, model.leaf_value, output)
+    rows = np.ones_like(value)
+    if model.n_rows is not None:  # a leaf without any counts as next to none
+        rows = np.maximum(model.n_rows[:, -model.n_leaves :], 1e-9)
+    levels, total = [value], value * rows
+    while total.shape[1] > 1:
+        total = total[:, 0::2] + total[:, 1::2]
+        rows = rows[:, 0::2] + rows[:, 1::2]
+        levels.append(total / rows)
+    return np.concatenate(levels[::-1], axis=1)

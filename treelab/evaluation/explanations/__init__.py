@@ -1,1 +1,0 @@
-"""Why a model predicts what it does, for one row and overall."""

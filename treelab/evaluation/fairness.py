@@ -1,0 +1,245 @@
+"""Scores and errors of groups of rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.leaf_codes import RowsAt
+from treelab.trees.tree import Tree
+
+# Rates by group: how often a class is predicted, and how often rightly.
+#
+# The names are those of Hardt, Price and Srebro, "Equality of opportunity in supervised
+# learning", NeurIPS 2016, and of fairlearn's ``MetricFrame``.
+
+
+MISSING = "(missing)"
+OTHERS = "(others)"
+MOST_GROUPS = 8  # the largest; the rest are taken together
+RATES = {
+    "selection rate": "rows predicted as the class",
+    "accuracy": "rows predicted rightly, as the class or not",
+    "true positive rate": "rows of the class that are predicted as it",
+    "false positive rate": "rows of other classes that are predicted as the class",
+    "precision": "rows predicted as the class that are of it",
+}
+
+
+@dataclass(frozen=True)
+class RateGap:
+    """How far a rate is apart between the groups.
+
+    Attributes
+    ----------
+    difference, ratio : float
+        Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
+        have the rate.
+    low, high : float
+        Of the difference between these two groups: 95% of bootstrap resamples lie
+        between. Below 0 the other group is ahead.
+    """
+
+    difference: float
+    ratio: float
+    low: float
+    high: float
+
+
+def groups_of(column: pd.Series, most: int = MOST_GROUPS) -> pd.Series:
+    """Return each row's group as text: a category, or a quarter of the numbers.
+
+    Parameters
+    ----------
+    column : Series
+        Any column of a table.
+    most : int, default=8
+        Groups; smaller ones become one. Numbers of more values than that are cut at
+        their quartiles.
+    """
+    known = column.dropna()
+    if pd.api.types.is_numeric_dtype(column) and known.nunique() > most:
+        cut = pd.qcut(column, 4, duplicates="drop", precision=4)
+        return cut.astype(object).where(column.notna(), MISSING).map(str)
+    text = column.astype(object).where(column.notna(), MISSING).map(str)
+    counts = text.value_counts(sort=True)
+    if len(counts) > most:
+        rare = counts.index[most - 1 :]
+        text = text.where(~text.isin(rare), OTHERS)
+    return text
+
+
+def rates_by_group(
+    is_class: np.ndarray, predicted: np.ndarray, group: Sequence[str]
+) -> pd.DataFrame:
+    """Return the rates of each group, the largest first.
+
+    Parameters
+    ----------
+    is_class, predicted : bool array of shape (n_rows,)
+        Whether a row is of the class, and is predicted as it.
+    group : sequence of n_rows str
+
+    Returns
+    -------
+    DataFrame, by group
+        ``n_rows`` and the ``RATES``; NaN where a group has no row to count.
+    """
+    names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
+    counts = _counts(is_class, predicted, code, len(names))
+    table = pd.DataFrame(_rates(counts), index=names, columns=list(RATES))
+    table.insert(0, "n_rows", counts.sum(axis=-1).astype(int))
+    return table.sort_values("n_rows", ascending=False, kind="stable")
+
+
+def rate_gaps(
+    is_class: np.ndarray,
+    predicted: np.ndarray,
+    group: Sequence[str],
+    *,
+    n_resamples: int = 500,
+    seed: int = 0,
+) -> dict[str, RateGap]:
+    """Return how far each rate is apart between groups, with bootstrap intervals.
+
+    Rows are drawn anew within each group, so a resample has the groups' sizes; as rows
+    count only by their kind, the counts of the four kinds are drawn.
+
+    Parameters
+    ----------
+    is_class, predicted, group
+        As in ``rates_by_group``.
+    n_resamples : int, default=500
+    seed : int, default=0
+    """
+    names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
+    counts = _counts(is_class, predicted, code, len(names))
+    random = np.random.default_rng(seed)
+    drawn = np.stack(
+        [
+            random.multinomial(int(own.sum()), own / own.sum(), n_resamples)
+            for own in counts
+        ],
+        axis=1,
+    )  # (n_resamples, groups, 4)
+    rates = _rates(counts)
+    difference, ratio = gap(rates)
+    resampled = _rates(drawn.astype(float))
+    found = {}
+    for place, name in enumerate(RATES):
+        own = rates[:, place]
+        if np.isnan(difference[place]):
+            known = np.empty(0)
+        else:  # the same two groups in each resample, so that it may turn
+            ends = resampled[:, [np.nanargmax(own), np.nanargmin(own)], place]
+            known = ends[:, 0] - ends[:, 1]
+            known = known[~np.isnan(known)]
+        low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan,) * 2
+        found[name] = RateGap(
+            float(difference[place]), float(ratio[place]), float(low), float(high)
+        )
+    return found
+
+
+def gaps_of_models(
+    predicted: np.ndarray, is_class: np.ndarray, group: Sequence[str], rate: str
+) -> np.ndarray:
+    """Return the difference of one rate between groups for each of several models.
+
+    Parameters
+    ----------
+    predicted : bool array of shape (T, n_rows)
+        Which rows each model predicts as the class.
+    is_class : bool array of shape (n_rows,)
+    group : sequence of n_rows str
+    rate : str
+        One of ``RATES``.
+
+    Returns
+    -------
+    float64 array of shape (T,)
+    """
+    names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
+    place = list(RATES).index(rate)
+    return np.array(
+        [
+            gap(_rates(_counts(is_class, own, code, len(names))))[0][place]
+            for own in predicted
+        ]
+    )
+
+
+def gap(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return highest minus lowest and lowest over highest of (..., groups, rates)."""
+    n_known = (~np.isnan(rates)).sum(axis=-2)
+    low = np.nanmin(np.where(np.isnan(rates), np.inf, rates), axis=-2)
+    high = np.nanmax(np.where(np.isnan(rates), -np.inf, rates), axis=-2)
+    several = n_known > 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = np.where(several, high - low, np.nan)
+        ratio = np.where(several & (high > 0), low / high, np.nan)
+    return difference, ratio
+
+
+def _counts(is_class, predicted, code: np.ndarray, n_groups: int) -> np.ndarray:
+    """Count rows by group and kind, float (groups, 4): TN, FP, FN, TP."""
+    kind = 2 * np.asarray(is_class, dtype=int) + np.asarray(predicted, dtype=int)
+    flat = np.bincount(4 * code + kind, minlength=4 * n_groups)
+    return flat.reshape(n_groups, 4).astype(float)
+
+
+def _rates(counts: np.ndarray) -> np.ndarray:
+    """Return the ``RATES`` (..., 5) of counts (..., 4)."""
+    tn, fp, fn, tp = np.moveaxis(counts, -1, 0)
+    parts = [
+        (tp + fp, tn + fp + fn + tp),
+        (tp + tn, tn + fp + fn + tp),
+        (tp, tp + fn),
+        (fp, fp + tn),
+        (tp, tp + fp),
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.stack([top / bottom for top, bottom in parts], axis=-1)
+
+
+# A rate by group at every node of a tree.
+
+
+def rate_at_nodes(
+    tree: Tree,
+    X: pd.DataFrame,
+    is_class: np.ndarray,
+    predicted: np.ndarray,
+    group: Sequence[str],
+    rate: str,
+) -> pd.DataFrame:
+    """Return one rate of each group among the rows at each node.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : DataFrame of shape (n_rows, n_columns)
+    is_class, predicted, group
+        As in ``rates_by_group``.
+    rate : str
+        One of ``RATES``.
+
+    Returns
+    -------
+    DataFrame
+        A row a node, depth first, the index its number: ``n_rows``, the rate of each
+        group (NaN where it has none), and their ``difference``, highest minus lowest.
+    """
+    rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
+    names = pd.Series(groups).value_counts().index
+    found = {}
+    for node in rows_at.nodes.tolist():
+        rows = rows_at[node]
+        own = rates_by_group(is_class[rows], predicted[rows], groups[rows])[rate]
+        found[node] = own.reindex(names)
+    table = pd.DataFrame(found).T.astype(float)
+    several = table.notna().sum(axis=1) > 1
+    table["difference"] = (table.max(axis=1) - table.min(axis=1)).where(several)
+    table.insert(0, "n_rows", [len(rows_at[node]) for node in found])
+    return table

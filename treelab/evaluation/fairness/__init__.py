@@ -1,1 +1,0 @@
-"""Predictions by group: rates of each group, and how far they are apart."""

@@ -1,0 +1,316 @@
+"""Where a greedy tree fails: a split that gains little at once and much in the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from treelab.data.encoding.scale import Affine, Scale, ranks, zscore
+from treelab.trees.feature import feature_matrix
+from treelab.trees.leaf_codes import RowsAt
+from treelab.trees.midpoints import midpoint
+from treelab.trees.statistics import check_target
+from treelab.trees.text import split_text
+from treelab.trees.tree import Tree
+from treelab.trees.walk import AXIS, goes_left, leaf_of, sum_up
+
+FAR_BELOW = 0.5  # of the best greedy split's gain
+CORNER = 0.05  # of a node's rows, that each corner of an exclusive or holds
+MOSTLY = 0.5  # of the largest gain in the end, for which fewer leaves are preferred
+LEAST = 0.01  # of the root's impurity, that the whole tree must gain by the split
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What a split removes of the impurity at its node, as a fraction.
+
+    Attributes
+    ----------
+    now : float
+        By the split alone, training rows.
+    final : float
+        By all splits of the subtree, training rows.
+    test : float
+        The same on test rows, with the class fractions or means of the training rows;
+        may be negative.
+    """
+
+    now: float
+    final: float
+    test: float
+
+
+@dataclass(frozen=True)
+class GreedyGap:
+    """A split that no greedy tree makes, and what is reached by it.
+
+    Attributes
+    ----------
+    node : int
+        The split.
+    n_rows, n_test_rows : int
+        Training and test rows that pass the node.
+    n_leaves : int
+        Below the node; as many as the greedy tree that is grown from there has.
+    gains, greedy : Gains
+        Of the split, and of the best greedy split at the same node.
+    greedy_split : str
+        The best greedy split, in words.
+    axes : tuple of two int
+        Features to draw the rows by: that of the split, and that of the best split
+        below it that tests another one.
+    is_xor : bool
+        Whether these two splits cut four corners of which opposite ones are alike.
+    """
+
+    node: int
+    n_rows: int
+    n_test_rows: int
+    n_leaves: int
+    gains: Gains
+    greedy: Gains
+    greedy_split: str
+    axes: tuple[int, int]
+    is_xor: bool
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows as a tree reads them: numbers, targets, and who passes which node."""
+
+    matrix: np.ndarray  # (n_rows, n_features)
+    ranks: np.ndarray  # the same, as places among the training rows' values
+    target: np.ndarray  # (n_rows, n_outputs): one-hot classes, or values
+    leaf: np.ndarray
+    at: RowsAt
+
+
+def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
+    """Find a split by which a tree gains much more than greedy reaches from there.
+
+    At each split, a greedy tree is grown best-first on the training rows that pass, to
+    as many leaves as the tree has below. A split counts where its gain at once is
+    below half of the greedy one's, and the subtree in the end removes more impurity
+    (Gini impurity, or variance) than the greedy tree: on training rows at least one
+    hundredth of that of the whole table, and on test rows too. Of those that gain
+    half as much as the best or more, the one with the fewest leaves is returned.
+
+    Parameters
+    ----------
+    tree : Tree
+        Linear leaves count by their rows' mean.
+    train, test : tuple of (X, y)
+        Rows that the tree was fitted to, and rows that it never saw.
+
+    Returns
+    -------
+    GreedyGap or None
+        None where no split counts.
+    """
+    known = feature_matrix(tree.features, train[0])
+    scales = [ranks(own) for own in known.T]
+    unit = Affine() if tree.classes else zscore(np.asarray(train[1], float))
+    fitted = _read(tree, train, scales, unit)
+    held_out = _read(tree, test, scales, unit)
+    if len(fitted.leaf) == 0 or len(held_out.leaf) == 0:
+        return None
+    least = LEAST * _loss(fitted.target) * len(fitted.leaf)
+    n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64))
+    found = []
+    for node in np.flatnonzero(n_leaves > 2).tolist():
+        # With two leaves the end is now, where greedy is best.
+        gap, advantage = _gap_at(tree, node, int(n_leaves[node]), fitted, held_out)
+        if gap is not None and advantage >= least:
+            found.append((gap, advantage))
+    if not found:
+        return None
+    # A split above it gains as much in the end, with splits that do not matter.
+    most = max(advantage for _, advantage in found)
+    kept = [own for own in found if own[1] >= MOSTLY * most]
+    return min(kept, key=lambda own: (own[0].n_leaves, -own[1]))[0]
+
+
+def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Rows:
+    """Read rows once for all nodes, in no unit of their own where greedy reads them."""
+    X, y = rows
+    matrix = feature_matrix(tree.features, X)
+    truth = check_target(tree, len(X), y)
+    if tree.classes is not None:
+        truth = np.eye(len(tree.classes))[truth]
+    else:
+        truth = unit(truth)
+    leaf = leaf_of(tree, matrix)
+    places = np.stack([scale(own) for scale, own in zip(scales, matrix.T)], axis=1)
+    return _Rows(matrix, places, truth.reshape(len(X), -1), leaf, RowsAt(tree, leaf))
+
+
+def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows):
+    """Compare one split with greedy; return the gap and how much impurity it is."""
+    rows, test_rows = fitted.at[node], held_out.at[node]
+    here = fitted.target[rows]
+    impurity = _loss(here) if len(rows) else 0.0
+    if impurity <= 0 or len(test_rows) == 0:
+        return None, 0.0
+    targets = here, held_out.target[test_rows]
+    alone = _loss_by(here, _goes_left(tree, node, fitted, rows))
+    ends = _removed(fitted.leaf[rows], held_out.leaf[test_rows], *targets)
+    gains = Gains(1 - alone / impurity, *ends)
+    grown = _grow(tree, fitted.ranks[rows], here, n_leaves)
+    if grown.tree_.node_count == 1:
+        return None, 0.0
+    first = grown.decision_path(fitted.ranks[rows])[:, grown.tree_.children_left[0]]
+    alone = _loss_by(here, first.toarray()[:, 0].astype(int))
+    leaves = grown.apply(fitted.ranks[rows]), grown.apply(held_out.ranks[test_rows])
+    ends = _removed(*leaves, *targets)
+    greedy = Gains(1 - alone / impurity, *ends)
+    if (
+        gains.now >= FAR_BELOW * greedy.now
+        or gains.final <= greedy.final
+        or gains.test <= greedy.test
+    ):
+        return None, 0.0
+    partner = _partner(tree, node, fitted)
+    gap = GreedyGap(
+        node,
+        len(rows),
+        len(test_rows),
+        n_leaves,
+        gains,
+        greedy,
+        _stump_text(tree, grown.tree_, fitted, rows),
+        _axes(tree, node, partner, int(grown.tree_.feature[0])),
+        _is_xor(tree, node, partner, fitted, rows),
+    )
+    return gap, (gains.final - greedy.final) * impurity * len(rows)
+
+
+def _grow(tree: Tree, matrix: np.ndarray, target: np.ndarray, n_leaves: int):
+    """Grow scikit-learn's greedy tree best-first on some rows."""
+    is_number = tree.classes is None
+    grower = DecisionTreeRegressor if is_number else DecisionTreeClassifier
+    grown = grower(max_leaf_nodes=n_leaves, random_state=0)
+    return grown.fit(matrix, target[:, 0] if is_number else target.argmax(axis=1))
+
+
+def _loss(target: np.ndarray) -> float:
+    """Gini impurity, or variance: mean squared distance from the mean."""
+    return float(target.var(axis=0).sum())
+
+
+def _loss_by(target: np.ndarray, group: np.ndarray) -> float:
+    """Mean squared distance from the means of groups."""
+    sums, counts = _sums(target, group, int(group.max()) + 1)
+    mean = sums / np.maximum(counts, 1)[:, None]
+    return float(((target - mean[group]) ** 2).sum() / len(target))
+
+
+def _sums(target: np.ndarray, group: np.ndarray, n: int):
+    """Sum of the targets of each group (n, n_outputs), and its rows (n,)."""
+    sums = [np.bincount(group, column, minlength=n) for column in target.T]
+    return np.stack(sums, axis=1), np.bincount(group, minlength=n)
+
+
+def _removed(leaf, test_leaf, target, test_target) -> tuple[float, float]:
+    """Return how much of the squared distance leaves remove, on both kinds of rows.
+
+    For one-hot classes that distance is the Gini impurity.
+    """
+    n = int(max(leaf.max(), test_leaf.max())) + 1
+    sums, counts = _sums(target, leaf, n)
+    overall = target.mean(axis=0)
+    mean = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], overall)
+    removed = []
+    for at, truth in ((leaf, target), (test_leaf, test_target)):
+        total = ((truth - overall) ** 2).sum()
+        rest = ((truth - mean[at]) ** 2).sum()
+        removed.append(float(1 - rest / total) if total > 0 else 0.0)
+    return removed[0], removed[1]
+
+
+def main_feature(tree: Tree, node: int) -> int:
+    """Return the feature of a split; of an oblique one that which moves it most."""
+    if tree.feature[node] >= AXIS or tree.weights is None:
+        return int(tree.feature[node])
+    spread = np.array([feature.spread for feature in tree.features])
+    weight = np.abs(tree.weights[node])
+    return int((weight * np.where(np.isfinite(spread), spread, 1.0)).argmax())
+
+
+def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:
+    """Return the split below a split that gains most by another feature."""
+    most, partner = 0.0, None
+    waiting = [int(tree.left[node]), int(tree.right[node])]
+    while waiting:
+        below = waiting.pop()
+        if tree.is_leaf[below]:
+            continue
+        waiting += [int(tree.left[below]), int(tree.right[below])]
+        rows = fitted.at[below]
+        if main_feature(tree, below) == main_feature(tree, node) or not len(rows):
+            continue
+        target, left = fitted.target[rows], _goes_left(tree, below, fitted, rows)
+        gain = (_loss(target) - _loss_by(target, left)) * len(rows)
+        if gain > most:
+            most, partner = gain, below
+    return partner
+
+
+def _axes(
+    tree: Tree, node: int, partner: int | None, otherwise: int
+) -> tuple[int, int]:
+    """Return the features of a split and of its partner, else another one."""
+    first = main_feature(tree, node)
+    second = otherwise if partner is None else main_feature(tree, partner)
+    if second == first and len(tree.features) > 1:
+        second = 1 if first == 0 else 0
+    return first, second
+
+
+def _is_xor(
+    tree: Tree, node: int, partner: int | None, fitted: _Rows, rows: np.ndarray
+) -> bool:
+    """Whether two splits cut a node's rows into corners of which opposite are alike.
+
+    A corner is described by its most frequent class, or by whether its mean is above
+    that of the node.
+    """
+    if partner is None:
+        return False
+    target = fitted.target[rows]
+    first = _goes_left(tree, node, fitted, rows)
+    corner = 2 * first + _goes_left(tree, partner, fitted, rows)
+    sums, counts = _sums(target, corner, 4)
+    if counts.min() < CORNER * len(rows):
+        return False
+    mean = sums / counts[:, None]
+    of_one = target.shape[1] == 1
+    kind = mean[:, 0] > target.mean() if of_one else mean.argmax(axis=1)
+    return bool(kind[0] == kind[3] != kind[1] == kind[2])
+
+
+def _goes_left(tree: Tree, node: int, fitted: _Rows, rows: np.ndarray) -> np.ndarray:
+    """Which rows a split sends left, as 0 and 1, whether or not they reach it."""
+    return goes_left(tree, fitted.matrix, np.full(len(rows), node), rows).astype(int)
+
+
+def _stump_text(tree: Tree, nodes, fitted: _Rows, rows: np.ndarray) -> str:
+    """Write the root of scikit-learn's tree in the words of ours."""
+    feature = int(nodes.feature[0])
+    used, column = tree.features[feature], fitted.matrix[rows, feature]
+    goes_left = fitted.ranks[rows, feature] <= nodes.threshold[0]
+    goes_right = fitted.ranks[rows, feature] > nodes.threshold[0]
+    low = np.max(column[goes_left], initial=-np.inf)
+    threshold = midpoint(low, np.min(column[goes_right], initial=np.inf))
+    stump = Tree.complete(
+        (used,),
+        np.zeros(1, dtype=int),
+        threshold[None],
+        nodes.missing_go_to_left[:1].astype(bool),
+        np.zeros((2, 1)),
+    )
+    if used.kind == "number":  # numbers are rounded as far as its rows allow
+        table = pd.DataFrame({used.column: column})
+        stump = stump.with_rows(table, np.zeros(len(column)))
+    return split_text(stump, 0, most=4, length=32)

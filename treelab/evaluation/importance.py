@@ -1,0 +1,280 @@
+"""What each column does to a model's predictions over all rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.inspection import permutation_importance
+
+from treelab.data.columns import column_kind
+from treelab.evaluation.metrics import headline, scores
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.text import term_fractions
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+
+# What matters overall: by impurity at the splits, and by shuffling columns.
+#
+# Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
+
+
+REPEATS = 5
+MOST_ROWS = 1_000
+
+
+class _AsEstimator:
+    """A model as scikit-learn's functions take it; it is fitted already."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y=None):
+        """Return self."""
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Return the model's predictions."""
+        return self.model.predict(X)
+
+
+def permutation_importances(
+    model, X: pd.DataFrame, y, task: str, *, n_repeats: int = REPEATS, seed: int = 0
+) -> pd.DataFrame:
+    """Return how much the score falls when a column's values are shuffled.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    X : DataFrame of shape (n_rows, n_columns)
+        Rows that did not train the model; of more than ``MOST_ROWS`` a sample is used.
+    y : array-like of shape (n_rows,)
+    task : {"binary", "multiclass", "regression"}
+        Macro F1 of classes, or R² of numbers, is the score.
+    n_repeats : int, default=5
+        Shuffles of each column.
+    seed : int, default=0
+
+    Returns
+    -------
+    DataFrame
+        column, importance and std (over the shuffles), the largest first. Columns
+        that the model does not read have 0.
+    """
+    y = np.asarray(y)
+    if len(X) > MOST_ROWS:
+        rows = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]
+        X, y = X.iloc[rows], y[rows]
+    used = [column for column in X.columns if str(column) in set(model.columns)]
+    mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    if used:
+        others = X.drop(columns=used)
+        found = permutation_importance(
+            _AsEstimator(model),
+            X[used],
+            y,
+            scoring=lambda own, rows, truth: _score(own, rows, truth, others, task),
+            n_repeats=n_repeats,
+            random_state=seed,
+        )
+        places = X.columns.isin(used)
+        mean[places], std[places] = found.importances_mean, found.importances_std
+    return _ranked(X.columns, mean, std)
+
+
+def _score(model: _AsEstimator, rows, truth, others, task: str) -> float:
+    """The headline score; ``others`` are columns that stay as they are."""
+    predicted = model.predict(pd.concat([rows, others], axis=1))
+    return scores(task, truth, predicted)[headline(task)]
+
+
+def impurity_importances(tree: Tree) -> pd.DataFrame:
+    """Return the fraction of the root's impurity that each column's splits remove.
+
+    A weighted sum's gain is shared among its terms by ``term_fractions``.
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities.
+
+    Returns
+    -------
+    DataFrame
+        column and importance, the largest first; columns that are tested alone. All
+        together they are the fraction that the tree removes.
+    """
+    total = tree.n_rows * np.nan_to_num(tree.impurity)
+    found: dict[str, float] = {}
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        gain = total[node] - total[tree.left[node]] - total[tree.right[node]]
+        fractions = {int(tree.feature[node]): 1.0}
+        if tree.feature[node] == OBLIQUE and tree.weights is not None:
+            shares = term_fractions(tree.features, tree.weights[node])
+            fractions = {j: shares[j] for j in np.flatnonzero(shares).tolist()}
+        for j, fraction in fractions.items():
+            column = tree.features[j].column
+            found[column] = found.get(column, 0.0) + float(gain * fraction)
+    importance = np.array(list(found.values())) / (total[0] if total[0] > 0 else 1.0)
+    return _ranked(list(found), importance)
+
+
+def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.ndarray:
+    """Return how much of what an ensemble's trees predict each feature's splits decide.
+
+    A split counts by how far it moves what the tree predicts for its training rows:
+    the variance between its two sides. Where leaves predict the means of their rows,
+    this is the decrease in impurity; it holds for leaves that training moved, too.
+
+    Parameters
+    ----------
+    model : WeightedTrees
+        With rows.
+    tree_weights : ndarray of shape (n_estimators,)
+        By which its trees count, such as their mean weights over the training rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64
+        The weighted mean over the trees, each of which has a total of 1, or 0 where it
+        predicts the same for all rows.
+    """
+    assert model.n_rows is not None
+    value = model.leaf_value  # (E, L, C), then (E, nodes on the level above, C)
+    if model.leaf_output == "logits" and value.shape[2] > 1:
+        value = value - value.mean(axis=2, keepdims=True)  # a shift of all is none
+    rows = model.n_rows[:, -model.n_leaves :, None]
+    gains = []
+    while value.shape[1] > 1:
+        left, right = rows[:, 0::2], rows[:, 1::2]
+        rows = left + right
+        fraction = left / np.maximum(rows, 1)
+        moved = value[:, 0::2] - value[:, 1::2]
+        gains.append((fraction * right * moved**2).sum(axis=2))
+        value = value[:, 1::2] + fraction * moved
+    gain = np.concatenate(gains[::-1], axis=1)  # (E, N), as ``feature``
+    total = gain.sum(axis=1, keepdims=True)
+    gain = gain / np.where(total > 0, total, 1) * tree_weights[:, None]
+    return np.bincount(model.feature.ravel(), gain.ravel(), len(model.features))
+
+
+def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
+    """Return importances in the order of a table's columns, a total of 1.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    importances : DataFrame
+        column and importance; a column may have several rows.
+
+    Returns
+    -------
+    ndarray of shape (n_columns,), float64
+        Zeros where nothing is of any importance.
+    """
+    summed = importances.groupby("column")["importance"].sum()
+    found = summed.reindex(list(columns), fill_value=0.0).to_numpy(dtype=np.float64)
+    total = found.sum()
+    return found / total if total > 0 else found
+
+
+def _ranked(columns, importance, std=None) -> pd.DataFrame:
+    """A row a column, the largest importance first."""
+    table = pd.DataFrame({"column": list(map(str, columns)), "importance": importance})
+    if std is not None:
+        table["std"] = std
+    return table.sort_values(
+        "importance", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+# How a model's prediction depends on one column, others as the rows have them.
+#
+# Sources: partial dependence, Friedman, "Greedy function approximation", Annals of
+# Statistics 29, 2001; a line for each row (ICE), Goldstein et al., "Peeking inside the
+# black box", JCGS 24, 2015.
+
+
+MOST_NUMBERS = 30
+MOST_CATEGORIES = 12
+MOST_DEPENDENCE_ROWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Predictions of rows in which one column takes one value after the other.
+
+    Attributes
+    ----------
+    column : str
+    values : array of shape (n_values,)
+        Numbers, ascending, or categories, the most frequent first.
+    is_number : bool
+    lines : float64 array of shape (n_rows, n_values)
+        A prediction: a class's probability, or a value in the target's unit.
+    """
+
+    column: str
+    values: np.ndarray
+    is_number: bool
+    lines: np.ndarray
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Partial dependence, (n_values,)."""
+        return self.lines.mean(axis=0)
+
+
+def dependence(
+    model, X: pd.DataFrame, column: str, values: np.ndarray, output: int = 0
+) -> Dependence:
+    """Return what a model predicts for rows, one column set to each value.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    X : DataFrame of shape (n_rows, n_columns)
+        The rows, at least one.
+    column : str
+    values : array of shape (n_values,)
+        Such as those of ``grid``.
+    output : int, default=0
+        Which class's probability, in the order of ``classes``; 0 for regression.
+    """
+    every = X.iloc[np.repeat(np.arange(len(X)), len(values))].reset_index(drop=True)
+    is_number = column_kind(X[column]) == "number"
+    own = pd.Series(np.tile(values, len(X)))
+    every[column] = own.astype(float if is_number else object)
+    if model.classes is None:
+        predicted = model.predict(every)
+    else:
+        predicted = model.predict_proba(every)[:, output]
+    lines = np.asarray(predicted, float).reshape(len(X), len(values))
+    return Dependence(column, np.asarray(values), is_number, lines)
+
+
+def grid(values: pd.Series) -> np.ndarray:
+    """Return the values at which to look at a column.
+
+    Numbers: all distinct ones, or quantiles of them where there are more than 30.
+    Categories: the twelve most frequent. Missing ones are left out.
+    """
+    known = values.dropna()
+    if column_kind(values) != "number":
+        return known.value_counts().index[:MOST_CATEGORIES].to_numpy(object)
+    distinct = np.unique(known.to_numpy(float))
+    if len(distinct) <= MOST_NUMBERS:
+        return distinct
+    places = np.linspace(0, 1, MOST_NUMBERS)
+    # Half by rank, half by size: dense where rows are, and no wide gaps elsewhere.
+    ranks = np.quantile(known.to_numpy(float), places[::2], method="nearest")
+    sizes = np.interp(places[1::2], [0, 1], distinct[[0, -1]])
+    return np.unique(np.concatenate([ranks, sizes]))
+
+
+def sample_rows(X: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return at most ``MOST_ROWS`` rows, drawn at random, in the table's order."""
+    if len(X) <= MOST_DEPENDENCE_ROWS:
+        return X
+    rows = np.random.default_rng(seed).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
+    return X.iloc[np.sort(rows)]

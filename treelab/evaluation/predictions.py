@@ -1,0 +1,296 @@
+"""Predictions for a table, with the cells that it came with."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.data.values import cast_column, categories, class_labels
+from treelab.evaluation.metrics import scores
+from treelab.evaluation.routing import rows_for_model
+from treelab.trees.cells import noted_form, read_column
+from treelab.trees.date_parts import parse_part
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import known_forms
+from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
+from treelab.trees.text import leaf_rules
+from treelab.trees.words import counted, listed
+
+# Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
+
+
+# What can be written beside each prediction, and what it is.
+PARTS = {
+    "table": "the columns of the table",
+    "prediction": "the class, or the value",
+    "probabilities": "of each class",
+    "leaf": "number of the leaf that the row reaches",
+    "rule": "the conditions that lead to this leaf",
+    "tree": "number of the ensemble's tree of highest weight on this row",
+    "weight": "that tree's share of the prediction",
+}
+DEFAULT_PARTS = ("table", "prediction", "probabilities")
+
+
+def parts_of(model: Model) -> list[str]:
+    """Return the parts that a model's predictions have."""
+    left_out = set()
+    if model.classes is None:
+        left_out.add("probabilities")
+    if not isinstance(model, WeightedTrees):
+        left_out |= {"tree", "weight"}
+    return [part for part in PARTS if part not in left_out]
+
+
+def prediction_columns(
+    model: Model, X: pd.DataFrame, parts: Collection[str]
+) -> pd.DataFrame:
+    """Predict rows, and say what decides each.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    X : DataFrame of shape (n_rows, n_columns_read)
+        As ``new_table`` returns it.
+    parts : collection of str
+        Names among ``PARTS``; "table" and what the model has not are passed over.
+
+    Returns
+    -------
+    DataFrame of n_rows rows
+        ``prediction``, ``probability of LABEL`` for each class, ``leaf``, ``rule``,
+        ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of the tree
+        of highest weight on the row. Leaves have the numbers that pages show.
+    """
+    wanted = set(parts) & set(parts_of(model))
+    columns: dict[str, object] = {}
+    if "prediction" in wanted:
+        columns["prediction"] = model.predict(X)
+    if "probabilities" in wanted and model.classes is not None:
+        probabilities = model.predict_proba(X)  # (n_rows, n_classes)
+        for k, label in enumerate(model.classes):
+            columns[f"probability of {label}"] = probabilities[:, k]
+    if wanted & {"leaf", "rule", "tree", "weight"}:
+        found = _deciding(model, X, with_rule="rule" in wanted)
+        columns |= {part: found[part] for part in PARTS if part in wanted & set(found)}
+    return pd.DataFrame(columns, index=X.index)
+
+
+def with_predictions(
+    frame: pd.DataFrame, predicted: pd.DataFrame, parts: Collection[str], name: str
+) -> pd.DataFrame:
+    """Put predictions behind the table's own columns, where these are wanted.
+
+    Raises
+    ------
+    ValueError
+        If the table has a column of that name already.
+    """
+    if "table" not in parts:
+        return predicted
+    own = {str(column) for column in frame.columns}
+    present = [column for column in predicted if column in own]
+    if present:
+        raise ValueError(
+            f"{name} has a column {present[0]!r} already; rename it, or leave the "
+            "table's own columns out."
+        )
+    return pd.concat([frame, predicted], axis=1)
+
+
+def empty_branch_note(model: Model, X: pd.DataFrame) -> str:
+    """Return how many rows take a branch that trees are shown without; "" for none."""
+    if isinstance(model, WeightedTrees) or not len(X):
+        return ""
+    n_rows = int(takes_empty_branch(model, X).sum())
+    if not n_rows:
+        return ""
+    verb = "takes" if n_rows == 1 else "take"
+    return (
+        f"{counted(n_rows, 'row')} {verb} a branch that no training row took; leaf and "
+        "rule are those at which the tree goes on as it is shown."
+    )
+
+
+def _deciding(model: Model, X: pd.DataFrame, *, with_rule: bool) -> dict:
+    """Return leaf and, where wanted, rule of each row; its tree and that's weight."""
+    if not isinstance(model, WeightedTrees):
+        tree = shown_tree(model)
+        leaf = tree.apply(X)
+        rule = _rules(tree, leaf) if with_rule else None
+        return {"leaf": leaf, "rule": rule}
+    index, weight = model.top_estimators(X)
+    number = index[:, 0]
+    leaf = np.zeros(len(X), dtype=np.int64)
+    rule = np.full(len(X), "", dtype=object)
+    for each in np.unique(number):
+        rows = np.flatnonzero(number == each)
+        tree = shown_tree(model, estimator=int(each))
+        leaf[rows] = tree.apply(X.iloc[rows])
+        if with_rule:
+            rule[rows] = _rules(tree, leaf[rows])
+    return {"leaf": leaf, "rule": rule, "tree": number, "weight": weight[:, 0]}
+
+
+def _rules(tree, leaf: np.ndarray) -> np.ndarray:
+    """Return the rule of the leaf of each row, (n_rows,)."""
+    rules = leaf_rules(tree)
+    return np.array([rules[each] for each in leaf.tolist()], dtype=object)
+
+
+# A table to predict: what of it the model reads, and what is odd about it.
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """The rows of a table as a model reads them.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n_rows, n_columns_read)
+    notes : tuple of str
+        Sentences on what the model has not seen: absent columns, unknown categories.
+    """
+
+    X: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def new_table(
+    model: Model, frame: pd.DataFrame, name: str, *, fill_absent: bool = False
+) -> NewTable:
+    """Return a table as a model reads it.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    frame : DataFrame of shape (n_rows, n_columns)
+    name : str
+        What messages call the table.
+    fill_absent : bool, default=False
+        Whether an absent column counts as missing in every row; else it is refused.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent, or holds text where the model compares numbers; names
+        the column and, for a value, its row.
+    """
+    frame = frame.rename(columns=str)  # keeps the note on how it was read
+    notes = []
+    absent = absent_columns(model, frame)
+    if absent and fill_absent:
+        frame = frame.reindex(columns=[*frame.columns, *absent])
+        verb, they = ("is", "it counts") if len(absent) == 1 else ("are", "they count")
+        notes.append(
+            f"{listed(absent)} {verb} absent from {name}; {they} as missing in "
+            "every row, so the predictions may be poor."
+        )
+    _refuse_other_readings(model, frame, name)
+    X = rows_for_model(model, frame, name)
+    return NewTable(X, (*notes, *_unknown_categories(model, X)))
+
+
+def _refuse_other_readings(model: Model, frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where a stored table lost cells that the model reads.
+
+    Its column was taken for numbers, by its own cells alone, and words in it for marks
+    of missing values, which are categories to the model; or the other way round.
+    """
+    for column, form in known_forms(model).items():
+        found = noted_form(frame, column) if column in frame.columns else None
+        if found is None or not frame[column].hasnans:
+            continue
+        if (found.kind, found.unit) != (form.kind, form.unit):
+            raise ValueError(
+                f"Column {column!r} of {name} was read as {found.kind} when it was "
+                f"stored, but the training rows held {form}. Give the file itself, "
+                "which is then read as they were."
+            )
+
+
+def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
+    """Return the columns that a model reads and a table lacks."""
+    present = {str(column) for column in frame.columns}
+    parts = {column: parse_part(column) for column in model.columns}
+    return [
+        column
+        for column, part in parts.items()
+        if column not in present and (part is None or part[1] not in present)
+    ]
+
+
+def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
+    """Return a sentence for each column with categories that training rows lacked."""
+    notes, seen = [], set()
+    for feature in model.features:
+        column = feature.column
+        if feature.kind != "category" or column in seen or column not in X:
+            continue
+        seen.add(column)
+        codes, levels = categories(X[column])
+        unknown = [level not in set(feature.categories) for level in levels]
+        names = [level for level, new in zip(levels, unknown) if new]
+        if not names:
+            continue
+        n_rows = int(np.isin(codes, np.flatnonzero(unknown)).sum())
+        how = "as missing" if np.isnan(feature.unseen) else "as an unknown category"
+        notes.append(
+            f"Column {column!r} holds {listed(names, most=3)} in "
+            f"{counted(n_rows, 'row')}, which no training row held; the model counts "
+            f"{'it' if len(names) == 1 else 'each'} {how}."
+        )
+    return notes
+
+
+def new_scores(
+    model: Model, frame: pd.DataFrame, X: pd.DataFrame
+) -> tuple[dict[str, float], str]:
+    """Score a model on a table that holds its target.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table as it came.
+    X : DataFrame of shape (n_rows, n_columns_read)
+        The same rows, as ``new_table`` returns them.
+
+    Returns
+    -------
+    scores : dict of str to float
+        As ``metrics.scores`` returns them, over the rows with a value of the target;
+        empty where there are none.
+    note : str
+        Why there are no scores, or what to know of them; "" for nothing.
+    """
+    frame = frame.rename(columns=str)
+    if model.target not in frame.columns:
+        return {}, ""
+    target = frame[model.target]
+    if model.task == "regression" and column_kind(target) != "number":
+        target = cast_column(target, "number")
+        if target.isna().all():
+            return {}, f"Column {model.target!r} holds no number to score against."
+    known = target.notna().to_numpy()
+    if not known.any():
+        return {}, f"Column {model.target!r} is empty, so nothing is scored."
+    note = "" if known.all() else f"{counted(int((~known).sum()), 'row')} without it."
+    predicted = model.predict(X[known])
+    if model.classes is None:
+        truth = target[known].to_numpy(dtype=np.float64)
+        return scores(model.task, truth, predicted), note
+    # As text, since a file alone may show other types than the training table.
+    classes = tuple(str(label) for label in model.classes)
+    texts = class_labels(target[known]).map(str)
+    truth = read_column(texts, None, "category", classes).to_numpy(dtype=object)
+    strange = ~np.isin(truth, classes)
+    if strange.any():
+        note += (
+            f" {counted(int(strange.sum()), 'row')} of a class that the model does not "
+            f"know, such as {truth[strange][0]!r}, count as wrong."
+        )
+    predicted = np.array([str(label) for label in predicted], dtype=object)
+    return scores(model.task, truth, predicted), note.strip()

@@ -1,0 +1,435 @@
+"""What a table's columns hold, alone and with the target."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
+
+from treelab.data.column_meaning import level_order
+from treelab.data.columns import column_kind
+from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
+from treelab.data.problem import Problem
+from treelab.data.values import categories
+from treelab.trees.words import shortest
+
+# How the values of one column are distributed, and the target among them.
+
+
+MOST_BINS = 24
+MOST_LEVELS = 12  # of a category, with the rest as one
+ENOUGH = 0.02  # of the rows, for a bin to be spoken of
+MISSING, OTHERS = "missing", "others"
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The rows of a table in bins of one column.
+
+    Attributes
+    ----------
+    labels : list of str
+        Of the bins; the last may be "missing".
+    counts : DataFrame of shape (n_bins, n_classes)
+        Rows a bin and class, classes the most frequent first; of a regression one
+        column, "rows".
+    target_mean : float array of shape (n_bins,) or None
+        Mean of a regression's target.
+    """
+
+    labels: list[str]
+    counts: pd.DataFrame
+    target_mean: np.ndarray | None
+
+    def telling_bin(self) -> tuple[int, str, float, float]:
+        """Return the bin that says most of the target, of those with enough rows.
+
+        Returns
+        -------
+        place : int
+        label : str
+            The class that is much more frequent there; "" for a regression.
+        here, overall : float
+            The class's fraction of the rows, or the mean target.
+        """
+        counts = self.counts.to_numpy(np.float64)
+        rows = counts.sum(axis=1)
+        enough = rows >= ENOUGH * rows.sum()
+        if self.target_mean is not None:
+            overall = np.nansum(self.target_mean * rows) / rows.sum()
+            apart = np.where(enough, np.abs(self.target_mean - overall), -1)
+            place = int(np.nanargmax(apart))
+            return place, "", float(self.target_mean[place]), float(overall)
+        shares = counts / np.maximum(rows, 1)[:, None]
+        base = counts.sum(axis=0) / rows.sum()
+        more = np.where(enough[:, None], shares - base, -1)
+        place, k = divmod(int(np.argmax(more)), more.shape[1])
+        label = str(self.counts.columns[k])
+        return place, label, float(shares[place, k]), float(base[k])
+
+
+def distribution(
+    column: pd.Series, target: pd.Series, problem: Problem
+) -> Distribution:
+    """Count the rows of a table in bins of one column, by class of the target.
+
+    Numbers fall into at most 24 bins of equal width between their 1st and 99th
+    percentile, the tails into the outermost; whole numbers of few values have a bin
+    each. Of categories the 11 most frequent have a bin each.
+
+    Parameters
+    ----------
+    column, target : Series of shape (n_rows,)
+        Rows without a target are left out.
+    problem : Problem
+    """
+    known = target.notna().to_numpy()
+    column, target = column[known], target[known]
+    codes, labels = _bins(column)
+    if problem.task == "regression":
+        rows = np.bincount(codes, minlength=len(labels))
+        total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
+        mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
+        return Distribution(labels, pd.DataFrame({"rows": rows}), mean)
+    classes, names = pd.factorize(target)
+    order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
+    flat = codes * len(names) + classes
+    counts = np.bincount(flat, minlength=len(labels) * len(names))
+    counts = counts.reshape(len(labels), len(names))[:, order]
+    return Distribution(labels, pd.DataFrame(counts, columns=names[order]), None)
+
+
+def _bins(column: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return each row's bin, int64 (n_rows,), and the bins' labels."""
+    gaps = column.isna().to_numpy()
+    is_number = column_kind(column) == "number"
+    codes, labels = (_number_bins if is_number else _level_bins)(column[~gaps])
+    if not gaps.any():
+        return codes, labels
+    placed = np.full(len(column), len(labels))
+    placed[~gaps] = codes
+    return placed, [*labels, MISSING]
+
+
+def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return the bins of numbers."""
+    values = known.to_numpy(np.float64)
+    if not len(values):
+        return np.zeros(0, dtype=np.int64), []
+    low, high = np.percentile(values, [1, 99])
+    if low == high:
+        low, high = values.min(), values.max()
+    whole = bool((values == np.round(values)).all())
+    if whole and high - low < MOST_BINS:
+        codes = np.clip(values, low, high) - np.ceil(low)
+        n_bins = int(np.floor(high) - np.ceil(low)) + 1
+        labels = [shortest(np.ceil(low) + i) for i in range(n_bins)]
+        if values.min() < np.ceil(low):
+            labels[0] = f"≤ {labels[0]}"
+        if values.max() > np.floor(high):
+            labels[-1] = f"≥ {labels[-1]}"
+        return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
+    edges = np.linspace(low, high, MOST_BINS + 1)
+    codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, MOST_BINS - 1)
+    names = [shortest(edge, digits=3) for edge in edges]
+    labels = [f"{a} to {b}" for a, b in itertools.pairwise(names)]
+    labels[0], labels[-1] = f"≤ {names[1]}", f"> {names[-2]}"
+    return codes, labels
+
+
+def _level_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return the bins of categories: in their own order, else by frequency."""
+    texts = known.map(str)
+    names = texts.value_counts().index.tolist()
+    if len(names) > MOST_LEVELS:
+        names = names[: MOST_LEVELS - 1]
+    else:
+        names = level_order(names) or names
+    codes = pd.Index(names).get_indexer(pd.Index(texts))
+    if (codes >= 0).all():
+        return codes.astype(np.int64), names
+    return np.where(codes < 0, len(names), codes).astype(np.int64), [*names, OTHERS]
+
+
+# What each column predicts alone, from 0 as guessing to 1 as knowing.
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What each column predicts alone, the best first.
+
+    Attributes
+    ----------
+    names : list of str
+    power : float array of shape (k,)
+        In [0, 1]: how far the held-out score of a small tree of the column lies from
+        guessing, 0, to exact predictions, 1.
+    leaks : list of str
+        Columns that settle the target by themselves.
+    n_rows : int
+        Rows looked at: all, or a sample. 0 if they are too few.
+    """
+
+    names: list[str]
+    power: np.ndarray
+    leaks: list[str]
+    n_rows: int
+
+
+def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
+    """Measure what each column to predict from predicts alone.
+
+    The scores are those of ``treelab/data/leaks.py``: balanced accuracy, rescaled so
+    that guessing is 0, or R2. Below guessing counts as 0.
+    """
+    columns, target = problem.table(frame), frame[problem.target]
+    scores = dict(scores_alone(columns, target, problem.task))
+    n_rows = len(sampled_rows(target, columns.shape[1]))
+    if not scores or n_rows < TOO_FEW:
+        return Alone([], np.zeros(0), [], 0)
+    guess = 0.0
+    if problem.task != "regression":
+        guess = 1 / target.nunique()
+    power = {name: max(0.0, (s - guess) / (1 - guess)) for name, s in scores.items()}
+    names = sorted(power, key=lambda name: -power[name])
+    return Alone(
+        names,
+        np.array([power[name] for name in names]),
+        [name for name in names if scores[name] >= SETTLED],
+        n_rows,
+    )
+
+
+# How strongly columns go together, one measure from 0 to 1 for every pair of kinds.
+
+
+MOST_ROWS = 5000  # of larger tables a sample is looked at
+MOST_ASSOCIATED_LEVELS = 200  # of a category; the rarer ones are taken together
+
+
+@dataclass(frozen=True, eq=False)
+class Associations:
+    """How strongly columns go together.
+
+    Attributes
+    ----------
+    names : list of str
+    strength : float array of shape (k, k)
+        In [0, 1]; NaN where two columns share too few rows.
+    n_rows : int
+        Rows looked at: all, or a sample.
+    """
+
+    names: list[str]
+    strength: np.ndarray
+    n_rows: int
+
+    def strongest(self, most: int) -> list[tuple[str, str, float]]:
+        """Return the pairs that go together most, the strongest first."""
+        rows, others = np.triu_indices(len(self.names), 1)
+        found = self.strength[rows, others]
+        order = [k for k in np.argsort(-found, kind="stable") if not np.isnan(found[k])]
+        return [
+            (self.names[rows[k]], self.names[others[k]], float(found[k]))
+            for k in order[:most]
+        ]
+
+    def order(self) -> np.ndarray:
+        """Return the columns' places so that those that go together are neighbours."""
+        if len(self.names) < 3:
+            return np.arange(len(self.names))
+        apart = 1 - np.nan_to_num(self.strength)
+        return leaves_list(linkage(squareform(apart, checks=False), "average"))
+
+
+def associations(frame: pd.DataFrame) -> Associations:
+    """Measure how strongly each two columns go together.
+
+    Two numbers: the size of Spearman's rank correlation. A number and a category: the
+    correlation ratio of the number's ranks, the square root of the fraction of their
+    variance that the category explains. Two categories: Cramér's V with Bergsma's
+    correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, k)
+        Rows in which one of the two is missing are left out of the pair.
+    """
+    n_all = len(frame)
+    if n_all > MOST_ROWS:
+        rows = np.random.default_rng(0).choice(n_all, MOST_ROWS, replace=False)
+        frame = frame.iloc[np.sort(rows)]
+    columns = [_codes(column) for _, column in frame.items()]
+    k = len(columns)
+    strength = np.eye(k)
+    for i in range(k):
+        for j in range(i):
+            strength[i, j] = strength[j, i] = _strength(columns[i], columns[j])
+    return Associations([str(name) for name in frame.columns], strength, len(frame))
+
+
+def _codes(column: pd.Series) -> np.ndarray:
+    """Return numbers as float64, categories as int64; missing ones NaN or -1."""
+    if column_kind(column) == "number":
+        return column.to_numpy(np.float64, na_value=np.nan)
+    codes, _ = categories(column)
+    counts = np.bincount(codes[codes >= 0])
+    if len(counts) <= MOST_ASSOCIATED_LEVELS:
+        return codes
+    place = np.full(len(counts), MOST_ASSOCIATED_LEVELS - 1)
+    frequent = np.argsort(-counts, kind="stable")[: MOST_ASSOCIATED_LEVELS - 1]
+    place[frequent] = np.arange(MOST_ASSOCIATED_LEVELS - 1)
+    return np.where(codes < 0, -1, place[codes])
+
+
+def _strength(a: np.ndarray, b: np.ndarray) -> float:
+    """Return how strongly two columns go together."""
+    known = _known(a) & _known(b)
+    a, b = a[known], b[known]
+    if len(a) < 3:
+        return float("nan")
+    if a.dtype.kind == b.dtype.kind == "f":
+        ranks = np.stack([rankdata(a), rankdata(b)])
+        if (ranks.std(axis=1) == 0).any():
+            return 0.0
+        return float(abs(np.corrcoef(ranks)[0, 1]))
+    if a.dtype.kind == "f":
+        return _correlation_ratio(a, b)
+    if b.dtype.kind == "f":
+        return _correlation_ratio(b, a)
+    return _cramers_v(a, b)
+
+
+def _known(column: np.ndarray) -> np.ndarray:
+    """Which cells have a value, bool (n_rows,)."""
+    return ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
+
+
+def _correlation_ratio(number: np.ndarray, category: np.ndarray) -> float:
+    """Return the correlation ratio of a number's ranks, corrected for chance."""
+    ranks = rankdata(number)
+    counts = np.bincount(category)
+    means = np.bincount(category, ranks) / np.maximum(counts, 1)
+    total = ((ranks - ranks.mean()) ** 2).sum()
+    n, k = len(ranks), int((counts > 0).sum())
+    if total == 0 or n <= k:
+        return 0.0
+    within = ((ranks - means[category]) ** 2).sum()
+    # Kelley's epsilon squared: chance alone gives 0, as Bergsma's correction does.
+    return float(np.sqrt(max(0.0, 1 - within / total * (n - 1) / (n - k))))
+
+
+def _cramers_v(a: np.ndarray, b: np.ndarray) -> float:
+    """Return Cramér's V of two categories, corrected for chance."""
+    a, b = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
+    n, r, c = len(a), int(a.max()) + 1, int(b.max()) + 1
+    if min(r, c) < 2:
+        return 0.0
+    counts = np.bincount(a * c + b, minlength=r * c).reshape(r, c)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    phi2 = float(((counts - expected) ** 2 / expected).sum()) / n
+    phi2 = max(0.0, phi2 - (r - 1) * (c - 1) / (n - 1))
+    smaller = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
+    return float(min(1.0, np.sqrt(phi2 / smaller))) if smaller > 0 else 0.0
+
+
+# The rows of a table: what is missing, what is there twice, what contradicts.
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """What is known of a table's rows; all of them are counted.
+
+    Attributes
+    ----------
+    n_rows, n_complete : int
+        Rows, and those without a missing value.
+    missing_share : float
+        Of all cells.
+    n_repeated : int
+        Rows that repeat an earlier row in every column.
+    n_contradicting : int
+        Rows with a target that are alike in every column to predict from, but not in
+        the target, so that no model predicts all of them; their missing values are
+        alike, too.
+    """
+
+    n_rows: int
+    n_complete: int
+    missing_share: float
+    n_repeated: int
+    n_contradicting: int
+
+
+def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
+    """Count a table's rows, its missing cells, repeated and contradicting rows."""
+    n_rows, n_columns = frame.shape
+    gaps = np.zeros(n_rows, dtype=np.int64)
+    for _, column in frame.items():
+        gaps += column.isna().to_numpy()
+    codes = {str(name): _hashes(column) for name, column in frame.items()}
+    features = _joined([codes[name] for name in problem.columns if name in codes])
+    target = codes[problem.target]
+    known = frame[problem.target].notna().to_numpy()
+    both = pd.DataFrame({"features": features[known], "target": target[known]})
+    both = both.drop_duplicates()
+    several = both["features"][both["features"].duplicated(keep=False)]
+    return RowFacts(
+        n_rows,
+        int((gaps == 0).sum()),
+        float(gaps.sum() / max(n_rows * n_columns, 1)),
+        int(pd.Series(_joined(list(codes.values()))).duplicated().sum()),
+        int(np.isin(features[known], several.unique()).sum()),
+    )
+
+
+def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
+    """Return the columns with missing values, most of them first.
+
+    Returns
+    -------
+    DataFrame
+        ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``,
+        the fraction among the rows of two classes between which it differs most, and
+        ``lowest_in`` and ``highest_in``, which they are. NaN and "" for a regression
+        and for the target itself.
+    """
+    target = frame[problem.target]
+    classes = None
+    if problem.task != "regression":
+        classes = target.astype(object).where(target.notna(), None).map(str)
+        classes = classes[target.notna()]
+    found = []
+    for name, column in frame.items():
+        gaps = column.isna()
+        if not gaps.any():
+            continue
+        row = {"column": str(name), "missing": float(gaps.mean())}
+        row |= {"lowest": np.nan, "highest": np.nan, "lowest_in": "", "highest_in": ""}
+        if classes is not None and str(name) != problem.target and len(classes):
+            shares = gaps[classes.index].groupby(classes).mean()
+            low, high = shares.idxmin(), shares.idxmax()
+            row |= {"lowest": shares.min(), "highest": shares.max()}
+            row |= {"lowest_in": low, "highest_in": high}
+        found.append(row)
+    columns = ["column", "missing", "lowest", "highest", "lowest_in", "highest_in"]
+    table = pd.DataFrame(found, columns=columns)
+    return table.sort_values(
+        "missing", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def _hashes(column: pd.Series) -> np.ndarray:
+    """Return a 64-bit hash of each cell, uint64 (n_rows,)."""
+    return pd.util.hash_pandas_object(column, index=False).to_numpy()
+
+
+def _joined(columns: list[np.ndarray]) -> np.ndarray:
+    """Return one hash of several cells of each row, uint64 (n_rows,)."""
+    joined = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
+    for hashes in columns:  # the order of the columns counts
+        joined = joined * np.uint64(0x9E3779B97F4A7C15) + hashes
+    return joined

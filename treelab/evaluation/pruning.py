@@ -1,0 +1,443 @@
+"""Scores of a tree's prunings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.split import DataSplit
+from treelab.evaluation.metrics import headline, macro_f1_of_counts, scores
+from treelab.evaluation.splits import headline_scores
+from treelab.trees.pruning import (
+    CostComplexityPath,
+    SizePath,
+    cost_complexity_path,
+    steps_at,
+)
+from treelab.trees.pruning_path import PruningPath, shown_tree
+from treelab.trees.tree import Tree
+from treelab.trees.walk import rows_through, sum_up
+
+# Scores of every tree on a cost-complexity path, without building any of them.
+
+
+def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
+    """Score each subtree of a path on the same rows.
+
+    Rows are counted once, at the nodes of the unpruned tree; each node counts in the
+    subtrees of which it is a leaf.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+        Of a tree with rows at its nodes.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Their truth: labels, or values in the target's unit.
+
+    Returns
+    -------
+    ndarray of shape (n_steps,)
+        Macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
+    """
+    tree = path.tree
+    y, leaf = np.asarray(y), tree.apply(X)
+    if tree.classes is None:
+        return _r2(path, X, y.astype(float), leaf)
+    position = {label: i for i, label in enumerate(tree.classes)}
+    unseen = [label for label in dict.fromkeys(y.tolist()) if label not in position]
+    position |= {label: len(position) + i for i, label in enumerate(unseen)}
+    truth = np.array([position[label] for label in y.tolist()], dtype=np.int64)
+    counts = rows_through(tree, leaf, truth, len(position))
+    sums = class_sums(path, counts, tree.predicted_class)
+    return _score_of(sums, tree.task)
+
+
+def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarray:
+    """Sum up over held-out rows what the prunings of one fold's tree score by.
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities of its training rows at its nodes.
+    X : DataFrame of shape (n_rows, n_columns)
+        Held-out rows.
+    y : array-like of shape (n_rows,)
+        Their labels, or values in the target's unit.
+    sizes : int array of shape (S,)
+
+    Returns
+    -------
+    ndarray of shape (S, 2, n_classes), or (S, 2, 1) for regression
+        Of ``prune_to_size(tree, size)``, for ``pooled_scores``.
+    """
+    path = cost_complexity_path(tree)
+    if tree.classes is None:
+        leaf = tree.apply(X)
+        sums = value_sums(path, leaf, np.asarray(y, dtype=float))
+    else:
+        predicted = tree.predicted_class
+        sums = class_sums(path, tree.node_counts(X, y), predicted)
+    return sums[steps_at(path, sizes)]
+
+
+def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
+    """Score cross-validation by its held-out rows, pooled over the folds.
+
+    A rare class may have no row in a fold, so a mean of the folds' macro F1 is
+    unsteady; counts that are pooled first are not. A fold's score is what its rows
+    make of the pooled one: the scores of all folds have the pooled score as mean,
+    and their standard error is the jackknife's over folds.
+
+    Source: Forman and Scholz, "Apples-to-apples in cross-validation studies", SIGKDD
+    Explorations 12(1), 2010.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_folds, ..., 2, n_classes)
+        As ``sums_at_sizes`` returns them of each fold.
+    task : {"binary", "multiclass", "regression"}
+
+    Returns
+    -------
+    ndarray of shape (..., n_folds)
+        Macro F1, or R² against the training mean of each fold.
+    """
+    n_folds, total = len(sums), sums.sum(axis=0)
+    pooled = _score_of(total, task)[..., None]
+    without = np.stack([_score_of(total - own, task) for own in sums], axis=-1)
+    return pooled + (n_folds - 1) * (without.mean(-1, keepdims=True) - without)
+
+
+def _score_of(sums: np.ndarray, task: str) -> np.ndarray:
+    """Macro F1, or R², of sums (..., 2, n_classes)."""
+    first, second = sums[..., 0, :], sums[..., 1, :]
+    if task != "regression":
+        return macro_f1_of_counts(first, second)
+    explained = second - first
+    zero = np.zeros_like(first)
+    return np.divide(explained, second, out=zero, where=second > 0)[..., 0]
+
+
+def class_sums(
+    path: CostComplexityPath, counts: np.ndarray, predicted: np.ndarray
+) -> np.ndarray:
+    """Sum up what macro F1 needs of each subtree, from rows that are counted already.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+    counts : ndarray of shape (n_nodes, ..., n_classes)
+        Rows of each class, or of each part and class, that pass each node of the
+        unpruned tree.
+    predicted : int array of shape (n_nodes,)
+        Class that each node predicts where it is a leaf.
+
+    Returns
+    -------
+    ndarray of shape (n_steps, ..., 2, n_classes)
+        Rows of each class that are predicted as it; rows of each class plus rows
+        predicted as it.
+    """
+    n_nodes, n_classes = len(counts), counts.shape[-1]
+    is_class = np.eye(n_classes, dtype=counts.dtype)[predicted]
+    is_class = is_class.reshape(n_nodes, *[1] * (counts.ndim - 2), n_classes)
+    n_predicted = counts.sum(-1, keepdims=True) * is_class
+    both = np.stack([counts * is_class, n_predicted], axis=-2)
+    sums = pruned_sums(path, both.reshape(n_nodes, -1)).reshape(-1, *both.shape[1:])
+    sums[..., 1, :] += counts[0]
+    return sums
+
+
+def value_sums(path: CostComplexityPath, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sum up what R² needs of each subtree of a regression tree.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+    leaf : int array of shape (n_rows,)
+        Leaf of the unpruned tree that each row reaches.
+    y : float array of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_steps, 2, 1)
+        Squared error; squared error of the root's value alone.
+    """
+    at_node = _squared_errors(path.tree, leaf, y)
+    error = pruned_sums(path, at_node[:, None])
+    return np.stack([error, np.full_like(error, at_node[0])], axis=1)
+
+
+def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
+    """Add up over the leaves of each subtree what stands at each node.
+
+    Parameters
+    ----------
+    path : CostComplexityPath
+    at_node : ndarray of shape (n_nodes, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_steps, n_columns)
+    """
+    tree = path.tree
+    # A node is a leaf from the step at which it is cut until one above it is.
+    first = np.where(tree.is_leaf, 0, path.step)
+    last = np.concatenate([[len(path)], path.step[tree.parent[1:]]])
+    change = np.zeros((len(path) + 1, at_node.shape[1]), dtype=at_node.dtype)
+    is_leaf_once = first < last
+    np.add.at(change, first[is_leaf_once], at_node[is_leaf_once])
+    np.subtract.at(change, last[is_leaf_once], at_node[is_leaf_once])
+    return change.cumsum(axis=0)[:-1]
+
+
+def _squared_errors(tree: Tree, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared error of the rows that pass each node, were it to predict its value."""
+    centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
+    n_rows, first, second = (
+        sum_up(tree, np.bincount(leaf, (y - centre) ** power, tree.n_nodes))
+        for power in (0, 1, 2)
+    )
+    value = tree.value[:, 0] - centre
+    return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
+
+
+def _r2(path, X, y, leaf) -> np.ndarray:
+    """R² at each step, by the prediction of each node's rows."""
+    tree = path.tree
+    variation = np.sum((y - y.mean()) ** 2)
+    if not variation:
+        return np.full(len(path), np.nan)
+    # By linear models, maybe.
+    unpruned = np.bincount(leaf, (y - tree.predict(X)) ** 2, tree.n_nodes)
+    error = np.where(tree.is_leaf, unpruned, _squared_errors(tree, leaf, y))
+    return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
+
+
+def pruned_depths(path: CostComplexityPath) -> np.ndarray:
+    """Return the depth of each subtree of a path, int (n_steps,)."""
+    leaves = np.flatnonzero(path.tree.is_leaf)
+    return path.tree.level[_ends(path)[:, leaves]].max(axis=1)
+
+
+def _ends(path: CostComplexityPath) -> np.ndarray:
+    """Where a row that reaches a node ends at each step, int (n_steps, n_nodes)."""
+    tree = path.tree
+    steps = np.arange(len(path))[:, None]
+    ends = np.tile(np.arange(tree.n_nodes), (len(path), 1))
+    for level in range(1, tree.depth + 1):
+        here = np.flatnonzero(tree.level == level)
+        above = tree.parent[here]
+        # Where the parent is pruned or lies below a pruned node, so does the child.
+        ended = path.step[above][None] <= steps
+        ends[:, here] = np.where(ended, ends[:, above], here)
+    return ends
+
+
+# The trees of a pruning path in one table: strength, scores and sizes.
+
+
+SCORED = ("valid", "test")  # data splits that did not fit the trees
+
+
+@dataclass(frozen=True)
+class PruningSteps:
+    """A pruning path made ready: each tree that is drawn, and a table of scores.
+
+    Attributes
+    ----------
+    trees : sequence of Tree
+        As they are drawn, large to small; some are made only when they are asked for.
+    table : DataFrame
+        A row a step, as the functions below make it.
+    chosen : int or None
+        The step of the model's own tree, where training chose among them.
+    kind : {"lambda", "leaves", "alpha"}
+        Trees trained one a strength, the best tree found at each size, or one tree cut
+        back by cost-complexity pruning.
+    """
+
+    trees: Sequence[Tree]
+    table: pd.DataFrame
+    chosen: int | None
+    kind: Literal["lambda", "leaves", "alpha"]
+
+    @property
+    def own(self) -> int:
+        """The step of the model's own tree; the largest where nothing chose."""
+        return 0 if self.chosen is None else self.chosen
+
+
+def pruning_steps(
+    model: Tree | PruningPath,
+    path: SizePath | None,
+    split: DataSplit,
+    fitted: str,
+    *,
+    has_labels: bool = True,
+    tree_alone: bool = False,
+) -> PruningSteps:
+    """Measure every tree of a model's pruning path.
+
+    Parameters
+    ----------
+    model : Tree or PruningPath
+    path : SizePath or None
+        Its trees by size.
+    split : DataSplit
+    fitted : str
+        Name of the rows that the model was fitted to.
+    has_labels : bool, default=True
+        Whether the target is known, and is not what the model itself found.
+    tree_alone : bool, default=False
+        Whether a tree of a PruningPath predicts by its leaves.
+    """
+    if isinstance(model, PruningPath):
+        drawn = model
+        if tree_alone:
+            drawn = replace(model, predictors=(None,) * len(model))
+        trees = tuple(shown_tree(drawn, strength=i) for i in range(len(model)))
+        table = trained_path_table(
+            model, trees, split if has_labels else None, tree_alone=tree_alone
+        )
+        return PruningSteps(trees, table, model.chosen, "lambda")
+    if path is not None and is_scored(path):
+        chosen = len(path) - 1 - path.chosen
+        return PruningSteps(
+            path.trees[::-1], size_path_table(path, split), chosen, "leaves"
+        )
+    tree = shown_tree(model)
+    if np.isnan(tree.impurity).any():
+        tree = tree.with_rows(*split.rows(fitted))
+    pruned = cost_complexity_path(tree)
+    return PruningSteps(
+        pruned.trees, cost_complexity_table(pruned, split), None, "alpha"
+    )
+
+
+def step_predictions(
+    model: Tree | PruningPath,
+    steps: PruningSteps,
+    step: int,
+    X: pd.DataFrame,
+    *,
+    tree_alone: bool = False,
+) -> np.ndarray:
+    """Predict by the tree of one step, as it was scored.
+
+    Parameters
+    ----------
+    model : Tree or PruningPath
+    steps : PruningSteps
+        As ``pruning_steps`` made them of the model.
+    step : int
+    X : DataFrame of shape (n_rows, n_columns)
+    tree_alone : bool, default=False
+        As ``pruning_steps`` takes it.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    if isinstance(model, PruningPath) and not tree_alone:
+        return model.predict(X, step)
+    return steps.trees[step].predict(X)
+
+
+def is_scored(path: SizePath) -> bool:
+    """Whether the scores of trees by size on held-out rows are known."""
+    return bool(path.scores["score"].notna().sum() >= 2)
+
+
+def trained_path_table(
+    path: PruningPath,
+    trees: Sequence[Tree],
+    split: DataSplit | None,
+    *,
+    tree_alone: bool = False,
+) -> pd.DataFrame:
+    """Measure each tree of a path over pruning strengths.
+
+    Parameters
+    ----------
+    path : PruningPath
+    trees : sequence of Tree
+        The trees as they are drawn, one a strength: their leaves and splits count.
+    split : DataSplit or None
+        The rows; None where no labels are known, as a score would hold what the path
+        found against itself.
+    tree_alone : bool, default=False
+        Whether a tree predicts by its leaves, not by the predictor on top of it.
+
+    Returns
+    -------
+    DataFrame
+        A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
+        headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
+        ``empty_nodes``; ``purity`` where clusters were held against labels.
+    """
+    table = pd.DataFrame({"strength": path.strengths})
+    if split is None:
+        table["valid_loss"] = path.scores["valid_loss"].to_numpy()
+    else:
+        name = headline(path.task)
+        for part in SCORED:
+            X, y = split.rows(part)
+            table[f"{part}_score"] = [
+                scores(path.task, y, predicted)[name]
+                for predicted in (
+                    tree.predict(X) if tree_alone else path.predict(X, i)
+                    for i, tree in enumerate(trees)
+                )
+            ]
+    table["leaves"] = [tree.n_leaves for tree in trees]
+    table["active_splits"] = [tree.n_splits for tree in trees]
+    table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
+    if "purity" in path.scores:  # of clusters, by labels that no split saw
+        table["purity"] = path.scores["purity"].to_numpy()
+    return table
+
+
+def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
+    """Measure each tree of a path by size, the largest first.
+
+    Returns
+    -------
+    DataFrame
+        A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
+        ``standard_error``, as the path has them; ``test_score``, ``leaves`` and
+        ``depth``.
+    """
+    trees = path.trees[::-1]
+    scores_held_out = path.scores[::-1].reset_index(drop=True)
+    leaves = [tree.n_leaves for tree in trees]
+    return pd.DataFrame(
+        {
+            "strength": leaves,
+            "held_out_score": scores_held_out["score"],
+            "standard_error": scores_held_out["standard_error"],
+            "test_score": headline_scores(trees, trees[0].task, *split.rows("test")),
+            "leaves": leaves,
+            "depth": [tree.depth for tree in trees],
+        }
+    )
+
+
+def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:
+    """Measure each subtree of a cost-complexity path, from the whole tree to its root.
+
+    Returns
+    -------
+    DataFrame
+        A row a step: ``strength`` (alpha), ``valid_score``, ``test_score``,
+        ``leaves`` and ``depth``.
+    """
+    table = pd.DataFrame({"strength": path.alphas})
+    for part in SCORED:
+        table[f"{part}_score"] = pruned_scores(path, *split.rows(part))
+    table["leaves"] = path.n_leaves
+    table["depth"] = pruned_depths(path)
+    return table

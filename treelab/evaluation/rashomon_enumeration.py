@@ -1,0 +1,864 @@
+"""All trees of a few splits that score almost as well as the best."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.encoding.candidate_thresholds import (
+    Candidates,
+    candidate_thresholds,
+)
+from treelab.evaluation.metrics import macro_f1_of_counts
+from treelab.evaluation.pruning import pooled_scores
+from treelab.trees.feature import Feature, FeatureReader
+from treelab.trees.pruning import merge_equal, prune_empty
+from treelab.trees.rashomon import Completeness, RashomonSet
+from treelab.trees.shrinkage import with_shrunk_values
+from treelab.trees.statistics import check_target, with_leaves
+from treelab.trees.tree import Tree
+from treelab.trees.walk import LEAF, leaf_of, sum_up
+
+# The score of a tree whose splits are given: leaf values refitted in folds.
+
+
+N_FOLDS, N_REPEATS = 10, 3
+N_PARTS = 20  # of all rows, by which a standard error is measured
+
+
+@dataclass(frozen=True)
+class RefittedScorer:
+    """Scores trees on rows that their leaf values were not fitted to.
+
+    A tree's splits stay; its leaves are fitted without one fold after another, and the
+    rows of that fold are predicted. All training rows shaped the splits, so the score
+    is too high, the more so the larger the tree: it compares trees of one size and is
+    no estimate for new rows.
+
+    Attributes
+    ----------
+    task : {"binary", "multiclass", "regression"}
+    y : ndarray of shape (n_rows,)
+        Class codes, or values.
+    weights : ndarray of shape (n_classes,)
+        Of the classes in the leaves; (1,) for regression.
+    folds : int array of shape (N_REPEATS, n_rows)
+    parts : int array of shape (n_rows,)
+    """
+
+    task: str
+    y: np.ndarray
+    weights: np.ndarray
+    folds: np.ndarray
+    parts: np.ndarray
+
+    @classmethod
+    def of(cls, task: str, y: np.ndarray, weights: np.ndarray) -> "RefittedScorer":
+        """Draw folds for these rows, the same ones each time.
+
+        Parameters
+        ----------
+        task : {"binary", "multiclass", "regression"}
+        y : ndarray of shape (n_rows,)
+            Class codes, or values.
+        weights : ndarray of shape (n_classes,)
+        """
+        random, n_rows = np.random.RandomState(0), len(y)
+        folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
+        for own in folds:
+            shuffled = random.permutation(n_rows)
+            order = shuffled[np.argsort(y[shuffled], kind="stable")]
+            own[order] = np.arange(n_rows) % min(N_FOLDS, n_rows)
+        parts = random.permutation(n_rows) % min(N_PARTS, n_rows)
+        return cls(task, y, np.asarray(weights, dtype=float), folds, parts)
+
+    def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
+        """Return macro F1 or R² of a tree, and its standard error.
+
+        Parameters
+        ----------
+        tree : Tree
+        leaf : int array of shape (n_rows,)
+            Leaf that each row reaches.
+        """
+        values = self._values()
+        predicted = [self._held_out(tree, leaf, fold, values) for fold in self.folds]
+        sums = np.sum([self._sums(own) for own in predicted], axis=0)
+        by_part = pooled_scores(sums, self.task)
+        n_parts = len(by_part)
+        error = by_part.std(ddof=1) / np.sqrt(n_parts) if n_parts > 1 else 0.0
+        return float(by_part.mean()), float(error)
+
+    def _values(self) -> np.ndarray:
+        """What leaves average, (n_rows, C): weighted indicators, or the values."""
+        if self.task == "regression":
+            return self.y[:, None]
+        return np.eye(len(self.weights))[self.y] * self.weights
+
+    def _held_out(self, tree: Tree, leaf, fold, values) -> np.ndarray:
+        """Predict each row (n_rows,) by leaves that were fitted without its fold."""
+        n_folds, n_nodes = int(fold.max()) + 1, tree.n_nodes
+        cell = fold * n_nodes + leaf
+        columns = [np.ones(len(leaf)), *values.T]
+        own = np.stack(
+            [np.bincount(cell, column, n_folds * n_nodes) for column in columns], -1
+        ).reshape(n_folds, n_nodes, -1)
+        fitted = own.sum(axis=0) - own  # (folds, nodes, 1 + C)
+        fitted = sum_up(tree, fitted.transpose(1, 0, 2))  # (nodes, folds, 1 + C)
+        total = fitted[..., 0]
+        if self.task == "regression":
+            predicted = fitted[..., 1] / np.maximum(total, 1)
+        else:
+            predicted = fitted[..., 1:].argmax(axis=-1)
+        # Where a fold leaves nobody at a node, the node above it predicts.
+        empty = np.flatnonzero((total < 0.5).any(axis=1))
+        for node in empty[np.argsort(tree.level[empty], kind="stable")]:
+            above = predicted[tree.parent[node]] if node else predicted[0]
+            predicted[node] = np.where(total[node] < 0.5, above, predicted[node])
+        return predicted[leaf, fold]
+
+    def _sums(self, predicted: np.ndarray) -> np.ndarray:
+        """Sum up what the score needs in each part, (N_PARTS, 2, C)."""
+        n_parts, y = int(self.parts.max()) + 1, self.y
+        if self.task == "regression":
+            squares = (y - predicted) ** 2, (y - y.mean()) ** 2
+            found = [np.bincount(self.parts, own, n_parts) for own in squares]
+            return np.stack(found, axis=1)[..., None]
+        n_classes = len(self.weights)
+
+        def counts(codes: np.ndarray, among=None) -> np.ndarray:
+            place = self.parts * n_classes + codes
+            flat = np.bincount(place, among, n_parts * n_classes)
+            return flat.reshape(n_parts, n_classes)
+
+        right = (predicted == y).astype(float)
+        return np.stack([counts(y, right), counts(y) + counts(predicted)], axis=1)
+
+
+# Rows that many trees are fitted to and scored on, and when two trees are the same.
+
+
+def structure(tree: Tree, leaf: np.ndarray) -> bytes:
+    """Return what two trees share only if they are the same tree to some rows.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its nodes numbered depth first.
+    leaf : int array of shape (n_rows,)
+        Leaf that each row reaches.
+    """
+    names = [
+        "" if tree.is_leaf[i] else "+" if j < 0 else tree.features[j].column
+        for i, j in enumerate(tree.feature.tolist())
+    ]
+    return "\n".join(names).encode() + b"\0" + leaf.astype(np.int32).tobytes()
+
+
+def splits_key(tree: Tree, cut: np.ndarray | None = None) -> tuple:
+    """Return what two trees share only if their splits are the same to any row.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its nodes numbered depth first.
+    cut : bool array of shape (n_nodes,), optional
+        Nodes that are taken for leaves, and all that is below them, which is left out.
+    """
+    is_leaf, retained = tree.is_leaf, np.ones(tree.n_nodes, dtype=bool)
+    if cut is not None:
+        retained[1:] = ~cut[tree.parent[1:]]
+        is_leaf = is_leaf | cut
+    is_split = retained & ~is_leaf
+    arrays = [tree.feature, tree.threshold, tree.missing_left]
+    if tree.weights is not None:
+        arrays.append(tree.weights)
+    parts = [is_leaf[retained].tobytes(), *(own[is_split].tobytes() for own in arrays)]
+    return tuple(feature.reading for feature in tree.features), *parts
+
+
+def unplaced(tree: Tree) -> Tree:
+    """Return a tree that no longer knows what some rows leave free at its splits."""
+    return replace(tree, between=None, missing_rows=None)
+
+
+class TrainingRows:
+    """Rows that trees are fitted to and scored on, their numbers read once.
+
+    Parameters
+    ----------
+    own : Tree
+        One of the trees: they share its target.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+    weights : ndarray of shape (n_classes,)
+        Of the classes in the leaves; (1,) for regression.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Class codes, or values.
+    weights : ndarray of shape (n_classes,)
+    scorer : RefittedScorer
+    """
+
+    def __init__(self, own: Tree, X: pd.DataFrame, y, weights: np.ndarray):
+        self.y = check_target(own, len(X), y)
+        self._reader = FeatureReader(own.features, X)
+        self.weights = np.asarray(weights, dtype=float)
+        self._shrinkage = own.shrinkage
+        self._read: dict[tuple, np.ndarray] = {}
+        self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
+        self.scorer = RefittedScorer.of(own.task, self.y, self.weights)
+
+    def matrix(self, tree: Tree) -> np.ndarray:
+        """Return the numbers (n_rows, n_features) that a tree may test."""
+        key = tuple(feature.reading for feature in tree.features)
+        if key not in self._read:
+            self._read[key] = self._reader.matrix(tree.features)
+        return self._read[key]
+
+    def fitted(self, tree: Tree) -> tuple[Tree, np.ndarray]:
+        """Return a tree as small as can be, its leaves fitted, and each row's leaf."""
+        key = splits_key(tree)
+        if key not in self._fitted:
+            tree = replace(tree, activity=None, leaf_weights=None, leaf_bias=None)
+            leaf = self.leaf(tree)
+            tree = self.finished(self.refitted(unplaced(tree), leaf), leaf)
+            tree = prune_empty(tree)
+            tree = merge_equal(tree, same_class=True)
+            leaf = self.leaf(tree)
+            self._fitted[key] = self.refitted(tree, leaf), leaf
+        return self._fitted[key]
+
+    def leaf(self, tree: Tree) -> np.ndarray:
+        """Return the leaf (n_rows,) that each row reaches."""
+        return leaf_of(tree, self.matrix(tree))
+
+    def alike(self, trees: Sequence[Tree], leaves: Sequence[np.ndarray]) -> np.ndarray:
+        """Number trees so that those which predict every row alike share a number.
+
+        ``leaves`` are those that the rows reach, (n_rows,) for each tree.
+        """
+        known: dict[bytes, int] = {}
+        numbers = []
+        for tree, leaf in zip(trees, leaves):
+            if tree.classes is None:
+                predicted = tree.value.round(9)[leaf]
+            else:
+                predicted = tree.predicted_class.astype(np.int32)[leaf]
+            numbers.append(known.setdefault(predicted.tobytes(), len(known)))
+        return np.array(numbers)
+
+    def finished(self, tree: Tree, leaf: np.ndarray) -> Tree:
+        """Return a fitted tree that knows what the rows leave free at each split."""
+        if tree.between is not None:
+            return tree
+        found = with_leaves(tree, self.matrix(tree), leaf, self.y)
+        return replace(found, value=tree.value)
+
+    def refitted(self, tree: Tree, leaf: np.ndarray) -> Tree:
+        """Let each node predict the weighted mean of its rows, and count them.
+
+        What rows leave free around thresholds stays, as cutting branches leaves it;
+        where it is unknown see ``finished``.
+        """
+        tree = replace(tree, decision=None, class_weights=None, shrinkage=None)
+        tree = with_leaves(tree, None, leaf, self.y)
+        if tree.classes is None:
+            at_leaf = [
+                np.bincount(leaf, own, tree.n_nodes)
+                for own in (np.ones(len(leaf)), self.y)
+            ]
+            count, total = sum_up(tree, np.stack(at_leaf, axis=1)).T
+            mean = (total / np.maximum(count, 1))[:, None]
+            return replace(tree, value=np.where(count[:, None] > 0, mean, tree.value))
+        assert tree.class_counts is not None
+        value = tree.class_counts * self.weights
+        total = value.sum(axis=1, keepdims=True)
+        mean = value / np.where(total > 0, total, 1)
+        return replace(
+            tree,
+            value=np.where(total > 0, mean, tree.value),
+            class_weights=self.weights,
+        )
+
+    def shrunk(self, tree: Tree) -> Tree:
+        """Return a fitted tree with probabilities that are shrunk as the run's are."""
+        if self._shrinkage is None or tree.classes is None:
+            return tree
+        return with_shrunk_values(tree, self._shrinkage)
+
+
+# What a leaf's rows add to a tree's training score, classes or values.
+
+
+class LeafSums(Protocol):
+    """Sums over rows from which a leaf, and then a tree, is scored.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_rows, C)
+        What is summed up over the rows of a leaf.
+    """
+
+    columns: np.ndarray
+
+    def n_rows(self, total: np.ndarray) -> np.ndarray:
+        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
+
+    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class of leaves, -1 for values, and their sums (m, S)."""
+
+    def perfect(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums (S,) of rows that are predicted without error."""
+
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """Return the score of trees from their sums, (..., S) to (...)."""
+
+
+class ClassSums:
+    """Macro F1 of leaves that predict the class with most weighted rows.
+
+    Parameters
+    ----------
+    codes : int array of shape (n_rows,)
+    weights : ndarray of shape (n_classes,)
+    """
+
+    def __init__(self, codes: np.ndarray, weights: np.ndarray):
+        self._weights = np.asarray(weights, dtype=float)
+        self.columns = np.eye(len(weights), dtype=np.float32)[codes]
+        self._rows = self.columns.sum(axis=0, dtype=np.float64)
+
+    def n_rows(self, total: np.ndarray) -> np.ndarray:
+        """Return the rows of leaves, int (m,)."""
+        return total.sum(axis=-1).astype(np.int64)
+
+    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class of each leaf, and rows right and predicted, by class."""
+        label = (total * self._weights).argmax(axis=1)
+        is_class = np.eye(len(self._weights))[label]
+        n_rows = total.sum(axis=1, keepdims=True)
+        return label, np.hstack([total * is_class, n_rows * is_class])
+
+    def perfect(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums of rows that are predicted without error."""
+        return np.concatenate([total, total]).astype(float)
+
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """Return macro F1."""
+        right, predicted = np.split(sums, 2, axis=-1)
+        return macro_f1_of_counts(right, predicted + self._rows)
+
+
+class ValueSums:
+    """R² of leaves that predict the mean of their rows.
+
+    Parameters
+    ----------
+    values : float array of shape (n_rows,)
+    """
+
+    def __init__(self, values: np.ndarray):
+        centred = values - values.mean()  # keeps the squares small and exact
+        self.columns = np.column_stack([np.ones(len(values)), centred, centred**2])
+        self._variation = float((centred**2).sum()) or 1.0
+
+    def n_rows(self, total: np.ndarray) -> np.ndarray:
+        """Return the rows of leaves, int (m,)."""
+        return total[..., 0].round().astype(np.int64)
+
+    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return -1 for each leaf, and its squared error."""
+        n_rows, first, second = total.T
+        error = np.maximum(second - first**2 / np.maximum(n_rows, 1), 0.0)
+        return np.full(len(total), -1), error[:, None]
+
+    def perfect(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums of rows that are predicted without error."""
+        return np.zeros(1)
+
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """Return R²."""
+        return 1 - sums[..., 0] / self._variation
+
+
+# Every tree of a small depth over given splits, and those that score best.
+#
+# The score is that of the rows themselves. It is computed for each pair of subtrees
+# below
+# each root; of subtrees whose rows come out alike one is computed for all, and a
+# subtree
+# is passed over where the best conceivable one beside it would not be enough.
+
+
+MOST_PAIRS = 200_000_000  # of subtrees that are scored; a few million take a second
+BLOCK = 200_000  # pairs that are scored at once
+ROUNDING = 1e-12
+
+Nested = tuple[
+    int, "Nested | None", "Nested | None"
+]  # split, its two sides; None: leaf
+
+
+@dataclass(frozen=True)
+class Splits:
+    """What trees may be made of: K yes/no questions to n rows.
+
+    Attributes
+    ----------
+    left : bool array of shape (K, n)
+        Rows that each sends left.
+    feature : int array of shape (K,)
+        What it tests; of one feature, the rows of one split contain another's.
+    """
+
+    left: np.ndarray
+    feature: np.ndarray
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """The best trees, and from which score on none is left out.
+
+    Attributes
+    ----------
+    trees : list of nested tuples
+        ``(split, left, right)``, None for a leaf; the best first.
+    score : ndarray of shape (T,)
+    above : float
+        Every tree that scores more is among them.
+    n_trees : float
+        Trees there are in all, good and bad.
+    """
+
+    trees: list[Nested]
+    score: np.ndarray
+    above: float
+    n_trees: float
+
+
+def best_trees(
+    splits: Splits,
+    leaves: LeafSums,
+    depth: int,
+    *,
+    tolerance: float,
+    most: int,
+    min_samples_leaf: int = 1,
+) -> Enumerated:
+    """Return all trees of at most a depth within a tolerance of the best one's score.
+
+    Trees that differ in no row's leaf are one tree, and so are a split whose two leaves
+    predict one class and a leaf. Where more than ``most`` are that good, ``above`` is
+    the score from which on they fit.
+
+    Parameters
+    ----------
+    splits : Splits
+    leaves : LeafSums
+        What the rows come to in a leaf, and in all.
+    depth : int
+        Most splits on a path, at least 1.
+    tolerance : float
+        Below the best score.
+    most : int
+        Trees that are returned.
+    min_samples_leaf : int, default=1
+
+    Raises
+    ------
+    ValueError
+        If there are too many trees to look at, or too many that tie with the best, or
+        none.
+    """
+    search = _Search(splits, leaves, depth, min_samples_leaf)
+    found = _Found(tolerance, most)
+    for split in search.roots():
+        search.score_below(split, found)
+    score, above = found.ending()
+    trees: list[Nested] = []
+    values: list[float] = []
+    for place in np.argsort(-score, kind="stable").tolist():
+        split, left, right = found.at(place)
+        below = search.sides(split)
+        sides = (own.members(i) for own, i in zip(below, (left, right)))
+        for one, other in product(*sides):
+            trees.append((split, below[0].nested(one), below[1].nested(other)))
+            values.append(float(score[place]))
+    return Enumerated(trees, np.array(values), above, search.n_trees)
+
+
+@dataclass(frozen=True)
+class _Subtrees:
+    """All subtrees of some rows: what their rows come to, and how they are built.
+
+    ``sums`` (m, S); ``label`` (m,), the class of a leaf, -1 for all else; ``split``
+    (m,), -1 for a leaf; ``sides`` (m, 2), places among those of the split's children.
+    """
+
+    sums: np.ndarray
+    label: np.ndarray
+    split: np.ndarray
+    sides: np.ndarray
+    children: dict[int, tuple["_Subtrees", "_Subtrees"]]
+
+    def grouped(self) -> "_Grouped":
+        """Put those together whose rows come to the same."""
+        key = np.column_stack([self.sums, self.label])
+        first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)[
+            1:
+        ]
+        return _Grouped(
+            self, self.sums[first], self.label[first], group.ravel(), np.bincount(group)
+        )
+
+    def nested(self, place: int) -> Nested | None:
+        """Write one subtree out."""
+        split = int(self.split[place])
+        if split < 0:
+            return None
+        if split not in self.children:
+            return split, None, None
+        left, right = self.children[split]
+        one, other = self.sides[place].tolist()
+        return split, left.nested(one), right.nested(other)
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Subtrees of which those whose rows come to the same are one group."""
+
+    all: _Subtrees
+    sums: np.ndarray
+    label: np.ndarray
+    group: np.ndarray
+    count: np.ndarray
+
+    def members(self, group: int) -> list[int]:
+        """Return the places of a group's subtrees."""
+        return np.flatnonzero(self.group == group).tolist()
+
+    def nested(self, place: int) -> Nested | None:
+        """Write one subtree out."""
+        return self.all.nested(place)
+
+
+class _Found:
+    """Pairs of groups that score well, and the score below which none is needed."""
+
+    def __init__(self, tolerance: float, most: int):
+        self.floor = -np.inf
+        self._tolerance, self._most = tolerance, most
+        self._best, self._above = -np.inf, -np.inf
+        self._pairs = np.empty((0, 3), dtype=np.int64)  # root, left and right group
+        self._score, self._count = np.empty(0), np.empty(0)
+
+    def add(self, pairs: np.ndarray, score: np.ndarray, count: np.ndarray) -> None:
+        """Take in pairs (m, 3), their score, and how many trees each stands for."""
+        self._pairs = np.concatenate([self._pairs, pairs])
+        self._score = np.append(self._score, score)
+        self._count = np.append(self._count, count)
+        self._best = max(self._best, float(score.max(initial=-np.inf)))
+        order = np.argsort(-self._score, kind="stable")
+        too_many = np.cumsum(self._count[order]) > self._most
+        if too_many.any():
+            first = float(self._score[order[too_many.argmax()]])
+            self._above = max(self._above, first)
+        self.floor = max(self._best - self._tolerance, self._above)
+        # Those that tie with the first one too many are needed no more, but for it.
+        keep = self._score > self._above + ROUNDING
+        keep &= self._score >= self.floor - ROUNDING
+        if too_many.any():
+            keep[order[too_many.argmax()]] = True
+        self._pairs, self._score = self._pairs[keep], self._score[keep]
+        self._count = self._count[keep]
+
+    def ending(self) -> tuple[np.ndarray, float]:
+        """Return the scores of what is left, and from which score on it is all."""
+        keep = self._score > self._above + ROUNDING
+        if not len(self._score):
+            raise ValueError("No split parts the rows as asked, so there is no tree.")
+        if not keep.any():
+            raise ValueError(
+                f"More than {self._most:,} trees score {self._best:.4g}, which is "
+                "best; ask for fewer thresholds a column, or a smaller depth."
+            )
+        self._pairs, self._score = self._pairs[keep], self._score[keep]
+        lowest = np.nextafter(self._best - self._tolerance, -np.inf)
+        return self._score, max(float(lowest), self._above)
+
+    def at(self, place: int) -> tuple[int, int, int]:
+        """Return root, left and right group of a pair."""
+        split, left, right = self._pairs[place].tolist()
+        return split, left, right
+
+
+class _Search:
+    """The trees over some splits, subtree by subtree."""
+
+    def __init__(self, splits: Splits, leaves: LeafSums, depth: int, least: int):
+        self._splits, self._leaves = splits, leaves
+        self._depth, self._least = depth, least
+        self._is_left = splits.left.astype(leaves.columns.dtype)
+        self._n_pairs, self.n_trees = 0, 0.0
+
+    def roots(self) -> list[int]:
+        """Return the splits that part all rows."""
+        everywhere = np.ones(self._splits.left.shape[1], dtype=bool)
+        return self._parting(everywhere)[0].tolist()
+
+    def sides(self, split: int) -> tuple[_Grouped, _Grouped]:
+        """Return what may stand on either side of a root."""
+        left = self._splits.left[split]
+        return (
+            self._subtrees(left, self._depth - 1).grouped(),
+            self._subtrees(~left, self._depth - 1).grouped(),
+        )
+
+    def score_below(self, split: int, found: _Found) -> None:
+        """Score all trees with this root; ``found`` takes the good ones."""
+        one, other = self.sides(split)
+        self.n_trees += float(one.count.sum()) * float(other.count.sum())
+        left = self._splits.left[split]
+        some = np.flatnonzero(self._hope(one, ~left) >= found.floor - ROUNDING)
+        others = np.flatnonzero(self._hope(other, left) >= found.floor - ROUNDING)
+        self._n_pairs += len(some) * len(others)
+        if self._n_pairs > MOST_PAIRS:
+            raise ValueError(
+                f"There are too many trees of depth {self._depth} over "
+                f"{len(self._splits.left)} splits to look at them all; ask for fewer "
+                "thresholds a column, or a smaller depth."
+            )
+        if not len(others):
+            return
+        size = max(BLOCK // len(others), 1)
+        for start in range(0, len(some), size):
+            block = some[start : start + size]
+            score = self._leaves.score(
+                one.sums[block][:, None] + other.sums[others][None]
+            )
+            same = one.label[block][:, None] == other.label[others][None]
+            score[same & (one.label[block][:, None] >= 0)] = -np.inf  # one leaf
+            row, column = np.nonzero(score >= max(found.floor - ROUNDING, -1e300))
+            a, b = block[row], others[column]
+            pairs = np.column_stack([np.full(len(a), split), a, b])
+            found.add(pairs, score[row, column], one.count[a] * other.count[b])
+
+    def _hope(self, side: _Grouped, beside: np.ndarray) -> np.ndarray:
+        """Score each group as if the rows beside it were predicted without error."""
+        perfect = self._leaves.perfect(self._total(beside))
+        return self._leaves.score(side.sums + perfect)
+
+    def _total(self, inside: np.ndarray) -> np.ndarray:
+        """Sum up what stands in some rows."""
+        return self._leaves.columns[inside].sum(axis=0)
+
+    def _parting(self, inside: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the splits that part some rows, no two alike, and the sums of both."""
+        total = self._total(inside)
+        left = self._is_left @ (self._leaves.columns * inside[:, None])
+        n_left, n = self._leaves.n_rows(left), self._leaves.n_rows(total)
+        fits = (n_left >= self._least) & (n - n_left >= self._least)
+        # Splits of one feature with as many rows on the left have the same ones there.
+        at = np.flatnonzero(fits)
+        alike = np.column_stack([self._splits.feature[at], n_left[at]])
+        at = at[np.sort(np.unique(alike, axis=0, return_index=True)[1])]
+        return at, left[at], total - left[at]
+
+    def _subtrees(self, inside: np.ndarray, depth: int) -> _Subtrees:
+        """Return every subtree of some rows with at most so many levels of splits."""
+        label, sums = self._leaves.leaf(self._total(inside)[None])
+        parts = [_Subtrees(sums, label, np.array([-1]), np.array([[0, 0]]), {})]
+        if depth == 1:
+            parts.append(self._stumps(inside))
+        elif depth > 1:
+            for split in self._parting(inside)[0].tolist():
+                left = self._splits.left[split]
+                sides = (
+                    self._subtrees(inside & left, depth - 1),
+                    self._subtrees(inside & ~left, depth - 1),
+                )
+                parts.append(_joined(split, *sides))
+        return _Subtrees(
+            np.concatenate([own.sums for own in parts]),
+            np.concatenate([own.label for own in parts]),
+            np.concatenate([own.split for own in parts]),
+            np.concatenate([own.sides for own in parts]),
+            {split: pair for own in parts for split, pair in own.children.items()},
+        )
+
+    def _stumps(self, inside: np.ndarray) -> _Subtrees:
+        """Return the subtrees of some rows with one split, whose leaves differ."""
+        at, left, right = self._parting(inside)
+        (one, sums), (other, more) = self._leaves.leaf(left), self._leaves.leaf(right)
+        keep = (one != other) | (one < 0)
+        n = int(keep.sum())
+        none, places = np.full(n, -1), np.zeros((n, 2), dtype=np.int64)
+        return _Subtrees((sums + more)[keep], none, at[keep], places, {})
+
+
+def _joined(split: int, left: _Subtrees, right: _Subtrees) -> _Subtrees:
+    """Put every pair of subtrees below a split, but for two leaves of one class."""
+    same = (left.label[:, None] == right.label[None]) & (left.label[:, None] >= 0)
+    one, other = np.nonzero(~same)
+    n = len(one)
+    return _Subtrees(
+        left.sums[one] + right.sums[other],
+        np.full(n, -1),
+        np.full(n, split),
+        np.column_stack([one, other]),
+        {split: (left, right)},
+    )
+
+
+# The complete Rashomon set: every good tree of a small depth over given thresholds.
+
+
+FURTHEST = 0.05  # below the best tree: trees that are stored
+MOST_TREES = 500
+
+
+def all_trees(
+    own: Tree,
+    rows: tuple[pd.DataFrame, Any],
+    weights: np.ndarray,
+    depth: int,
+    n_thresholds: int,
+    *,
+    min_samples_leaf: int = 1,
+    keeps: Callable[[Tree], bool] = lambda tree: True,
+) -> RashomonSet:
+    """Look at all trees of a depth, and return those near the best.
+
+    A leaf predicts the class with most weighted rows, or their mean. The score is macro
+    F1 or R² on these very rows: all trees are small alike, so it does not favour any by
+    its size; but it is no estimate for new rows. Trees within 0.05 of the best are in
+    the set, of more than 500 the best. A missing value goes where the feature's
+    ``fill`` goes.
+
+    Source: Xin et al., "Exploring the whole Rashomon set of sparse decision trees",
+    NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of
+    the depth are looked at.
+
+    Parameters
+    ----------
+    own : Tree
+        Whose features trees may test, and whose target they predict.
+    rows : (X, y)
+    weights : ndarray of shape (n_classes,)
+        Of the classes in the leaves; (1,) for regression.
+    depth : int
+        Most splits on a path.
+    n_thresholds : int
+        Most candidate thresholds of a feature, at its quantiles.
+    min_samples_leaf : int, default=1
+    keeps : callable, optional
+        Whether a tree may stand in the set.
+
+    Returns
+    -------
+    RashomonSet
+        The best first; the best is the chosen one.
+
+    Raises
+    ------
+    ValueError
+        If there are too many trees to look at, or none.
+    """
+    table = TrainingRows(own, *rows, weights)
+    features = own.features
+    matrix = _filled(features, table.matrix(own))
+    cutpoints = candidate_thresholds(matrix, n_thresholds)
+    splits = Splits(~cutpoints.right(matrix).T.astype(bool), cutpoints.feature)
+    leaves: LeafSums = ValueSums(table.y)
+    if own.classes is not None:
+        leaves = ClassSums(table.y, table.weights)
+    found = best_trees(
+        splits,
+        leaves,
+        depth,
+        tolerance=FURTHEST,
+        most=MOST_TREES,
+        min_samples_leaf=min_samples_leaf,
+    )
+    seen: set[bytes] = set()
+    trees: list[Tree] = []
+    leaf_of_rows: list[np.ndarray] = []
+    scores: list[tuple[float, float]] = []
+    for nested, score in zip(found.trees, found.score.tolist()):
+        tree = _tree(own, cutpoints, nested)
+        leaf = table.leaf(tree)
+        key = structure(tree, leaf)
+        if key in seen:
+            continue
+        seen.add(key)
+        tree = table.finished(table.refitted(unplaced(tree), leaf), leaf)
+        if keeps(tree):
+            trees.append(table.shrunk(tree))
+            leaf_of_rows.append(leaf)
+            scores.append((score, table.scorer.score(tree, leaf)[1]))
+    if not trees:
+        raise ValueError("No tree near the best one is within the run's constraints.")
+    measured = pd.DataFrame(scores, columns=["score", "standard_error"])
+    measured["n_leaves"] = [own.n_leaves for own in trees]
+    measured = measured.sort_values(
+        ["score", "n_leaves"], ascending=[False, True], kind="stable"
+    )
+    trees = [trees[i] for i in measured.index]
+    leaf_of_rows = [leaf_of_rows[i] for i in measured.index]
+    measured = measured.drop(columns="n_leaves").reset_index(drop=True)
+    measured["alike"] = table.alike(trees, leaf_of_rows)
+    complete = Completeness(
+        depth, n_thresholds, len(cutpoints.feature), found.n_trees, found.above
+    )
+    return RashomonSet(tuple(trees), measured, 0, len(seen), complete)
+
+
+def _filled(features: tuple[Feature, ...], matrix: np.ndarray) -> np.ndarray:
+    """Put the fill of each feature where a value is missing."""
+    fill = np.array([feature.fill for feature in features])
+    return np.where(np.isnan(matrix), fill, matrix)
+
+
+def _tree(own: Tree, cutpoints: Candidates, nested: Nested) -> Tree:
+    """Build a tree, its nodes numbered depth first; its leaves are not fitted."""
+    left: list[int] = []
+    right: list[int] = []
+    split: list[int] = []
+
+    def add(one: Nested | None) -> int:
+        """Add a node and all below it; return its number."""
+        number = len(split)
+        left.append(LEAF)
+        right.append(LEAF)
+        split.append(LEAF if one is None else one[0])
+        if one is not None:
+            left[number], right[number] = add(one[1]), add(one[2])
+        return number
+
+    add(nested)
+    at = np.array(split)
+    is_leaf = at < 0
+    feature = np.where(is_leaf, LEAF, cutpoints.feature[at])
+    threshold = np.where(is_leaf, np.nan, cutpoints.threshold[at])
+    fill = np.array([own.features[j].fill for j in feature])
+    n_outputs = own.value.shape[1]
+    return Tree(
+        own.features,
+        np.array(left),
+        np.array(right),
+        feature,
+        threshold,
+        ~is_leaf & ~(fill > threshold),  # where nothing stands in for it, left
+        np.full((len(at), n_outputs), 1 / n_outputs),
+        np.zeros(len(at), dtype=np.int64),
+        np.full(len(at), np.nan),
+        own.classes,
+        own.target,
+        own.target_unit,
+    )

@@ -1,0 +1,563 @@
+"""Where rows go in a tree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import false_discovery_control, hypergeom
+from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
+
+from treelab.data.values import numbers
+from treelab.trees.cells import note_forms
+from treelab.trees.feature import as_table, known_forms
+from treelab.trees.pruning_path import Model
+from treelab.trees.text import prediction_label, split_text
+from treelab.trees.tree import Tree
+from treelab.trees.words import listed
+
+# How many rows of each group pass each node of a tree, or of any hierarchy.
+
+
+def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
+    """Count the rows of each group that pass each node.
+
+    Parameters
+    ----------
+    parent : int array of shape (n_nodes,)
+        Node above each node; -1 at the root, which is node 0. ``Tree.parent`` is one.
+    leaf : int array of shape (n_rows,)
+        Node at which each row ends, as ``Tree.apply`` returns it.
+    group : int array of shape (n_rows,)
+        Group of each row, such as its class, from 0; -1 for rows that are not counted.
+    n_groups : int
+
+    Returns
+    -------
+    int64 array of shape (n_groups, n_nodes)
+    """
+    parent, node, group = map(np.asarray, (parent, leaf, group))
+    n_nodes = len(parent)
+    counted = group >= 0
+    flat = group[counted] * n_nodes + node[counted]
+    rows = np.bincount(flat, minlength=n_groups * n_nodes).reshape(n_groups, n_nodes)
+    passing = np.zeros_like(rows)
+    at = np.arange(n_nodes)  # the rows that end at each node climb to the root
+    while len(below := np.flatnonzero(at >= 0)):
+        np.add.at(passing.T, at[below], rows.T[below])
+        at[below] = parent[at[below]]
+    return passing
+
+
+# Bands of a number target, that stand where classes would.
+
+
+BANDS = ("low", "middle", "high")
+
+
+def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
+    """Sort values of a number target into low, middle and high.
+
+    Parameters
+    ----------
+    y_train : array-like of shape (n_train_rows,)
+        Training values; their thirds set the borders.
+    y : array-like of shape (n_rows,)
+        The values to sort, in the same units.
+
+    Returns
+    -------
+    band : ndarray of shape (n_rows,)
+        One of ``BANDS``; a value on a border belongs to the lower band.
+    borders : tuple of two float
+        Between low and middle, and between middle and high.
+    """
+    borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
+    band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
+    return band, (float(borders[0]), float(borders[1]))
+
+
+# A table that a model has never seen, made ready for its splits.
+
+
+def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the columns that a model reads, each of the kind that it reads.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    frame : DataFrame of shape (n_rows, n_columns)
+    name : str
+        What messages call the table.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns_read)
+
+    Raises
+    ------
+    ValueError
+        If a column is absent, holds text where the model compares numbers, or holds a
+        number that is too large; names the column and, for a value, its row.
+    """
+    columns = list(model.columns)
+    features = {feature.column: feature for feature in model.features}
+    frame = as_table(list(features.values()), frame)
+    absent = [column for column in columns if column not in frame]
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        raise ValueError(
+            f"{name} cannot be predicted. Of the {len(columns)} columns that the "
+            f"model reads, {listed(absent)} {verb} absent. The table has "
+            f"{listed([str(column) for column in frame.columns])}."
+        )
+    found = pd.DataFrame(index=frame.index)
+    note_forms(found, known_forms(model))
+    for column in columns:
+        try:
+            found[column] = features[column].read(frame[column])
+            if features[column].kind == "number":
+                numbers(found[column])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+# Routing: the fraction of some rows, say of one class, that passes each node.
+
+
+MOST_LISTED = 3  # categories, or terms of a weighted sum, in a condition
+
+
+def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
+    """Describe the nodes with the fraction of some rows that passes each.
+
+    Source: the class routing distributions of Zantedeschi, Kusner and Niculae,
+    "Learning Binary Decision Trees by Argmin Differentiation", arXiv:2010.04627.
+
+    Parameters
+    ----------
+    tree : Tree
+        With ``n`` nodes.
+    rows : int array of shape (n,)
+        Rows that pass each node, as ``Tree.node_counts`` or ``rows_passing`` count
+        them; perhaps none.
+
+    Returns
+    -------
+    DataFrame of n rows, indexed by node
+        ``level``; ``rows`` that pass; ``fraction``, of all; ``level_fraction``, of
+        those that reach the node's level (a row that ended in a leaf above counts no
+        more), zero where none does; ``condition``, with at most three categories or
+        terms of a weighted sum, empty at leaves; ``prediction``, empty at splits.
+    """
+    level = np.asarray(tree.level)
+    at_level = np.bincount(level, weights=rows)[level]
+    return pd.DataFrame(
+        {
+            "level": level,
+            "rows": rows,
+            "fraction": rows / max(rows[0], 1),
+            "level_fraction": np.divide(
+                rows, at_level, out=np.zeros(len(level)), where=at_level > 0
+            ),
+            "condition": [
+                "" if leaf else split_text(tree, node, most=MOST_LISTED)
+                for node, leaf in enumerate(tree.is_leaf)
+            ],
+            "prediction": [
+                prediction_label(tree, node) if leaf else ""
+                for node, leaf in enumerate(tree.is_leaf)
+            ],
+        },
+        index=pd.RangeIndex(len(level), name="node"),
+    )
+
+
+def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
+    """Return the leaf where most of the rows end; the first among equals."""
+    leaves = np.flatnonzero(tree.is_leaf)
+    return int(leaves[np.argmax(table["rows"].to_numpy()[leaves])])
+
+
+# A tree's leaves as clusters: how pure they are, and what they tell of the class.
+
+
+@dataclass(frozen=True)
+class LeafPurity:
+    """How pure the leaves of a tree are on some rows.
+
+    Attributes
+    ----------
+    leaves : DataFrame indexed by node
+        Leaves that rows reach, left to right: ``rows``; ``label``, the most frequent
+        class; ``purity``, its fraction of these rows.
+    rows : DataFrame of shape (n_leaves, n_classes)
+        Rows of each class in them.
+    purity : float
+        Fraction of all rows that are of their leaf's most frequent class.
+    one_leaf : float
+        The same were all rows in one leaf.
+    information : float
+        Mutual information of leaf and class, in bits.
+    entropy : float
+        That of the class, in bits: all there is to know.
+    adjusted : float
+        Mutual information adjusted for chance: 0 where the leaves are drawn at random,
+        1 where leaves and classes are the same.
+    """
+
+    leaves: pd.DataFrame
+    rows: pd.DataFrame
+    purity: float
+    one_leaf: float
+    information: float
+    entropy: float
+    adjusted: float
+
+
+def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurity:
+    """Measure how pure the leaves of a tree are.
+
+    Parameters
+    ----------
+    tree : Tree
+        With ``n`` nodes.
+    names : sequence of str of length n_classes
+    rows : int array of shape (n_classes, n)
+        Rows of each class that pass each node; at least one.
+
+    Returns
+    -------
+    LeafPurity
+    """
+    order = _left_to_right(tree)
+    order = order[rows[:, order].sum(axis=0) > 0]
+    counts = rows[:, order].T  # (leaves, classes)
+    of_leaf, n_rows = counts.sum(axis=1), counts.sum()
+    leaf = np.repeat(np.arange(len(order)), of_leaf)
+    label = np.concatenate([np.repeat(np.arange(len(names)), row) for row in counts])
+    fraction = rows[:, 0][rows[:, 0] > 0] / n_rows
+    return LeafPurity(
+        pd.DataFrame(
+            {
+                "rows": of_leaf,
+                "label": np.array(names, dtype=object)[counts.argmax(axis=1)],
+                "purity": counts.max(axis=1) / of_leaf,
+            },
+            index=pd.Index(order, name="node"),
+        ),
+        pd.DataFrame(counts, index=pd.Index(order, name="node"), columns=list(names)),
+        float(counts.max(axis=1).sum() / n_rows),
+        float(fraction.max()),
+        float(mutual_info_score(None, None, contingency=counts) / np.log(2)),
+        float(-(fraction * np.log2(fraction)).sum()),
+        float(adjusted_mutual_info_score(label, leaf)),
+    )
+
+
+def _left_to_right(tree: Tree) -> np.ndarray:
+    """Return the leaves of a tree as a picture shows them."""
+    found, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        if tree.is_leaf[node]:
+            found.append(node)
+        else:
+            stack += [tree.right[node], tree.left[node]]
+    return np.array(found)
+
+
+# Whether other rows fill the nodes of a tree as those do that it was fitted to.
+
+
+BY_CHANCE = 0.05  # false discoveries among the splits that are marked
+LITTLE, LARGE = 0.1, 0.25  # the usual bounds of the PSI
+_UNSEEN = 0.5  # added to each count, since an empty leaf has no logarithm
+
+
+@dataclass(frozen=True)
+class RoutingShift:
+    """How other rows fill a tree's nodes.
+
+    Attributes
+    ----------
+    splits : DataFrame indexed by node
+        A row a split: ``rows`` and ``fitted_rows`` that reach it; ``holds`` and
+        ``fitted_holds``, the fractions of them for which its condition holds (NaN of no
+        row); ``p_value`` of a two-sided test that both fractions are one, adjusted for
+        the number of splits; ``differs``, whether that is below ``BY_CHANCE``; ``psi``
+        of its two sides (NaN where no row comes).
+    psi : float
+        Population stability index of the leaves.
+    psi_by_chance : float
+        What it would be on average were both drawn alike.
+    """
+
+    splits: pd.DataFrame
+    psi: float
+    psi_by_chance: float
+
+    @property
+    def n_differing(self) -> int:
+        """Splits at which these rows part differently, by more than chance."""
+        return int(self.splits["differs"].sum())
+
+    @property
+    def widest_split(self) -> int | None:
+        """Of the splits that differ, that which sends most rows elsewhere."""
+        found = self.splits[self.splits["differs"]]
+        if found.empty:
+            return None
+        moved = found["rows"] * (found["holds"] - found["fitted_holds"]).abs()
+        return int(found.index[int(moved.argmax())])
+
+
+def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingShift:
+    """Hold the rows at each split against those that the tree was fitted to.
+
+    Of the rows that reach a split, the fractions for which its condition holds are
+    compared by Fisher's exact test, twice the smaller tail. As each split is given the
+    rows that reach it, a shift is found where it arises and not in all nodes below; the
+    tests are independent, and adjusted together (Benjamini and Hochberg).
+
+    Parameters
+    ----------
+    tree : Tree
+        With ``n`` nodes.
+    fitted, rows : int array of shape (n,)
+        Rows that pass each node: those it was fitted to, and the others, which are
+        not among them; at least one each.
+    """
+    split = np.flatnonzero(~tree.is_leaf)
+    left, right = tree.left[split], tree.right[split]
+    some = (rows[split] > 0) & (fitted[split] > 0)
+    with np.errstate(invalid="ignore"):
+        holds, fitted_holds = rows[left] / rows[split], fitted[left] / fitted[split]
+    p_value = _two_sided(rows[left], rows[split], fitted[left], fitted[split])
+    splits = pd.DataFrame(
+        {
+            "rows": rows[split],
+            "fitted_rows": fitted[split],
+            "holds": holds,
+            "fitted_holds": fitted_holds,
+            "p_value": false_discovery_control(p_value) if len(split) else p_value,
+            "psi": [
+                stability_index(fitted[[a, b]], rows[[a, b]]) if known else np.nan
+                for a, b, known in zip(left, right, some)
+            ],
+        },
+        index=pd.Index(split, name="node"),
+    )
+    splits["differs"] = splits["p_value"] < BY_CHANCE
+    leaf = np.flatnonzero(tree.is_leaf)
+    by_chance = (len(leaf) - 1) * (1 / rows[0] + 1 / fitted[0])
+    return RoutingShift(splits, stability_index(fitted[leaf], rows[leaf]), by_chance)
+
+
+def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
+    """Measure how differently two sets of rows fill the same bins (PSI).
+
+    The sum over bins of ``(q - p) * log(q / p)``, p and q their fractions; half a row
+    is added to each bin. Below 0.1 it is usually called little, above 0.25 large.
+
+    Parameters
+    ----------
+    expected, actual : int array of shape (n_bins,)
+        Rows in each bin.
+    """
+    p, q = (
+        (count + _UNSEEN) / (count.sum() + _UNSEEN * len(count))
+        for count in (np.asarray(expected), np.asarray(actual))
+    )
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
+    """Hold the rows of each month against those that the tree was fitted to.
+
+    Parameters
+    ----------
+    tree : Tree
+        With ``n`` nodes.
+    fitted : int array of shape (n,)
+        As ``routing_shift`` takes it.
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    month : str array of shape (n_rows,)
+        Its month; rows whose month is "" are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
+        ``differs``, whether any split's rows part differently by more than chance, all
+        months and splits taken together.
+    """
+    month = np.asarray(month)
+    names, code = np.unique(month, return_inverse=True)
+    passing = rows_passing(tree.parent, leaf, code, len(names))
+    found = [
+        (name, rows[0], routing_shift(tree, fitted, rows))
+        for name, rows in zip(names.tolist(), passing)
+        if name
+    ]
+    least = [shift.splits["p_value"].min() for _, _, shift in found]
+    return pd.DataFrame(
+        {
+            "month": [name for name, _, _ in found],
+            "rows": [int(n_rows) for _, n_rows, _ in found],
+            "psi": [shift.psi for _, _, shift in found],
+            "psi_by_chance": [shift.psi_by_chance for _, _, shift in found],
+            "differs": false_discovery_control(least) < BY_CHANCE if found else [],
+        }
+    )
+
+
+def _two_sided(hits, rows, other_hits, other_rows) -> np.ndarray:
+    """Test whether two fractions are one, for each pair; 1 where there is no row."""
+    chance = hypergeom(rows + other_rows, hits + other_hits, rows)
+    tail = np.minimum(chance.cdf(hits), chance.sf(hits - 1))
+    return np.minimum(2 * tail, 1.0)
+
+
+# How alike the routes of classes are: which way each takes through one tree.
+
+
+_MOST_ORDERED = 50  # classes; the best order of more takes too long to find
+
+
+def route_similarity(rows: np.ndarray) -> np.ndarray:
+    """Measure for each two groups of rows how much of their routes they share.
+
+    A group's route is the distribution of its rows over the nodes. Pair the rows of two
+    groups so that they stay together as long as they can: of the nodes below the root
+    that they pass, this is the fraction that the two of a pair pass together. It is
+    Bray and Curtis's similarity of the two distributions, and 1 less their
+    tree-Wasserstein distance over the mean length of their paths.
+
+    Source: the class routes of Zantedeschi, Kusner and Niculae, "Learning Binary
+    Decision Trees by Argmin Differentiation", arXiv:2010.04627, which are looked at,
+    not measured, there.
+
+    Parameters
+    ----------
+    rows : int array of shape (n_groups, n_nodes)
+        As ``rows_passing`` counts them; each group has a row.
+
+    Returns
+    -------
+    float array of shape (n_groups, n_groups)
+        In [0, 1], symmetric: 1 where both fill each leaf alike, 0 where no row of the
+        one passes a node of the other but the root.
+    """
+    fraction = rows / rows[:, :1]
+    if rows.shape[1] == 1:  # nothing but the root, where all are together
+        return np.ones((len(rows), len(rows)))
+    return 1 - squareform(pdist(fraction[:, 1:], "braycurtis"))
+
+
+@dataclass(frozen=True)
+class RouteSimilarity:
+    """How alike the routes of several classes are.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the classes.
+    similarity : float array of shape (n_classes, n_classes)
+        As ``route_similarity`` measures it.
+    linkage : float array of shape (n_classes - 1, 4)
+        Their hierarchy by average linkage of 1 - similarity, as scipy writes it.
+    """
+
+    names: tuple[str, ...]
+    similarity: np.ndarray
+    linkage: np.ndarray
+
+    @property
+    def order(self) -> np.ndarray:
+        """Places of the classes, int (n_classes,), those with alike routes together."""
+        return leaves_list(self.linkage)
+
+    def brackets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the dendrogram as lines, one bracket around each two that are joined.
+
+        Returns
+        -------
+        place, similarity : float arrays of shape (n_classes - 1, 4)
+            Corners of each bracket: places from 0 in the order of ``order``, and mean
+            similarities, 1 at a class itself.
+        """
+        drawn = dendrogram(self.linkage, no_plot=True)
+        # scipy puts the leaves at 5, 15, 25, ... and its heights are 1 - similarity.
+        return (np.array(drawn["icoord"]) - 5) / 10, 1 - np.array(drawn["dcoord"])
+
+    @property
+    def most_alike(self) -> tuple[int, int]:
+        """Places of the two classes whose routes are most alike."""
+        return self._pair(np.argmax)
+
+    @property
+    def least_alike(self) -> tuple[int, int]:
+        """Places of the two classes whose routes are least alike."""
+        return self._pair(np.argmin)
+
+    def _pair(self, best) -> tuple[int, int]:
+        """The pair of classes whose similarity is best, the first among equals."""
+        first, second = np.triu_indices(len(self.names), 1)
+        place = int(best(self.similarity[first, second]))
+        return int(first[place]), int(second[place])
+
+
+def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
+    """Compare the routes of at least two classes, and join those that are alike.
+
+    Parameters
+    ----------
+    names : sequence of str of length n_classes
+    rows : int array of shape (n_classes, n_nodes)
+        As ``rows_passing`` counts them; each class has a row.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes, or one has no row.
+    """
+    if len(names) < 2 or not rows[:, 0].all():
+        raise ValueError("Routes are compared of two or more classes that have rows.")
+    similarity = route_similarity(rows)
+    distance = squareform(1 - similarity, checks=False)
+    joined = linkage(distance, "average", optimal_ordering=len(names) <= _MOST_ORDERED)
+    return RouteSimilarity(tuple(names), similarity, joined)
+
+
+def parting_split(
+    tree: Tree, first: np.ndarray, second: np.ndarray
+) -> tuple[int, float]:
+    """Find the split at which most rows of two groups part.
+
+    Parameters
+    ----------
+    tree : Tree
+        With at least one split.
+    first, second : int array of shape (n_nodes,)
+        Rows of each group that pass each node.
+
+    Returns
+    -------
+    node : int
+        The split, the nearest to the root among equals.
+    fraction : float
+        Of the pairs of ``route_similarity``, those that part there.
+    """
+    together = np.minimum(first / first[0], second / second[0])
+    parted = np.where(tree.is_leaf, 0.0, together)
+    np.subtract.at(parted, tree.parent[1:], together[1:])
+    node = min(
+        np.flatnonzero(~tree.is_leaf),
+        key=lambda split: (-round(float(parted[split]), 12), tree.level[split]),
+    )
+    return int(node), float(parted[node])

@@ -1,0 +1,169 @@
+"""What one split does, and what the terms of its sum add."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.split import SPLITS, DataSplit
+from treelab.evaluation import metrics
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.labels import labels
+from treelab.trees.pruning_path import PruningPath
+from treelab.trees.text import term_fractions, term_name
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, filled, read_features
+
+# The columns that a split adds up: their weights, and how much each matters.
+
+
+@dataclass(frozen=True)
+class SplitTerms:
+    """The weighted sum that a split compares with its threshold.
+
+    Attributes
+    ----------
+    columns : list of k str
+        A split that tests a single column has one, of weight 1.
+    weights : float64 array of shape (k,)
+        In raw units.
+    fractions : float64 array of shape (k,)
+        Of the sum's spread; see ``term_fractions``.
+    values : float64 array of shape (n_rows, k)
+        Of the rows that reach the split, missing ones filled.
+    """
+
+    columns: list[str]
+    weights: np.ndarray
+    fractions: np.ndarray
+    values: np.ndarray
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Weighted sum of each row, (n_rows,)."""
+        return (self.values * self.weights).sum(axis=1)
+
+    def table(self) -> pd.DataFrame:
+        """Return a row a column, the largest fraction first.
+
+        Returns
+        -------
+        DataFrame
+            column, weight and fraction.
+        """
+        table = pd.DataFrame(
+            {
+                "column": self.columns,
+                "weight": self.weights,
+                "fraction": self.fractions,
+            }
+        )
+        return table.sort_values(
+            "fraction", ascending=False, kind="stable", ignore_index=True
+        )
+
+
+def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
+    """Return what a split adds up for those rows of ``X`` that reach it.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    X : DataFrame
+        Rows of the user's table.
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf, or the tree has no such node.
+    """
+    tree.check_node(node)
+    if tree.is_leaf[node]:
+        raise ValueError(f"Node {node} is a leaf; it has no split to draw.")
+    oblique = tree.feature[node] == OBLIQUE
+    used, weights, fractions = np.array([tree.feature[node]]), np.ones(1), np.ones(1)
+    if oblique and tree.weights is not None:
+        used = np.flatnonzero(tree.weights[node])
+        weights = tree.weights[node, used]
+        fractions = term_fractions(tree.features, tree.weights[node])[used]
+    matrix = read_features(tree, X)
+    values = np.empty((len(matrix), len(used)))
+    for k, j in enumerate(used.tolist()):
+        # A split that tests one column tests for a missing value by itself.
+        values[:, k] = filled(tree.features, matrix, j) if oblique else matrix[:, j]
+    known = ~np.isnan(values).any(axis=1)
+    values[~known] = np.nanmean(values, axis=0) if known.any() else 0.0
+    columns = [term_name(tree.features[j]) for j in used]
+    return SplitTerms(
+        columns, weights, fractions, values[tree.decision_path(X)[:, node]]
+    )
+
+
+# Scores of finished models on the training, validation and test rows.
+
+
+def split_scores(
+    model: Tree | WeightedTrees | PruningPath, task: str, split: DataSplit
+) -> dict[str, dict[str, float]]:
+    """Score a model on each part of a data split that has rows.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    task : {"binary", "multiclass", "regression"}
+    split : DataSplit
+
+    Returns
+    -------
+    dict of str to dict
+        Scores as in ``metrics.scores``, by "train", "valid" and "test"; and of classes
+        the log loss of the training rows' class frequencies, ``metrics.BASELINE``.
+    """
+    scores = {}
+    for name in SPLITS:
+        X, y = split.rows(name)
+        if len(y) == 0:
+            continue
+        probabilities = {}
+        if task != "regression":
+            probabilities = {
+                "proba": model.predict_proba(X),
+                "classes": labels(model.classes or ()),
+            }
+        scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
+        y_train = split.rows("train")[1]
+        if task != "regression" and len(y_train):
+            baseline = metrics.baseline_loss(task, y_train, y)
+            scores[name][metrics.BASELINE] = baseline
+    return scores
+
+
+def headline_scores(
+    trees: Iterable[Tree], task: str, X: pd.DataFrame, y
+) -> list[float]:
+    """Return the headline score of each of some trees on the same rows.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+    task : {"binary", "multiclass", "regression"}
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Labels, or values in the target's unit.
+    """
+    if task == "regression":
+        return [metrics.scores(task, y, tree.predict(X))["r2"] for tree in trees]
+    # Labels become codes once, not for every tree: sorting text takes longest.
+    truth, known = pd.factorize(pd.Series(np.asarray(y)))
+    code = {label: number for number, label in enumerate(known.tolist())}
+    found = []
+    for tree in trees:
+        classes = tree.classes or ()
+        of_class = np.array([code.setdefault(each, len(code)) for each in classes])
+        predicted = of_class[tree.predicted_class[tree.apply(X)]]
+        confusion = metrics.confusion_matrix(truth, predicted, len(code))
+        found.append(float(metrics.macro_f1(confusion)))
+    return found

@@ -1,0 +1,834 @@
+"""Pictures of two models or several, side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from treelab.evaluation.comparison import SplitLine
+from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
+from treelab.evaluation.metrics import TITLES, headline, scores
+from treelab.evaluation.paired_bootstrap import paired_bootstrap
+from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.figures.style import (
+    SEQUENTIAL,
+    Mode,
+    escape_html,
+    learner_color,
+    mix,
+    palette,
+    shade,
+    shorten,
+    template,
+    text_on,
+)
+from treelab.trees.feature import Feature
+from treelab.trees.pruning import SizePath
+from treelab.trees.words import counted, significant
+
+# The difference of two models' scores, with its interval, around zero.
+
+
+def difference_figure(
+    differences: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    colors: tuple[str, str],
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw each difference as a point on its interval.
+
+    Parameters
+    ----------
+    differences : DataFrame
+        One row a score, all on one scale, more is better: ``title``, ``estimate``
+        (second minus first), ``low`` and ``high`` of its interval.
+    first, second : str
+        The models' names; to the right of zero the second scores more.
+    colors : tuple of two str
+        The models' colours; a difference that is not clear is grey.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+    """
+    theme = palette(mode)
+    figure = go.Figure()
+    row: Any  # of these columns; pandas types no field
+    for row in differences.itertuples():
+        clear = row.low > 0 or row.high < 0
+        color = colors[int(row.estimate > 0)] if clear else theme.muted
+        figure.add_scatter(
+            x=[row.low, row.estimate, row.high],
+            y=[row.title] * 3,
+            mode="lines+markers",
+            line={"color": color, "width": 4},
+            marker={
+                "color": color,
+                "size": [1, 14, 1],
+                "symbol": "circle" if clear else "circle-open",
+                "line": {"width": 2, "color": color},
+            },
+            hovertemplate=(
+                f"{significant(row.estimate)}, interval {significant(row.low)} to "
+                f"{significant(row.high)}<extra></extra>"
+            ),
+            name=row.title,
+        )
+    reach = 1.15 * max(1e-3, np.abs(differences[["low", "high"]].to_numpy()).max())
+    figure.add_vline(x=0, line={"color": theme.text, "width": 1})
+    for x, name, anchor in ((-reach, first, "left"), (reach, second, "right")):
+        arrow = f"← {name} better" if anchor == "left" else f"{name} better →"
+        figure.add_annotation(
+            x=x,
+            y=1,
+            yref="paper",
+            yshift=14,
+            text=escape_html(arrow),
+            showarrow=False,
+            xanchor=anchor,
+        )
+    return figure.update_layout(
+        template=template(mode),
+        height=96 + 44 * len(differences),
+        showlegend=False,
+        xaxis={
+            "title": {"text": f"{escape_html(second)} minus {escape_html(first)}"},
+            "range": [-reach, reach],
+            "tickformat": ".3~r",
+            "nticks": 7,
+        },
+        yaxis={"showgrid": False, "autorange": "reversed"},
+    )
+
+
+# Fitted models compared in a notebook: which is better, and at what size.
+
+
+_ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+
+
+def compare(a, b, X, y) -> go.Figure:
+    """Draw how the scores of two fitted models differ on the same rows.
+
+    Parameters
+    ----------
+    a, b : fitted estimators or models
+        Anything with ``predict``, for the same target.
+    X : table of shape (n_rows, n_columns)
+        Rows that neither was trained on.
+    y : array-like of shape (n_rows,)
+
+    Returns
+    -------
+    go.Figure
+        Each score of ``b`` minus that of ``a``, with its 95% interval from a paired
+        bootstrap of the rows; the title says what is found.
+    """
+    names = _distinct([_name(a), _name(b)])
+    task = _task(a)
+    found = paired_bootstrap(task, np.asarray(y), a.predict(X), b.predict(X))
+    drawn = [found[name] for name in found if name in _ON_ONE_SCALE]
+    columns = ("title", "estimate", "low", "high")
+    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
+    colors = _colors([a, b])
+    figure = difference_figure(table, *names, colors=(colors[0], colors[1]))
+    best = found[headline(task)]
+    winner = best.winner
+    if winner is None:
+        words = f"No clear difference: {best.title} {significant(best.estimate)}"
+    else:
+        gain = significant(abs(best.estimate))
+        words = f"{names[winner]} gains {gain} {best.title} over {names[1 - winner]}"
+    rows = counted(len(np.asarray(y)), "row")
+    return figure.update_layout(title=f"{words}, on {rows}", margin_t=72)
+
+
+def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figure:
+    """Draw score against number of leaves for fitted models, a line each.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators, or mapping of name to one
+        Single trees with ``path_`` are lines, their retained tree in a ring; other
+        models, ensembles, are a line across, for which ``X`` and ``y`` are needed.
+    X, y : table and target, or None
+        Rows on which every tree is scored. None: the scores on the rows that were
+        held out while the trees were trained, as ``path_`` has them.
+
+    Returns
+    -------
+    go.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+    """
+    named = (
+        dict(models)
+        if isinstance(models, Mapping)
+        else dict(zip(_distinct([_name(model) for model in models]), models))
+    )
+    if not named:
+        raise ValueError("frontier needs at least one fitted model, got none.")
+    column = HELD_OUT if X is None else TEST
+    drawn = [
+        _line(name, model, color, X, y)
+        for (name, model), color in zip(named.items(), _colors(list(named.values())))
+    ]
+    metric = TITLES[headline(_task(next(iter(named.values()))))]
+    where = "held-out rows" if X is None else counted(len(np.asarray(y)), "row")
+    return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
+
+
+def _line(name: str, model, color: str, X, y) -> DrawnLine:
+    """Return what is drawn of one model."""
+    inner, rows = _inner(model, X)
+    path = getattr(inner, "path_", None)
+    metric = headline(_task(model))
+    if not isinstance(path, SizePath):
+        if X is None:
+            raise ValueError(
+                f"{name} has no path of trees by size; give X and y, rows to score it "
+                "on."
+            )
+        score = scores(_task(model), np.asarray(y), model.predict(X))[metric]
+        return DrawnLine(name, color, score=score)
+    test = [np.nan] * len(path)
+    if X is not None:
+        test = [
+            scores(tree.task, np.asarray(y), tree.predict(rows))[metric]
+            for tree in path.trees
+        ]
+    table = pd.DataFrame(
+        {
+            "leaves": [tree.n_leaves for tree in path.trees],
+            HELD_OUT: path.scores["score"].to_numpy(float),
+            "standard_error": path.scores["standard_error"].to_numpy(float),
+            TEST: test,
+            "step": np.arange(len(path)),
+        }
+    )
+    return DrawnLine(name, color, FrontierLine(table, path.chosen))
+
+
+def _inner(model, X):
+    """Return the last step of a pipeline, and the rows as it reads them."""
+    if not hasattr(model, "steps"):
+        return model, X
+    before = model[:-1] if len(model.steps) > 1 else None
+    return model[-1], X if X is None or before is None else before.transform(X)
+
+
+def _task(model) -> str:
+    """Return what a model predicts."""
+    classes = getattr(model, "classes_", getattr(model, "classes", None))
+    if classes is None:
+        return "regression"
+    return "binary" if len(classes) == 2 else "multiclass"
+
+
+def _name(model) -> str:
+    """Name a model by its class, without what all of them have."""
+    name = type(_inner(model, None)[0]).__name__
+    return name.removesuffix("Classifier").removesuffix("Regressor")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Number names that come twice."""
+    found: list[str] = []
+    for name in names:
+        again = sum(other == name or other.startswith(f"{name} ") for other in found)
+        found.append(f"{name} ({again + 1})" if again else name)
+    return found
+
+
+def _colors(models: list) -> list[str]:
+    """Return each learner's colour, in shades where it comes again."""
+    keys = [_name(model).removesuffix("Tree").lower() for model in models]
+    keys = ["gradtree" if key == "grad" else key for key in keys]
+    return [
+        shade(learner_color(key), keys[:place].count(key))
+        for place, key in enumerate(keys)
+    ]
+
+
+# How alike several models predict, as a matrix.
+
+
+_NAME = 22  # letters of a model's name
+_CELL = 46  # pixels
+
+
+def agreement_figure(
+    matrix: np.ndarray,
+    names: Sequence[str],
+    *,
+    as_percent: bool = True,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a matrix of agreement; the least of it is palest.
+
+    Parameters
+    ----------
+    matrix : float array of shape (k, k)
+        Fractions, or correlations; NaN where two models do not compare.
+    names : sequence of k str
+    as_percent : bool, default=True
+        Whether cells are written as percentages.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    colors, n = palette(mode), len(names)
+    shown = np.where(np.eye(n, dtype=bool), np.nan, matrix)
+    low, high = np.nanmin(shown, initial=1.0), np.nanmax(shown, initial=-1.0)
+    depth = 0.08 + 0.92 * (shown - low) / ((high - low) or 1.0)
+    labels = [escape_html(shorten(name, _NAME)) for name in names]
+    figure = go.Figure(
+        go.Heatmap(
+            z=depth,
+            x=list(range(n)),
+            y=list(range(n)),
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, colors.background], [1, colors.accent]],
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            hoverinfo="skip",
+        )
+    )
+    numbers = [
+        {
+            "x": j,
+            "y": i,
+            "text": f"{100 * value:.0f}" if as_percent else f"{value:.2f}",
+            "showarrow": False,
+            "font": {"color": text_on(mix(colors.accent, colors.background, share))},
+        }
+        for (i, j), value, share in zip(np.ndindex(n, n), shown.flat, depth.flat)
+        if not np.isnan(value)
+    ]
+    ticks = {"tickvals": list(range(n)), "ticktext": labels, "showgrid": False}
+    return figure.update_layout(
+        template=template(mode),
+        height=100 + _CELL * n,
+        margin={"t": 8},
+        annotations=numbers,
+        xaxis={**ticks, "showline": False},
+        yaxis={**ticks, "autorange": "reversed"},
+    )
+
+
+# Curves of several models in one chart: ROC, precision-recall, calibration, costs.
+
+
+_MOST_POINTS = 600  # of a curve
+_DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+@dataclass(frozen=True)
+class DrawnCurve:
+    """A model's curve.
+
+    Attributes
+    ----------
+    name, color : str
+    points : DataFrame
+        ``x`` and ``y``; for a calibration also ``rows``.
+    """
+
+    name: str
+    color: str
+    points: pd.DataFrame
+
+
+def curves_figure(
+    curves: Sequence[DrawnCurve],
+    x_title: str,
+    y_title: str,
+    *,
+    diagonal: bool = False,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw curves of rates or probabilities, all from 0 to 1.
+
+    Parameters
+    ----------
+    curves : sequence of DrawnCurve
+    x_title, y_title : str
+    diagonal : bool, default=False
+        Whether the diagonal is drawn.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    figure = go.Figure()
+    if diagonal:
+        figure.add_scatter(
+            x=[0, 1],
+            y=[0, 1],
+            mode="lines",
+            line={"color": palette(mode).muted, "dash": "dot", "width": 1},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    for place, own in enumerate(curves):
+        points = _thinned(own.points)
+        has_rows = "rows" in points
+        figure.add_scatter(
+            x=points["x"],
+            y=points["y"],
+            mode="lines+markers" if has_rows else "lines",
+            name=escape_html(shorten(own.name, 24)),
+            line={"color": own.color, "width": 2.5, "dash": _dash(place)},
+            marker={"size": 4 + 10 * np.sqrt(points["rows"] / points["rows"].max())}
+            if has_rows
+            else None,
+            customdata=points["rows"] if has_rows else None,
+            hovertemplate=f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
+            + (", %{customdata:,} rows" if has_rows else "")
+            + "<extra>%{fullData.name}</extra>",
+        )
+    return figure.update_layout(
+        template=template(mode),
+        height=340,
+        margin={"t": 40},
+        xaxis={"title": x_title, "range": [-0.02, 1.02], "nticks": 6},
+        yaxis={"title": y_title, "range": [-0.02, 1.04], "nticks": 6},
+    )
+
+
+def costs_figure(
+    curves: Sequence[DrawnCurve],
+    threshold: float,
+    x_title: str,
+    *,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw each model's mean cost by the threshold, and mark one threshold.
+
+    Parameters
+    ----------
+    curves : sequence of DrawnCurve
+        ``x`` ascending from 0 to 1; a cost holds from just above the one before.
+    threshold : float
+    x_title : str
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    figure = go.Figure()
+    for place, own in enumerate(curves):
+        points = _thinned(own.points)
+        figure.add_scatter(
+            x=points["x"],
+            y=points["y"],
+            mode="lines",
+            name=escape_html(shorten(own.name, 24)),
+            line={
+                "color": own.color,
+                "width": 2.5,
+                "dash": _dash(place),
+                "shape": "vh",
+            },
+            hovertemplate="threshold %{x:.3f}: %{y:.4~g}"
+            "<extra>%{fullData.name}</extra>",
+        )
+    figure.add_vline(
+        x=threshold, line={"color": palette(mode).accent, "width": 2, "dash": "dot"}
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=340,
+        margin={"t": 40},
+        xaxis={"title": escape_html(x_title), "range": [0, 1], "nticks": 6},
+        yaxis={"title": "mean cost of a row", "rangemode": "tozero"},
+    )
+
+
+def residuals_figure(
+    predicted: np.ndarray,
+    residual: np.ndarray,
+    ends: tuple[tuple[float, float], tuple[float, float]],
+    unit: str = "",
+    *,
+    color: str,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw residuals against predictions.
+
+    Parameters
+    ----------
+    predicted, residual : ndarray of shape (n_rows,)
+    ends : tuple of two (low, high)
+        Of both axes, so that figures side by side compare.
+    unit : str, default=""
+        Of both.
+    color : str
+        Of the model.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    behind = f" ({unit})" if unit else ""
+    figure = go.Figure()
+    figure.add_hline(y=0, line={"color": palette(mode).text, "width": 1})
+    figure.add_scatter(
+        x=predicted,
+        y=residual,
+        mode="markers",
+        showlegend=False,
+        marker={"color": color, "size": 6, "opacity": 0.55},
+        hovertemplate="predicted %{x:.4~g}, residual %{y:.4~g}<extra></extra>",
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=340,
+        margin={"t": 8},
+        xaxis={"title": escape_html(f"predicted{behind}"), "range": ends[0]},
+        yaxis={"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]},
+    )
+
+
+def _thinned(points: pd.DataFrame) -> pd.DataFrame:
+    """Return at most 600 points, the first and the last among them."""
+    if len(points) <= _MOST_POINTS:
+        return points
+    some = np.linspace(0, len(points) - 1, _MOST_POINTS).round().astype(int)
+    return points.iloc[some]
+
+
+def _dash(place: int) -> str:
+    """Return a dash, as no curve is known by its colour alone."""
+    return _DASHES[place % len(_DASHES)]
+
+
+# Rows in the plane of two features, the splits as lines, predictions behind them.
+
+
+_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
+_MOST_TICKS = 8  # categories that an axis names
+_MANY_LINES = 30
+_SPREAD = 0.25  # of the way to the next category, by which rows are drawn apart
+_BEHIND = 0.28  # of a class's colour, behind the rows
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of the plane.
+
+    Attributes
+    ----------
+    title : str
+    low, high : float
+    ticks : dict of float to str
+        Names of the scores of categories, ascending, which stand at even distances;
+        empty: numbers.
+    """
+
+    title: str
+    low: float
+    high: float
+    ticks: dict[float, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Predictions on a grid of the plane.
+
+    Attributes
+    ----------
+    x, y : float arrays of shapes (n_x,), (n_y,)
+    predicted : array of shape (n_y, n_x)
+        Labels, or values.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    predicted: np.ndarray
+
+
+def axis_of(feature: Feature, values: np.ndarray) -> Axis:
+    """Return the axis of a feature that holds these values, with room at its ends."""
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    room = 0.04 * (high - low) or 0.5
+    title = f"{feature.column} ({feature.unit})" if feature.unit else feature.column
+    ticks = {}
+    if feature.kind == "category" and len(feature.categories) <= _MOST_TICKS:
+        ticks = _ticks(feature)
+    elif feature.kind == "category":
+        title = f"score of {feature.column}"
+    return Axis(title, low - room, high + room, ticks)
+
+
+def _ticks(feature: Feature) -> dict[float, str]:
+    """Name the scores of categories, those of one score together."""
+    ticks: dict[float, str] = {}
+    for score, name in sorted(zip(feature.scores, feature.categories)):
+        ticks[score] = f"{ticks[score]}, {name}" if score in ticks else name
+    return ticks
+
+
+def plane_figure(
+    points: pd.DataFrame,
+    axes: tuple[Axis, Axis],
+    lines: Sequence[SplitLine],
+    *,
+    colors: dict | None = None,
+    behind: Surface | None = None,
+    scale: tuple[float, float] | None = None,
+    unit: str = "",
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw rows by their class or value, with the lines of a tree's splits.
+
+    Parameters
+    ----------
+    points : DataFrame
+        ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
+        column, names the rows that are marked, the others have "".
+    axes : tuple of two Axis
+    lines : sequence of SplitLine
+        Those of level 0 are thick, the others dashed.
+    colors : dict or None, default=None
+        Hex colour of each class; None: the target is a number.
+    behind : Surface or None, default=None
+        Predictions that colour the plane.
+    scale : tuple of two float or None, default=None
+        Lowest and highest value on the colour scale; None: of the rows.
+    unit : str, default=""
+        Of the target, where it is a number.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
+    points = points.assign(x=x, y=y)
+    figure = go.Figure()
+    if scale is None and colors is None:
+        scale = float(points["target"].min()), float(points["target"].max())
+    ends = scale or (0.0, 1.0)  # classes have none
+    if behind is not None:
+        _add_surface(figure, behind, colors, ends, mode)
+    # On the shade of their own class rows are seen by their outline.
+    outline = palette(mode).background if behind is None else palette(mode).text
+    if colors is None:
+        _add_values(figure, points, ends, unit, outline)
+    else:
+        _add_classes(figure, points, colors, outline)
+    _add_lines(figure, lines, axes, mode)
+    _add_marks(figure, points, mode)
+    figure.update_layout(template=template(mode), height=430, margin={"t": 44})
+    for axis, update in zip(axes, (figure.update_xaxes, figure.update_yaxes)):
+        reach = _thresholds_at(axis, [axis.low, axis.high])
+        update(
+            title_text=escape_html(shorten(axis.title, 40)), range=reach, showgrid=False
+        )
+        if axis.ticks:
+            names = [escape_html(shorten(name, 14)) for name in axis.ticks.values()]
+            update(tickvals=list(range(len(names))), ticktext=names)
+    return figure
+
+
+def _rows_at(axis: Axis, values) -> np.ndarray:
+    """Return where rows stand on an axis; those of one category a little apart."""
+    values = np.asarray(values, dtype=float)
+    if not axis.ticks:
+        return values
+    rank = np.interp(values, list(axis.ticks), np.arange(len(axis.ticks)))
+    return rank + np.random.default_rng(0).uniform(-_SPREAD, _SPREAD, len(rank))
+
+
+def _thresholds_at(axis: Axis, values) -> list[float]:
+    """Return where thresholds stand on an axis: midway between two categories."""
+    if not axis.ticks:
+        return list(values)
+    return (np.searchsorted(list(axis.ticks), values, side="right") - 0.5).tolist()
+
+
+def _add_classes(figure: go.Figure, points, colors: dict, outline: str) -> None:
+    """Draw the rows of each class in its colour and with a mark of its own."""
+    for place, (label, color) in enumerate(colors.items()):
+        own = points[points["target"] == label]
+        name = escape_html(shorten(label, 24))
+        figure.add_scatter(
+            x=own["x"],
+            y=own["y"],
+            mode="markers",
+            name=name,
+            marker={
+                "color": color,
+                "symbol": _SYMBOLS[place % len(_SYMBOLS)],
+                "size": 7,
+                "opacity": 0.85,
+                "line": {"width": 0.8, "color": outline},
+            },
+            hovertemplate="%{x:.4~g}, %{y:.4~g}<extra>%{fullData.name}</extra>",
+        )
+
+
+def _add_values(figure: go.Figure, points, scale, unit: str, outline: str) -> None:
+    """Draw the rows by the colour of their value."""
+    figure.add_scatter(
+        x=points["x"],
+        y=points["y"],
+        mode="markers",
+        showlegend=False,
+        marker={
+            "color": points["target"],
+            "colorscale": SEQUENTIAL,
+            "cmin": scale[0],
+            "cmax": scale[1],
+            "size": 7,
+            "line": {"width": 1, "color": outline},
+            "colorbar": {"thickness": 10, "outlinewidth": 0, "title": unit},
+        },
+        hovertemplate="%{x:.4~g}, %{y:.4~g}: %{marker.color:.4~g}<extra></extra>",
+    )
+
+
+def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
+    """Draw a ring around each row that has a label."""
+    if "label" not in points:
+        return
+    for row in points[points["label"] != ""].to_dict("records"):
+        figure.add_scatter(
+            x=[row["x"]],
+            y=[row["y"]],
+            mode="markers",
+            name=escape_html(row["label"]),
+            marker={
+                "symbol": "circle-open",
+                "size": 18,
+                "color": palette(mode).text,
+                "line": {"width": 2.5},
+            },
+            hoverinfo="skip",
+        )
+
+
+def _add_surface(
+    figure: go.Figure,
+    behind: Surface,
+    colors: dict | None,
+    scale: tuple[float, float],
+    mode: Mode,
+) -> None:
+    """Colour the plane by what is predicted on it."""
+    colorscale: str | list = SEQUENTIAL
+    low, high = scale
+    shown = behind.predicted
+    if colors is not None:
+        codes = {label: place for place, label in enumerate(colors)}
+        flat = [codes[label] for label in behind.predicted.ravel().tolist()]
+        shown = np.reshape(np.array(flat, dtype=np.int16), behind.predicted.shape)
+        low, high = -0.5, len(colors) - 0.5
+        background = palette(mode).background
+        shades: list[list] = []
+        for place, color in enumerate(colors.values()):
+            shade = mix(color, background, _BEHIND)
+            ends = place / len(colors), (place + 1) / len(colors)
+            shades += [[end, shade] for end in ends]
+        colorscale = shades
+    figure.add_heatmap(
+        x=behind.x,
+        y=behind.y,
+        z=shown,
+        zmin=low,
+        zmax=high,
+        colorscale=colorscale,
+        showscale=False,
+        opacity=0.75 if colors is None else 1,
+        hoverinfo="skip",
+    )
+
+
+def _add_lines(
+    figure: go.Figure, lines: Sequence[SplitLine], axes: tuple[Axis, Axis], mode: Mode
+) -> None:
+    """Draw splits, the first one thick."""
+    below = "splits below it" if any(not line.level for line in lines) else "splits"
+    thin = 0.7 if len(lines) > _MANY_LINES else 1.5
+    for first in (True, False):
+        own = [line for line in lines if (line.level == 0) == first]
+        if not own:
+            continue
+        # One trace for all: the gap between two lines is a None.
+        x = [v for line in own for v in (*_thresholds_at(axes[0], line.x), None)]
+        y = [v for line in own for v in (*_thresholds_at(axes[1], line.y), None)]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name="first split" if first else below,
+            line={
+                "color": palette(mode).text,
+                "width": 3 if first else thin,
+                "dash": "solid" if first else "dash",
+            },
+            hoverinfo="skip",
+        )
+
+
+# Two learners' scores on several data splits.
+
+
+_ROW = 30  # pixels
+
+
+def seeds_figure(
+    splits: Sequence[str],
+    scores: tuple[Sequence[float], Sequence[float]],
+    names: tuple[str, str],
+    score_title: str,
+    *,
+    split_title: str = "seed",
+    colors: tuple[str, str],
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw both scores of each data split, joined by a line.
+
+    Parameters
+    ----------
+    splits : sequence of str
+        What each data split is called, beside its line.
+    scores : tuple of two sequences of float
+    names, colors : tuple of two str
+    score_title : str
+    split_title : str, default="seed"
+        What the names of splits are, in words.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    rows = list(splits)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[x for both in zip(*scores) for x in (*both, None)],
+        y=[row for row in rows for _ in range(3)],
+        mode="lines",
+        line={"color": palette(mode).line, "width": 3},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for own, name, color, symbol in zip(scores, names, colors, ("circle", "diamond")):
+        figure.add_scatter(
+            x=own,
+            y=rows,
+            mode="markers",
+            name=escape_html(shorten(name, 24)),
+            marker={"color": color, "symbol": symbol, "size": 11},
+            hovertemplate=f"{split_title} %{{y}}: %{{x:.3f}}"
+            "<extra>%{fullData.name}</extra>",
+        )
+    return figure.update_layout(
+        template=template(mode),
+        height=110 + _ROW * len(rows),
+        margin={"t": 36},
+        xaxis={"title": escape_html(score_title), "nticks": 6},
+        yaxis={"title": split_title, "type": "category", "autorange": "reversed"},
+    )

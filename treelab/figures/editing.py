@@ -1,0 +1,211 @@
+"""Pictures for editing a tree: the rows of a node along its threshold."""
+
+from collections.abc import Collection, Mapping, Sequence
+from math import ceil, floor, log10
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.style import (
+    LEARNER_COLORS,
+    Mode,
+    escape_html,
+    shorten,
+    template,
+    with_alpha,
+)
+from treelab.trees.midpoints import midpoint
+from treelab.trees.words import rounded, shortest, threshold_text
+
+# The rows of a node by the categories of a column, and which of them go left.
+
+
+BINS = 40
+HEIGHT = 210
+NAME_LENGTH = 18  # letters of a category's name
+_FADED = 0.35
+
+# Of each group of rows: its name, which rows are in it, and its colour.
+Groups = Sequence[tuple[str, np.ndarray, str]]
+
+
+def category_figure(
+    codes: np.ndarray,
+    categories: Sequence[str],
+    left: Collection[str],
+    groups: Groups,
+    *,
+    title: str,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw the rows of a node by category; those that go right are pale.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        Place in ``categories``; -1 where it is missing.
+    categories : sequence of str
+    left : collection of str
+        Those that go left.
+    groups : sequence of (str, bool ndarray of shape (n,), str)
+        Stacked bars: name, rows, colour.
+    title : str
+        Of the axis: the column.
+    mode : {"light", "dark"}, default="light"
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+    shown = [c for c in np.argsort(-counts, kind="stable").tolist() if counts[c]]
+    shown = shown[:BINS]
+    shown.sort(key=lambda code: categories[code] not in left)
+    figure = _empty(title, mode)
+    names = [escape_html(shorten(categories[code], NAME_LENGTH)) for code in shown]
+    for name, members, color in groups:
+        if not members.any():
+            continue
+        of_group = np.bincount(codes[(codes >= 0) & members], minlength=len(categories))
+        figure.add_bar(
+            x=[*range(len(shown))],
+            y=of_group[shown],
+            name=escape_html(name),
+            marker_color=[
+                color if categories[code] in left else with_alpha(color, _FADED)
+                for code in shown
+            ],
+            customdata=names,
+            hovertemplate="%{y} rows of %{customdata}<extra>%{fullData.name}</extra>",
+        )
+    figure.update_xaxes(tickvals=[*range(len(shown))], ticktext=names)
+    return figure
+
+
+def one_group(n_rows: int) -> Groups:
+    """Return all rows of a node as one group, where nothing tells them apart."""
+    return [("rows", np.ones(n_rows, dtype=bool), LEARNER_COLORS["get"])]
+
+
+def _empty(title: str, mode: Mode) -> go.Figure:
+    """Return a figure without bars."""
+    return go.Figure().update_layout(
+        template=template(mode),
+        barmode="stack",
+        bargap=0.05,
+        height=HEIGHT,
+        margin={"t": 24, "b": 36},
+        showlegend=False,  # the tree beside it names the colours
+        xaxis_title=escape_html(title),
+        yaxis_title="training rows",
+    )
+
+
+# The rows of a node along a number column, as a threshold is dragged over them.
+
+
+_MOST_TICKS = 5
+MOST_STOPS = 200  # of the line that is dragged
+
+
+def threshold_rows(
+    x: np.ndarray,
+    groups: Groups,
+    stops: Mapping[float, str],
+    threshold: float | None,
+) -> dict:
+    """Return what a histogram with a threshold that can be dragged is drawn from.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values; missing ones are neither drawn nor counted.
+    groups : sequence of (str, bool ndarray of shape (n,), str)
+        Stacked bars: name, rows, colour.
+    stops : mapping of float to str
+        Where the threshold may stand, ascending, and how that is written.
+    threshold : float or None
+        One of ``stops``; else no line is drawn.
+
+    Returns
+    -------
+    dict
+        Plain values: ``edges`` of the bars; ``groups`` (name, colour, and rows in each
+        bar); ``top``, the rows of the highest bar; ``x_ticks`` and ``y_ticks`` (value
+        and text); ``stops`` (value, text, rows at most the value); ``at``, the place
+        of the threshold in them, or None; ``n_rows`` that have a value.
+    """
+    known = np.isfinite(x)
+    low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    bars = [
+        (name, color, np.histogram(x[known & members], bins=edges)[0])
+        for name, members, color in groups
+    ]
+    stacked = np.sum([counts for _, _, counts in bars], axis=0)
+    top = max(int(stacked.max(initial=0)), 1)
+    ranked = np.sort(x[~np.isnan(x)])
+    n_left = np.searchsorted(ranked, [*stops], side="right").tolist()
+    place = {at: number for number, at in enumerate(stops)}
+    return {
+        "edges": edges.tolist(),
+        "groups": [(name, color, counts.tolist()) for name, color, counts in bars],
+        "top": top,
+        "x_ticks": [(at, shortest(at)) for at in _ticks(edges[0], edges[-1])],
+        "y_ticks": [(at, f"{at:,.0f}") for at in _ticks(0, top) if at == int(at)],
+        "stops": [(at, text, n) for (at, text), n in zip(stops.items(), n_left)],
+        "at": place.get(threshold) if threshold is not None else None,
+        "n_rows": len(ranked),
+    }
+
+
+def threshold_stops(
+    x: np.ndarray, fitted: np.ndarray | None, wanted: float | None
+) -> dict[float, str]:
+    """Return where a threshold may stand, between two values, and how it is written.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values of the rows on which splits are chosen; NaN where missing.
+    fitted : ndarray of shape (m,) or None
+        Values of the rows that the tree is fitted to: a tree writes its thresholds
+        with these in mind. None of a weighted sum.
+    wanted : float or None
+        The split's own threshold, in place of the stop that parts ``x`` alike.
+
+    Returns
+    -------
+    dict of float to str
+        Ascending, at most about ``MOST_STOPS``.
+    """
+    values = np.unique(x[np.isfinite(x)])
+    low, high = values[:-1], values[1:]
+    if len(low) > MOST_STOPS:
+        # As many rows between any two stops.
+        ranked = np.sort(x[np.isfinite(x)])
+        steps = np.linspace(0, len(ranked) - 1, MOST_STOPS).astype(int)
+        place = np.unique(np.searchsorted(values, ranked[steps]))
+        place = place[place < len(low)]
+        low, high = low[place], high[place]
+    found = {float(midpoint(a, b)) for a, b in zip(low.tolist(), high.tolist())}
+    if wanted is not None and np.isfinite(wanted) and wanted not in found:
+        alike = np.searchsorted(values, wanted, side="right")
+        found = {
+            stop
+            for stop in found
+            if np.searchsorted(values, stop, side="right") != alike
+        } | {wanted}
+    if fitted is None:
+        return {stop: rounded(stop) for stop in sorted(found)}
+    known = np.array([-np.inf, *np.unique(fitted[np.isfinite(fitted)]), np.inf])
+    above = {stop: np.searchsorted(known, stop, side="right") for stop in found}
+    return {
+        stop: threshold_text(stop, known[above[stop] - 1], known[above[stop]])
+        for stop in sorted(found)
+    }
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return at most six round numbers from one number to another."""
+    least = (high - low) / _MOST_TICKS
+    unit = 10.0 ** floor(log10(least))
+    step = next(unit * n for n in (1, 2, 5, 10) if unit * n >= least * (1 - 1e-9))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [float(step * n) for n in range(first, last + 1)]

@@ -1,1 +1,0 @@
-"""A node whose split is being chosen: its rows along one column."""

@@ -1,1 +1,0 @@
-"""Figures of an ensemble of weighted trees."""

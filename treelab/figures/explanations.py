@@ -1,0 +1,295 @@
+"""Pictures of what columns do to predictions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.evaluation.importance import Dependence
+from treelab.figures.style import (
+    Mode,
+    escape_html,
+    palette,
+    shorten,
+    template,
+    with_alpha,
+)
+from treelab.trees.words import counted, significant
+
+# What each column changes in one prediction, from the mean to where it is.
+
+
+NAME_LENGTH = 22  # letters of a bar's name
+WORTH_A_BAR = 0.02  # of the largest change
+_ROOM = 0.4  # of the axis, on either side, for the numbers
+
+
+def contributions_figure(
+    names: Sequence[str],
+    changes: Sequence[float],
+    base: float,
+    *,
+    title: str,
+    most: int = 8,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a bar a column, each beginning where the one above it ends.
+
+    Parameters
+    ----------
+    names : sequence of str of length k
+        Columns, or weighted sums.
+    changes : sequence of float of length k
+        What each changes, the largest absolute change first.
+    base : float
+        The mean prediction, where the bars begin.
+    title : str
+        What is predicted, with its unit.
+    most : int, default=8
+        Columns that get a bar; a last one stands for all others together, also for
+        those whose bars would hardly be seen.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+
+    Returns
+    -------
+    go.Figure
+        Bars carry the full name as ``customdata``.
+    """
+    theme = palette(mode)
+    names, changes = _folded(list(names), list(changes), most)
+    ends = [base]
+    for change in changes:
+        ends.append(ends[-1] + change)
+    figure = go.Figure()
+    figure.add_bar(
+        x=changes,
+        # Two names may be alike once they are shortened.
+        y=list(range(len(names))),
+        base=ends[:-1],
+        orientation="h",
+        marker_color=[theme.accent if own > 0 else theme.muted for own in changes],
+        text=[signed(own, 2) for own in changes],
+        textposition="outside",
+        textfont={"size": 13, "color": theme.text},
+        cliponaxis=False,
+        customdata=[escape_html(name) for name in names],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+        name="change",
+    )
+    low, high = min(ends), max(ends)
+    span = high - low or abs(base) or 1.0
+    marks = (("mean", base, 0), ("this row", ends[-1], 18))
+    for words, value, above in marks:  # one above the other: they may be close
+        figure.add_vline(
+            x=value,
+            line={"color": theme.line, "width": 1, "dash": "dot"},
+            annotation={
+                "text": f"{words} {significant(value)}",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "xanchor": "center",
+                "yshift": above,
+                "showarrow": False,
+            },
+        )
+    return figure.update_layout(
+        template=template(mode),
+        height=120 + 30 * len(names),
+        margin={"l": 8, "r": 8, "t": 48, "b": 8},
+        showlegend=False,
+        xaxis={
+            "title": {"text": escape_html(title)},
+            "range": [low - _ROOM * span, high + _ROOM * span],
+            "nticks": 5,
+        },
+        yaxis={
+            "autorange": "reversed",
+            "showgrid": False,
+            "tickvals": list(range(len(names))),
+            "ticktext": [escape_html(shorten(name, NAME_LENGTH)) for name in names],
+        },
+    )
+
+
+def _folded(
+    names: list[str], changes: list[float], most: int
+) -> tuple[list[str], list[float]]:
+    """The bars that are drawn: the largest, and all others as one."""
+    least = WORTH_A_BAR * max(map(abs, changes), default=0.0)
+    shown = min(most, sum(abs(own) >= least for own in changes))
+    if len(names) <= shown + 1:
+        return names, changes
+    rest = counted(len(names) - shown, "other")
+    return [*names[:shown], rest], [*changes[:shown], sum(changes[shown:])]
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Return a change with its sign."""
+    text = significant(value, digits)
+    return f"+{text}" if value > 0 else text
+
+
+# How the prediction depends on one column: the mean, rows, and the row explained.
+
+
+MOST_LINES = 60  # rows that are drawn
+FEW_VALUES = 6  # that each have a tick
+DEPENDENCE_NAME_LENGTH = 18  # letters of a category
+
+
+def dependence_figure(
+    found: Dependence,
+    own: np.ndarray | None = None,
+    *,
+    title: str,
+    unit: str = "",
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw the mean prediction by the values of a column, and rows behind it.
+
+    Parameters
+    ----------
+    found : Dependence
+    own : array of shape (n_values,) or None, default=None
+        Predictions of the one row that is explained.
+    title : str
+        What is predicted, with its unit.
+    unit : str, default=""
+        Of the column.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    theme = palette(mode)
+    x = found.values.tolist() if found.is_number else list(range(len(found.values)))
+    lines = found.lines[:: max(1, -(-len(found.lines) // MOST_LINES))]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[*x, None] * len(lines),
+        y=[value for line in lines.tolist() for value in [*line, None]],
+        mode="lines",
+        line={"color": with_alpha(theme.muted, 0.25), "width": 1},
+        hoverinfo="skip",
+        name="single rows",
+    )
+    # Between categories there is nothing that a line could show.
+    marks = "lines" if found.is_number else "markers"
+    means = found.mean.tolist()
+    hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
+    figure.add_scatter(
+        x=x,
+        y=means,
+        mode=marks,
+        line={"color": theme.text, "width": 3},
+        marker={"color": theme.text, "size": 11},
+        hovertemplate=hover,
+        name="mean",
+    )
+    if own is not None:
+        figure.add_scatter(
+            x=x,
+            y=np.asarray(own).tolist(),
+            mode=marks,
+            line={"color": theme.accent, "width": 3, "dash": "dash"},
+            marker={"color": theme.accent, "size": 11, "symbol": "diamond"},
+            hovertemplate=hover,
+            name="this row",
+        )
+    name = f"{found.column} ({unit})" if unit else found.column
+    axis = {"title": {"text": escape_html(name)}, "nticks": 8}
+    if found.is_number:
+        if len(x) <= FEW_VALUES:
+            axis["tickvals"] = x
+    else:
+        axis |= {
+            "tickvals": x,
+            "ticktext": [
+                escape_html(shorten(str(value), DEPENDENCE_NAME_LENGTH))
+                for value in found.values
+            ],
+            "tickangle": -35 if len(x) > 4 else 0,
+        }
+    return figure.update_layout(
+        template=template(mode),
+        height=380,
+        margin={"l": 8, "r": 8, "t": 40, "b": 8},
+        xaxis=axis,
+        yaxis={"title": {"text": escape_html(title)}, "nticks": 6},
+        hovermode="x",
+    )
+
+
+# How much each column matters overall, as bars.
+
+
+IMPORTANCE_NAME_LENGTH = 24  # letters of a bar's name
+
+
+def importance_figure(
+    columns: Sequence[str],
+    importance: Sequence[float],
+    std: Sequence[float] | None = None,
+    *,
+    title: str,
+    most: int = 12,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a bar a column, the most important on top.
+
+    Parameters
+    ----------
+    columns : sequence of str of length k
+    importance : sequence of float of length k
+        The largest first; the first ``most`` are drawn.
+    std : sequence of float of length k or None, default=None
+        Standard deviations, drawn as error bars.
+    title : str
+        What a bar's length is.
+    most : int, default=12
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    theme = palette(mode)
+    columns, values = list(columns)[:most], [float(v) for v in importance][:most]
+    errors = None if std is None else [float(v) for v in std][:most]
+    reach = max([v + e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
+    low = min([v - e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
+    figure = go.Figure()
+    figure.add_bar(
+        x=values,
+        y=list(range(len(columns))),  # two names may be alike once shortened
+        orientation="h",
+        marker_color=theme.accent,
+        error_x={
+            "type": "data",
+            "array": errors,
+            "color": theme.text,
+            "thickness": 1.2,
+            "width": 3,
+        }
+        if errors
+        else None,
+        customdata=[[escape_html(c), significant(v)] for c, v in zip(columns, values)],
+        hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
+        name="importance",
+    )
+    return figure.update_layout(
+        template=template(mode),
+        height=72 + 26 * max(len(columns), 1),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        showlegend=False,
+        xaxis={
+            "title": {"text": escape_html(title)},
+            "range": [min(low, 0.0) * 1.1, (reach or 1.0) * 1.1],
+            "nticks": 5,
+        },
+        yaxis={
+            "autorange": "reversed",
+            "showgrid": False,
+            "tickvals": list(range(len(columns))),
+            "ticktext": [
+                escape_html(shorten(c, IMPORTANCE_NAME_LENGTH)) for c in columns
+            ],
+        },
+    )

@@ -1,1 +1,0 @@
-"""Figures of what decides a prediction, for one row and overall."""

@@ -1,1 +1,0 @@
-"""Pictures of a table: its columns, what is missing, what goes together."""

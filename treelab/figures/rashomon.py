@@ -1,0 +1,108 @@
+"""A map of trees: those that predict alike lie close together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.style import SEQUENTIAL, Mode, palette, template
+
+HEIGHT = 360
+
+
+def likeness_map(
+    places: np.ndarray,
+    scores: np.ndarray,
+    numbers: Sequence[int],
+    hover: Sequence[str],
+    *,
+    own: int | None,
+    score_title: str,
+    mode: Mode = "light",
+) -> go.Figure:
+    """Draw a point a tree, coloured by its score.
+
+    Parameters
+    ----------
+    places : ndarray of shape (T, 2)
+        As ``evaluation.rashomon.likeness.places`` returns them.
+    scores : ndarray of shape (T,)
+    numbers : sequence of T int
+        Number of each tree, carried as ``customdata``.
+    hover : sequence of T str
+        What is said of each tree, as HTML.
+    own : int or None
+        Which point is the run's own tree: it is ringed and named.
+    score_title : str
+        Of the colour bar.
+    mode : {"light", "dark"}, default="light"
+        Colours to draw in.
+    """
+    colors = palette(mode)
+    bar = {
+        "title": {"text": score_title, "side": "right", "font": {"size": 12}},
+        "thickness": 10,
+        "outlinewidth": 0,
+        "tickformat": ".3f",
+        "nticks": 5,
+    }
+    figure = go.Figure(
+        go.Scatter(
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="markers",
+            marker={
+                "color": scores,
+                "colorscale": SEQUENTIAL,
+                "size": 11,
+                "opacity": 0.85,
+                "line": {"width": 1, "color": colors.background},
+                "colorbar": bar,
+            },
+            customdata=[[number] for number in numbers],
+            hovertext=list(hover),
+            hovertemplate="%{hovertext}<extra></extra>",
+            unselected={"marker": {"opacity": 0.85}},
+            showlegend=False,
+        )
+    )
+    if own is not None:
+        _mark_own(figure, places[own], mode)
+    axis = {"showticklabels": False, "showgrid": False, "showline": False, "title": ""}
+    return figure.update_layout(
+        template=template(mode),
+        height=HEIGHT,
+        margin={"l": 8, "r": 8, "t": 16, "b": 8},
+        xaxis=axis,
+        yaxis={**axis, "scaleanchor": "x"},
+        clickmode="event+select",
+    )
+
+
+def _mark_own(figure: go.Figure, place: np.ndarray, mode: Mode) -> None:
+    """Ring and name the point of the run's own tree."""
+    colors = palette(mode)
+    figure.add_scatter(
+        x=[place[0]],
+        y=[place[1]],
+        mode="markers",
+        marker={
+            "symbol": "circle-open",
+            "size": 18,
+            "color": colors.accent,
+            "line": {"width": 3},
+        },
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_annotation(
+        x=place[0],
+        y=place[1],
+        text="this run's tree",
+        showarrow=True,
+        arrowhead=0,
+        ax=0,
+        ay=-28,
+        font={"color": colors.text, "size": 13},
+        bgcolor=colors.background,
+    )

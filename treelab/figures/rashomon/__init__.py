@@ -1,1 +1,0 @@
-"""Trees that score alike, in one picture."""

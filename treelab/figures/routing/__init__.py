@@ -1,1 +1,0 @@
-"""Figures of where rows go in a tree."""

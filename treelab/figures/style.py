@@ -1,0 +1,283 @@
+"""Colours, the plotly template and the words that all figures share."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from treelab.trees.dot import OKABE_ITO
+
+# Every colour and its one home: learners, classes, light and dark mode.
+
+
+Mode = Literal["light", "dark"]
+
+# One colour a learner, on every page.
+LEARNER_COLORS = {
+    "cart": "#6B7280",
+    "gradtree": "#0072B2",
+    "grande": "#E69F00",
+    "get": "#009E73",
+    "get_linear": "#56B4E9",
+    "argmin": "#CC79A7",
+    "optimal": "#8C564B",
+    "clusters": "#CC79A7",  # an argmin tree as well
+}
+
+# Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
+_CLASS_COLORS = (*OKABE_ITO, "#882255", "#999933", "#332288", "#AA4499")
+
+SEQUENTIAL = "Viridis"
+
+# Plotly's viridis at ten even steps, to find a text colour that reads on each.
+VIRIDIS = (
+    "#440154",
+    "#482878",
+    "#3e4989",
+    "#31688e",
+    "#26828e",
+    "#1f9e89",
+    "#35b779",
+    "#6ece58",
+    "#b5de2b",
+    "#fde725",
+)
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one mode, as hex strings.
+
+    Attributes
+    ----------
+    background, panel : str
+        Of the page and of what lies on it: sidebar, cards, leaves without a colour.
+    text, muted : str
+        Text, and text that matters less; both at least 4.5:1 on background and panel.
+    line, grid : str
+        Edges and axes; lines behind a chart.
+    accent : str
+        The one colour that draws attention: a highlighted path, a marked column.
+    good, bad, warn : str
+        A run that is done, one that failed, one that was stopped.
+    diverging : tuple of str
+        Two colours and the grey between them, for differences around zero.
+    """
+
+    background: str
+    panel: str
+    text: str
+    muted: str
+    line: str
+    grid: str
+    accent: str
+    good: str
+    bad: str
+    warn: str
+    diverging: tuple[str, str, str]
+
+
+_PALETTES = {
+    "light": Palette(
+        background="#FFFFFF",
+        panel="#F6F8F7",
+        text="#17211D",
+        muted="#55625C",
+        line="#B9C4BF",
+        grid="#E6EBE9",
+        accent="#1B7F5C",
+        good="#1B7F5C",
+        bad="#B3261E",
+        warn="#8A5A00",
+        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
+    ),
+    "dark": Palette(
+        background="#101614",
+        panel="#18211E",
+        text="#E7EDEA",
+        muted="#9DABA5",
+        line="#46534E",
+        grid="#25302C",
+        accent="#4CC79A",
+        good="#4CC79A",
+        bad="#FF8A80",
+        warn="#F0B64A",
+        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
+    ),
+}
+
+
+def palette(mode: Mode = "light") -> Palette:
+    """Return the colours of the light or the dark mode."""
+    return _PALETTES[mode]
+
+
+def learner_color(learner: str, settings: dict | None = None) -> str:
+    """Return a learner's colour; GET with linear leaves has one of its own.
+
+    Parameters
+    ----------
+    learner : str
+        Key of the learner, as in ``LEARNERS``.
+    settings : dict or None, default=None
+        The run's settings; only ``leaves`` is read.
+
+    Returns
+    -------
+    str
+        Hex colour; grey for a learner that has none yet.
+    """
+    if learner == "get" and (settings or {}).get("leaves") == "linear":
+        learner = "get_linear"
+    return LEARNER_COLORS.get(learner, "#6F6F6F")
+
+
+def class_colors(n_classes: int) -> list[str]:
+    """Return ``n_classes`` hex colours, for classes in the order of frequency.
+
+    Beyond twelve classes colours repeat, so a letter or a label must go with them.
+    """
+    return [_CLASS_COLORS[i % len(_CLASS_COLORS)] for i in range(n_classes)]
+
+
+def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
+    """Return a hex colour for each class, the most frequent first.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_rows,)
+        Classes of some rows, by which they are counted.
+    classes : sequence or None, default=None
+        The classes, also those without a row; None: those that occur, sorted. Of
+        equally frequent ones the first comes first.
+    """
+    counts = labels.value_counts()
+    known = sorted(counts.index.tolist()) if classes is None else classes
+    ranked = sorted(known, key=lambda label: -counts.get(label, 0))
+    return dict(zip(ranked, class_colors(len(ranked))))
+
+
+def mix(color: str, background: str, fraction: float) -> str:
+    """Return a fraction of one hex colour over another, as an opaque hex colour."""
+    parts = (
+        round(
+            fraction * int(color[i : i + 2], 16)
+            + (1 - fraction) * int(background[i : i + 2], 16)
+        )
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{part:02X}" for part in parts)
+
+
+def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
+    """Return the colour scale of fractions from 0 to 1 in the cells of a matrix."""
+    return [(0.0, mix(colors.accent, colors.background, 0.06)), (1.0, colors.accent)]
+
+
+def shade(color: str, step: int, mode: Mode = "light") -> str:
+    """Return a colour mixed into the background, for older runs of a learner.
+
+    ``step`` 0 is the colour itself; from 3 on shades are alike.
+    """
+    return mix(color, palette(mode).background, (1.0, 0.62, 0.42, 0.3)[min(step, 3)])
+
+
+def with_alpha(color: str, alpha: float) -> str:
+    """Return a hex colour as CSS ``rgba`` with an opacity in [0, 1]."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two hex colours, 1 to 21 (WCAG 2.2, section 1.4.3)."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def text_on(color: str) -> str:
+    """Return near-black or white, whichever reads better on a hex colour."""
+    return max(("#101614", "#FFFFFF"), key=lambda text: contrast(color, text))
+
+
+def _luminance(color: str) -> float:
+    """Relative luminance of a hex colour, by WCAG's definition."""
+    channels = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# The look of every plotly figure, light and dark.
+
+
+# Streamlit ships this face; the rest stands in for it in exported figures.
+FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
+
+
+def template(mode: Mode = "light") -> go.layout.Template:
+    """Return the plotly template of one mode: quiet axes, no box, room to breathe.
+
+    Parameters
+    ----------
+    mode : {"light", "dark"}, default="light"
+
+    Returns
+    -------
+    go.layout.Template
+        A new template; nothing is registered with plotly.
+    """
+    colors = palette(mode)
+    axis = {
+        "gridcolor": colors.grid,
+        "linecolor": colors.line,
+        "zeroline": False,
+        "ticks": "",
+        "tickfont": {"color": colors.muted, "size": 13},
+        "title": {"font": {"color": colors.muted, "size": 13}, "standoff": 8},
+        "automargin": True,
+    }
+    layout = go.Layout(
+        font={"family": FONT, "size": 14, "color": colors.text},
+        title={"font": {"size": 16, "color": colors.text}, "x": 0, "xanchor": "left"},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        colorway=class_colors(8),
+        margin={"l": 8, "r": 8, "t": 32, "b": 8},
+        xaxis={**axis, "showgrid": False, "showline": True},
+        yaxis=axis,
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 13, "color": colors.text},
+        },
+        hoverlabel={
+            "bgcolor": colors.panel,
+            "bordercolor": colors.line,
+            "font": {"family": FONT, "color": colors.text, "size": 13},
+        },
+        annotationdefaults={"font": {"color": colors.muted, "size": 13}},
+        dragmode=False,
+        bargap=0.15,
+    )
+    return go.layout.Template(layout=layout)
+
+
+# Text for pictures: cut to length, safe in HTML.
+
+
+def escape_html(text: object) -> str:
+    """Return text that plotly shows as it stands, whatever a table's columns hold."""
+    # Plotly would read a dollar sign pair as LaTeX.
+    return html.escape(str(text), quote=False).replace("$", "&#36;")
+
+
+def shorten(text: object, length: int) -> str:
+    """Return text of at most ``length`` characters, cut at its end with an ellipsis."""
+    text = str(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

@@ -1,1 +1,0 @@
-"""What every figure shares: its colours, its template, text that is safe to draw."""

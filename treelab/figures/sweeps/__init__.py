@@ -1,1 +1,0 @@
-"""The trials of a sweep: how the search went, and what made the difference."""

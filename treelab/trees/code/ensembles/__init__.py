@@ -1,1 +1,0 @@
-"""An ensemble as code: ONNX, Python and C."""

@@ -1,0 +1,883 @@
+"""What must hold of a tree on every possible row: read, kept, checked."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.optimize import nnls
+
+from treelab.trees.pruning import (
+    SizePath,
+    cut_at,
+    merge_equal,
+    path_of_sizes,
+    prune_empty,
+)
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE
+from treelab.trees.words import counted
+
+# What a person writes as a constraint, in text or as Python, as plain values.
+
+
+_SIGNS = {"1": "up", "-1": "down", "increasing": "up", "decreasing": "down"}
+
+
+def read_directions(given: Any, known: tuple[str, str]) -> dict[str, str]:
+    """Read "income: up, age: down", or a mapping of columns to up, down, 1 or -1."""
+    found = {}
+    for name, way in _pairs("monotone", given, "income: up, age: down"):
+        word = str(way).strip().lower()
+        word = _SIGNS.get(word, word)
+        if word == "0":
+            continue
+        if word not in known:
+            raise ValueError(
+                f"monotone of column {name!r} must be up or down, got {way!r}."
+            )
+        found[name] = word
+    return found
+
+
+def read_costs(given: Any) -> dict[str, float]:
+    """Read "scan: 0.05, age: 0", or a mapping of columns to costs."""
+    pairs = _pairs("column_costs", given, "scan: 0.05, age: 0")
+    return {name: _cost(f"The cost of {name!r}", cost) for name, cost in pairs}
+
+
+def read_levels(given: Any, other: str) -> dict[str, tuple[str, ...]]:
+    """Read "0: age, income; other: job", or a mapping of levels to columns."""
+    if isinstance(given, str):
+        parts = [part.partition(":") for part in _split(given, ";")]
+        given = {level: names for level, colon, names in parts if _has(colon, given)}
+    found = {}
+    for level, names in _mapping("allowed", given).items():
+        word = str(level).strip()
+        if word != other and not word.isdecimal():
+            raise ValueError(
+                f"allowed is by level, 0 for the root, or {other!r}; got {level!r}."
+            )
+        columns = _names(names)
+        if not columns:
+            raise ValueError(f"allowed names no column for level {word}.")
+        found[word] = columns
+    return found
+
+
+def read_groups(given: Any) -> tuple[tuple[str, ...], ...]:
+    """Read "age, income; age, job", or a sequence of sequences of columns."""
+    if isinstance(given, str):
+        given = _split(given, ";")
+    if not isinstance(given, Sequence | set | frozenset):
+        raise ValueError(
+            "together must be groups of columns, such as 'age, income; age, job', got "
+            f"{given!r}."
+        )
+    return tuple(group for names in given if (group := _names(names)))
+
+
+def read_matrix(given: Any) -> dict[str, dict[str, float]]:
+    """Read "bad as good: 5", or a mapping of true to predicted classes to costs."""
+    example = "bad as good: 5, good as bad: 1"
+    if isinstance(given, str):
+        matrix: dict[str, dict[str, Any]] = {}
+        for pair, cost in _pairs("class_costs", given, example):
+            truth, between, predicted = pair.partition(" as ")
+            if not between:
+                raise ValueError(f"class_costs reads as {example!r}, got {pair!r}.")
+            matrix.setdefault(truth.strip(), {})[predicted.strip()] = cost
+        given = matrix
+    found: dict[str, dict[str, float]] = {}
+    for truth, row in _mapping("class_costs", given).items():
+        costs = {}
+        for predicted, cost in _mapping("class_costs", row).items():
+            name = f"The cost of {truth} as {predicted}"
+            costs[str(predicted)] = _cost(name, cost)
+            if str(predicted) == str(truth) and costs[str(predicted)]:
+                raise ValueError(f"{name}, which is right, must be 0, got {cost!r}.")
+        found[str(truth)] = costs
+    return found
+
+
+def read_count(name: str, given: Any, default: int | None) -> int | None:
+    """Read a whole number of at least 1; nothing is the default."""
+    if given is None or given == "":
+        return default
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(given, bool) or not number.is_integer() or number < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {given!r}.")
+    return int(number)
+
+
+def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise ValueError for the first named column that a table does not have."""
+    known = set(columns)
+    for name in named:
+        if name not in known:
+            close = get_close_matches(name, [*columns], n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "check its name."
+            raise ValueError(
+                f"The constraints name a column {name!r}, which the table does not "
+                f"have; {hint}"
+            )
+
+
+def _pairs(name: str, given: Any, example: str) -> list[tuple[str, Any]]:
+    """Read "a: x, b: y", or a mapping, as pairs."""
+    if not isinstance(given, str):
+        return [(str(k).strip(), v) for k, v in _mapping(name, given).items()]
+    pairs = []
+    for part in _split(given, ","):
+        key, colon, value = part.rpartition(":")
+        if not colon or not key.strip():
+            raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
+        pairs.append((key.strip(), value.strip()))
+    return pairs
+
+
+def _mapping(name: str, given: Any) -> Mapping:
+    """Return a mapping, or raise ValueError; nothing is an empty one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a mapping or text, got {given!r}.")
+    return given
+
+
+def _has(colon: str, text: str) -> bool:
+    """Whether there was a colon; raise ValueError where not."""
+    if not colon:
+        raise ValueError(
+            f"allowed reads as '0: age, income; other: job', got {text!r}."
+        )
+    return True
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Read names between commas, or a sequence of them."""
+    names = _split(given, ",") if isinstance(given, str) else map(str, given)
+    return tuple(dict.fromkeys(names))
+
+
+def _split(text: str, by: str) -> list[str]:
+    """Parts of a text without the empty ones."""
+    return [part.strip() for part in text.split(by) if part.strip()]
+
+
+def _cost(name: str, given: Any) -> float:
+    """Read a finite number of at least 0."""
+    try:
+        cost = float(given)
+    except (TypeError, ValueError):
+        cost = math.nan
+    if not (math.isfinite(cost) and cost >= 0):
+        raise ValueError(f"{name} must be a number >= 0, got {given!r}.")
+    return cost
+
+
+# Constraints: what a tree must keep on every possible row, in the user's columns.
+
+
+UP, DOWN = "up", "down"
+OTHER = "other"  # in ``allowed``: all levels that are not named
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a tree must keep; by default nothing.
+
+    Each part is given as plain Python, as JSON, or as the text in its example.
+
+    Parameters
+    ----------
+    monotone : mapping of column to "up" or "down" (or 1, -1)
+        Number columns whose growth never lowers ("up") or never raises ("down") the
+        prediction, all other columns held: "income: up, age: down".
+    monotone_class : str, optional
+        The class whose probability is meant. Of two classes the second one by default;
+        of more it must be named.
+    allowed : mapping of level to columns
+        Columns that splits may test, by level (the root has 0); "other" is for the
+        levels that are not named: "0: age, income; other: age, income, job".
+    together : sequence of sequences of columns
+        Groups: the columns of one path lie in one group. Columns in no group form one
+        more: "age, income; age, job".
+    column_costs : mapping of column to number
+        What a column costs that the tree uses at all, as a fraction of the root's
+        impurity that its splits must save beyond their own: "scan: 0.05, age: 0".
+    max_columns : int, optional
+        Most different columns in the tree.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    class_costs : mapping of class to mapping of class to number
+        What it costs that a row of a class is predicted as another, 1 where it is not
+        given: "bad as good: 5, good as bad: 1".
+
+    Raises
+    ------
+    ValueError
+        For a part that cannot be read.
+    """
+
+    monotone: Mapping[str, str] = field(default_factory=dict)
+    monotone_class: str | None = None
+    allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    together: Sequence[tuple[str, ...]] = ()
+    column_costs: Mapping[str, float] = field(default_factory=dict)
+    max_columns: int | None = None
+    min_samples_leaf: int = 1
+    class_costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        named = self.monotone_class
+        read = {
+            "monotone": read_directions(self.monotone, (UP, DOWN)),
+            "monotone_class": None if named in (None, "") else str(named),
+            "allowed": read_levels(self.allowed, OTHER),
+            "together": read_groups(self.together),
+            "column_costs": read_costs(self.column_costs),
+            "max_columns": read_count("max_columns", self.max_columns, None),
+            "min_samples_leaf": read_count(
+                "min_samples_leaf", self.min_samples_leaf, 1
+            ),
+            "class_costs": read_matrix(self.class_costs),
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def read(cls, given: Any) -> "Constraints":
+        """Return constraints of what a setting holds: None, a mapping, or themselves.
+
+        Raises
+        ------
+        ValueError
+            For a part that does not exist or cannot be read.
+        """
+        if isinstance(given, cls):
+            return given
+        if given is None or given == "":
+            return cls()
+        known = [declared.name for declared in fields(cls)]
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                f"constraints must be a mapping with some of {', '.join(known)}, got "
+                f"{given!r}."
+            )
+        for name in given:
+            if name not in known:
+                raise ValueError(
+                    f"There is no constraint {name!r}; there are {', '.join(known)}."
+                )
+        return cls(**given)
+
+    def __bool__(self):
+        return bool(self.to_dict())
+
+    def __str__(self):
+        return "; ".join(self.sentences()) or "none"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts that ask for something, as JSON-safe values."""
+        stored: dict[str, Any] = {
+            "monotone": dict(self.monotone),
+            "monotone_class": self.monotone_class if self.monotone else None,
+            "allowed": {level: [*names] for level, names in self.allowed.items()},
+            "together": [[*group] for group in self.together],
+            "column_costs": dict(self.column_costs),
+            "max_columns": self.max_columns,
+            "min_samples_leaf": self.min_samples_leaf,
+            "class_costs": {k: dict(row) for k, row in self.class_costs.items()},
+        }
+        nothing: tuple[Any, ...] = ({}, [], None)
+        return {
+            name: value
+            for name, value in stored.items()
+            if value not in nothing and (name, value) != ("min_samples_leaf", 1)
+        }
+
+    def sentences(self) -> list[str]:
+        """Return one phrase for each thing that is asked, as a page or a note says."""
+        said = []
+        of = "prediction"
+        if self.monotone_class:
+            of = f"probability of {self.monotone_class}"
+        for way in (UP, DOWN):
+            moved = [name for name, own in self.monotone.items() if own == way]
+            if moved:
+                said.append(f"{of} {way} with {', '.join(moved)}")
+        for level, names in self.allowed.items():
+            where = "other levels" if level == OTHER else f"level {level}"
+            said.append(f"{where}: {', '.join(names)} only")
+        if self.together:
+            groups = " or ".join(", ".join(group) for group in self.together)
+            said.append(f"on one path only {groups}, or the rest")
+        if self.column_costs:
+            each = [f"{name} {cost:g}" for name, cost in self.column_costs.items()]
+            said.append(f"columns cost {', '.join(each)}")
+        if self.max_columns is not None:
+            said.append(f"at most {counted(self.max_columns, 'column')}")
+        if self.min_samples_leaf > 1:
+            said.append(f"at least {self.min_samples_leaf:,} rows a leaf")
+        for truth, row in self.class_costs.items():
+            said += [f"{truth} as {other} costs {c:g}" for other, c in row.items()]
+        return said
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are named anywhere."""
+        named = [*self.monotone, *self.column_costs]
+        for names in (*self.allowed.values(), *self.together):
+            named += names
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def limits_splits(self) -> bool:
+        """Whether they say anything of splits, not of class costs alone."""
+        return bool({*self.to_dict()} - {"class_costs"})
+
+    def group_of(self, columns: Sequence[str]) -> list[frozenset[str]]:
+        """Return the groups of ``together``, the rest of the columns as one more."""
+        groups = [frozenset(group) for group in self.together]
+        rest = frozenset(columns) - frozenset().union(*groups)
+        return [*groups, *([rest] if rest else [])]
+
+    def allowed_at(self, level: int, columns: Sequence[str]) -> frozenset[str]:
+        """Return the columns that a split of a level may test."""
+        everywhere = self.allowed.get(OTHER, tuple(columns))
+        return frozenset(self.allowed.get(str(level), everywhere))
+
+    def check_columns(
+        self, columns: Sequence[str], categories: Sequence[str] = ()
+    ) -> None:
+        """Raise ValueError for a column that a table lacks, or that has no order.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            All columns of the table.
+        categories : sequence of str
+            Those that hold categories.
+        """
+        read_columns(self.columns, columns)
+        for name in self.monotone:
+            if name in categories:
+                raise ValueError(
+                    f"Column {name!r} holds categories, which have no order; monotone "
+                    "is for columns of numbers."
+                )
+
+    def check_classes(self, classes: Sequence | None) -> None:
+        """Raise ValueError for a class that a target lacks, or one that is not named.
+
+        Parameters
+        ----------
+        classes : sequence or None
+            Labels; None for regression.
+        """
+        if classes is None:
+            if self.class_costs or self.monotone_class:
+                part = "class_costs" if self.class_costs else "monotone_class"
+                raise ValueError(f"{part} is for classes; this target is a number.")
+            return
+        labels = [str(label) for label in classes]
+        if self.monotone and self.monotone_class is None and len(labels) > 2:
+            raise ValueError(
+                "With more than two classes, monotone needs monotone_class: the class "
+                f"whose probability goes up or down, one of {', '.join(labels)}."
+            )
+        named = [*self.class_costs, *(c for r in self.class_costs.values() for c in r)]
+        if self.monotone_class is not None:
+            named.append(self.monotone_class)
+        for name in named:
+            if name not in labels:
+                raise ValueError(
+                    f"There is no class {name!r}; there are {', '.join(labels)}."
+                )
+
+
+# The part of all possible rows that reaches each node, and which lies above which.
+#
+# A tree of ordinary splits gives each node a box: an interval of each number, a set of
+# categories of each category column, and whether a missing value comes along. Whether a
+# tree is monotone is a question about pairs of leaves' boxes alone, so it is answered
+# for
+# every possible row and not for those of a sample.
+
+
+SIGNS = {"up": 1, "down": -1}
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes of some nodes.
+
+    Attributes
+    ----------
+    low, high : float arrays of shape (n_nodes, n_numbers)
+        Values x of each number column with ``low < x <= high``; none where equal.
+    missing : bool array of shape (n_nodes, n_numbers)
+        Whether a missing value of the column can arrive.
+    numbers : tuple of str
+        The number columns.
+    categories : tuple of bool arrays of shape (n_nodes, n_kinds)
+        Of each category column, which categories can arrive; the last two stand for
+        one that no training row held and for a missing value.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+    numbers: tuple[str, ...]
+    categories: tuple[np.ndarray, ...]
+
+    def of(self, nodes: np.ndarray) -> "Boxes":
+        """Boxes of some of the nodes."""
+        return Boxes(
+            self.low[nodes],
+            self.high[nodes],
+            self.missing[nodes],
+            self.numbers,
+            tuple(own[nodes] for own in self.categories),
+        )
+
+    def ordered(self, monotone: Mapping[str, str]) -> np.ndarray:
+        """Return the pairs whose values must be in order, int (n_pairs, 2).
+
+        The boxes of a pair meet in every column but one that is monotone, and there one
+        lies below the other: a row of the first becomes a row of the second by that one
+        column alone. The first must not predict more than the second.
+
+        Parameters
+        ----------
+        monotone : mapping of column to "up" or "down"
+            Columns that no split tests may be among them.
+        """
+        apart = np.zeros((len(self.low), len(self.low)), dtype=np.int64)
+        meets = []
+        for j in range(len(self.numbers)):
+            low, high, missing = self.low[:, j], self.high[:, j], self.missing[:, j]
+            both = np.maximum.outer(low, low) < np.minimum.outer(high, high)
+            meets.append(both | np.logical_and.outer(missing, missing))
+            apart += ~meets[-1]
+        for own in self.categories:
+            apart += ~(own.astype(np.float32) @ own.T.astype(np.float32) > 0)
+        pairs = []
+        for j, name in enumerate(self.numbers):
+            if name not in monotone:
+                continue
+            low, high = self.low[:, j], self.high[:, j]
+            filled = low < high
+            below = (high[:, None] <= low) & np.logical_and.outer(filled, filled)
+            # A missing value on both sides would let them meet, and yet be in order.
+            first, second = np.nonzero(below & (apart - ~meets[j] == 0))
+            pair = np.stack([first, second], axis=1)
+            pairs.append(pair[:, :: SIGNS[monotone[name]]])
+        return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
+
+
+def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
+    """Return the box of every node of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of splits that test one column each.
+    encoded : bool, default=False
+        Whether thresholds are of encoded columns, in which nothing is missing and
+        categories are numbers; then each feature is a number column of its own.
+
+    Raises
+    ------
+    ValueError
+        If a split tests several columns, or leaves are linear.
+    """
+    if (tree.feature == OBLIQUE).any() or tree.leaf_weights is not None:
+        raise ValueError(
+            "Constraints are checked on splits of one column and constant leaves."
+        )
+    kinds = ["number" if encoded else f.kind for f in tree.features]
+    tested = np.unique(tree.feature[tree.feature >= 0])
+    numbers = [j for j in tested.tolist() if kinds[j] == "number"]
+    place = {j: at for at, j in enumerate(numbers)}
+    shape = (tree.n_nodes, len(numbers))
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    missing = np.full(shape, not encoded)
+    names = dict.fromkeys(
+        tree.features[j].column for j in tested if kinds[j] != "number"
+    )
+    sets = {name: _all_categories(tree, name) for name in names}
+    for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
+        j, threshold = int(tree.feature[node]), tree.threshold[node]
+        left, right = int(tree.left[node]), int(tree.right[node])
+        for child in (left, right):
+            low[child], high[child] = low[node], high[node]
+            missing[child] = missing[node]
+            for own in sets.values():
+                own[child] = own[node]
+        if j in place:
+            at = place[j]
+            high[left, at] = min(high[node, at], threshold)
+            low[right, at] = max(low[node, at], threshold)
+            missing[left, at] &= tree.missing_left[node]
+            missing[right, at] &= not tree.missing_left[node]
+        else:
+            goes_left = _goes_left(tree, node)
+            sets[tree.features[j].column][left] &= goes_left
+            sets[tree.features[j].column][right] &= ~goes_left
+    columns = tuple(tree.features[j].column for j in numbers)
+    return Boxes(low, high, missing, columns, tuple(sets.values()))
+
+
+def _labels(tree: Tree, column: str) -> list[str]:
+    """Categories of a column, of all features that read it."""
+    own = [f.categories for f in tree.features if f.column == column]
+    return [*dict.fromkeys(label for labels in own for label in labels)]
+
+
+def _all_categories(tree: Tree, column: str) -> np.ndarray:
+    """Every category, an unseen one and a missing value can reach the root."""
+    return np.ones((tree.n_nodes, len(_labels(tree, column)) + 2), dtype=bool)
+
+
+def _goes_left(tree: Tree, node: int) -> np.ndarray:
+    """Which categories of a column go left at a split, unseen and missing ones, too."""
+    feature = tree.features[tree.feature[node]]
+    known = dict(zip(feature.categories, feature.scores))
+    labels = _labels(tree, feature.column)
+    scores = [known.get(label, feature.unseen) for label in labels]
+    score = np.array([*scores, feature.unseen, np.nan])
+    return np.where(
+        np.isnan(score), tree.missing_left[node], score <= tree.threshold[node]
+    )
+
+
+# Leaf values that are nearest to those wanted and in the order that is asked.
+
+
+_MOST_ROUNDS = 50  # of adding violated pairs; a handful are ever needed
+_CLOSE = 1e-9  # of the values' range: what counts as violated while solving
+
+
+def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the values nearest to these, by weighted squares, that are in order.
+
+    Isotonic regression over a partial order: minimise ``sum w (v - value)^2`` where
+    ``v[a] <= v[b]`` for each pair. Its dual is least squares without negative
+    multipliers (Lawson and Hanson, 1974), over the pairs that are violated as far.
+
+    Parameters
+    ----------
+    value, weight : float arrays of shape (n,)
+    pairs : int array of shape (n_pairs, 2)
+        Without a circle.
+
+    Returns
+    -------
+    float array of shape (n,)
+        In order to the last bit.
+    """
+    fitted = value.astype(np.float64)
+    close = _CLOSE * max(np.ptp(fitted), 1e-300) if len(fitted) else 0.0
+    root = np.sqrt(np.maximum(weight, 1e-9 * max(weight.max(initial=0.0), 1e-300)))
+    active = np.zeros(len(pairs), dtype=bool)
+    for _ in range(_MOST_ROUNDS):
+        violated = fitted[pairs[:, 0]] > fitted[pairs[:, 1]] + close
+        if not (violated & ~active).any():
+            break
+        active |= violated
+        low, high = pairs[active].T
+        place = np.arange(len(low))
+        matrix = np.zeros((len(value), len(low)))
+        matrix[low, place] = 1 / root[low]
+        matrix[high, place] = -1 / root[high]
+        multiplier, _ = nnls(matrix, root * value, maxiter=10 * sum(matrix.shape))
+        fitted = value - matrix @ multiplier / root
+    return _exactly_ordered(fitted, pairs)
+
+
+def with_order(tree: Tree, constraints: Constraints) -> Tree:
+    """Return a tree whose leaves keep the order that monotone columns ask.
+
+    Of a classifier the probability of the class that is meant moves, and the other
+    classes share the rest as before. Leaves weigh as many rows as they hold.
+    """
+    if not constraints.monotone or tree.n_splits == 0:
+        return tree
+    leaves = np.flatnonzero(tree.is_leaf)
+    pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
+    if not len(pairs):
+        return tree
+    value = tree.value.copy()
+    at = output_of(tree.classes, constraints)
+    weight = np.maximum(tree.n_rows[leaves], 1e-3)
+    value[leaves] = ordered_values(value[leaves], weight, pairs, at, tree.classes)
+    return replace(tree, value=value)
+
+
+def ordered_values(
+    value: np.ndarray,
+    weight: np.ndarray,
+    pairs: np.ndarray,
+    output: int,
+    classes: tuple | None,
+) -> np.ndarray:
+    """Return leaf values (L, C) in order; ``output`` is the column that is ordered."""
+    wanted = value[:, output]
+    if not (wanted[pairs[:, 0]] > wanted[pairs[:, 1]]).any():
+        return value
+    fitted = isotonic(wanted, weight, pairs)
+    if classes is None:
+        return fitted[:, None]
+    fitted = np.clip(fitted, 0.0, 1.0)
+    others = np.delete(value, output, axis=1)
+    total = others.sum(axis=1, keepdims=True)
+    even = np.full_like(others, 1 / others.shape[1])
+    share = np.divide(others, total, out=even, where=total > 0)
+    moved = np.insert(share * (1 - fitted)[:, None], output, fitted, axis=1)
+    return np.where((fitted == wanted)[:, None], value, moved)
+
+
+def output_of(classes: tuple | None, constraints: Constraints) -> int:
+    """Column of ``Tree.value`` whose order is meant."""
+    if classes is None:
+        return 0
+    if constraints.monotone_class is None:
+        return len(classes) - 1
+    return [str(label) for label in classes].index(constraints.monotone_class)
+
+
+def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Take rounding out: no value is below one that must not exceed it."""
+    fitted = value.copy()
+    for _ in range(len(value)):
+        before = fitted.copy()
+        np.maximum.at(fitted, pairs[:, 1], fitted[pairs[:, 0]])
+        if (fitted == before).all():
+            break
+    return fitted
+
+
+# Whether a finished tree keeps its constraints, on every possible row.
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was asked, and where a tree breaks it.
+
+    Attributes
+    ----------
+    asked : str
+        A phrase, as "income up".
+    broken : tuple of str
+        A sentence for each breach; empty where the tree keeps it.
+    where : str
+        On which rows it holds, where it does.
+    """
+
+    asked: str
+    broken: tuple[str, ...] = ()
+    where: str = "on every possible row"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the tree keeps it."""
+        return not self.broken
+
+
+def findings(tree: Tree, constraints: Constraints) -> list[Finding]:
+    """Check each thing that is asked of a tree.
+
+    Class costs and column costs weigh; they forbid nothing and are not among them.
+
+    Parameters
+    ----------
+    tree : Tree
+        In the user's columns, with the training rows at its nodes.
+    constraints : Constraints
+
+    Returns
+    -------
+    list of Finding
+    """
+    found = []
+    for name, way in constraints.monotone.items():
+        broken = _out_of_order(tree, constraints, name)
+        found.append(Finding(f"{name} {way}", broken))
+    if constraints.allowed:
+        found.append(Finding("columns by level", _at_wrong_level(tree, constraints)))
+    if constraints.together:
+        found.append(
+            Finding("columns together on a path", _not_together(tree, constraints))
+        )
+    if constraints.max_columns is not None:
+        n, most = len(tree.columns), constraints.max_columns
+        too_many = (f"It tests {n} columns.",) if n > most else ()
+        found.append(Finding(f"at most {counted(most, 'column')}", too_many))
+    if constraints.min_samples_leaf > 1:
+        least = constraints.min_samples_leaf
+        small = np.flatnonzero(tree.is_leaf & (tree.n_rows < least))
+        few = tuple(f"Leaf {i} holds {tree.n_rows[i]:,} rows." for i in small)
+        asked = f"at least {least:,} rows a leaf"
+        found.append(Finding(asked, few, "on the training rows"))
+    return found
+
+
+def violations(tree: Tree, constraints: Constraints) -> list[str]:
+    """Return a sentence for each breach of the constraints; see ``findings``."""
+    return [text for one in findings(tree, constraints) for text in one.broken]
+
+
+def wrong_splits(tree: Tree, constraints: Constraints) -> np.ndarray:
+    """Return splits that test a column which they may not test there, bool (n_nodes,).
+
+    By their level, or by the columns above them.
+    """
+    columns = [feature.column for feature in tree.features]
+    groups = constraints.group_of(columns)
+    wrong = np.zeros(tree.n_nodes, dtype=bool)
+    waiting: list[tuple[int, frozenset[str]]] = [(0, frozenset())]
+    while waiting:
+        node, above = waiting.pop()
+        if tree.is_leaf[node]:
+            continue
+        own = columns[tree.feature[node]]
+        path = above | {own}
+        wrong[node] = own not in constraints.allowed_at(int(tree.level[node]), columns)
+        if constraints.together:
+            wrong[node] |= not any(path <= group for group in groups)
+        waiting += [(int(tree.left[node]), path), (int(tree.right[node]), path)]
+    return wrong
+
+
+def _out_of_order(tree: Tree, constraints: Constraints, name: str) -> tuple[str, ...]:
+    """Pairs of leaves of which the one below in a column predicts too much."""
+    leaves = np.flatnonzero(tree.is_leaf)
+    one = {name: constraints.monotone[name]}
+    pairs = leaves[node_boxes(tree).of(leaves).ordered(one)]
+    value = tree.value[:, output_of(tree.classes, constraints)]
+    return tuple(
+        f"Leaf {low} predicts {value[low]:g}, leaf {high} {value[high]:g}."
+        for low, high in pairs.tolist()
+        if value[low] > value[high]
+    )
+
+
+def _at_wrong_level(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
+    """Splits whose column is not allowed at their level."""
+    only = Constraints(allowed=constraints.allowed)
+    return _named(tree, wrong_splits(tree, only), "at level {level}")
+
+
+def _not_together(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
+    """Splits whose column is in no group with those above it."""
+    only = Constraints(together=constraints.together)
+    return _named(tree, wrong_splits(tree, only), "below columns of another group")
+
+
+def _named(tree: Tree, wrong: np.ndarray, where: str) -> tuple[str, ...]:
+    """Write a sentence for each wrong split."""
+    return tuple(
+        f"Node {node} tests {tree.features[tree.feature[node]].column} "
+        f"{where.format(level=tree.level[node])}."
+        for node in np.flatnonzero(wrong).tolist()
+    )
+
+
+# The last step of a constrained fit: the leaves are put in order, for good.
+#
+# Learners grow and train within the constraints; what encoded and user's columns, rows
+# of a fold and all rows disagree on is settled here.
+
+
+Model = TypeVar("Model", bound=Any)
+
+
+def kept(tree: Tree, constraints: Constraints) -> Tree:
+    """Return a tree that keeps its constraints on every possible row.
+
+    A split that is wrong where it stands, or parts too few rows, becomes a leaf. Leaves
+    out of order take the nearest values that are in order (isotonic regression), and
+    those that become equal are merged.
+
+    Parameters
+    ----------
+    tree : Tree
+        With the training rows at its nodes and a prediction at each.
+    constraints : Constraints
+    """
+    if not constraints.limits_splits:
+        return tree
+    while True:
+        small = tree.is_leaf & (tree.n_rows < constraints.min_samples_leaf)
+        wrong = wrong_splits(tree, constraints)
+        wrong[tree.parent[small & (tree.level > 0)]] = True
+        if not wrong.any():
+            break
+        tree = prune_empty(cut_at(tree, wrong))
+    return merge_equal(with_order(tree, constraints), tolerance=0)
+
+
+def kept_path(path: SizePath, constraints: Constraints) -> SizePath:
+    """Return a path whose trees keep their constraints."""
+    if not constraints.limits_splits:
+        return path
+    scores = path.scores
+    return path_of_sizes(
+        [kept(tree, constraints) for tree in path.trees],
+        scores["n_leaves"].to_numpy(),
+        scores["score"].to_numpy(),
+        scores["standard_error"].to_numpy(),
+        path.chosen,
+    )
+
+
+def with_note(model: Model, constraints: Constraints) -> Model:
+    """Return a Tree or WeightedTrees whose notes say what it keeps."""
+    if not constraints:
+        return model
+    return replace(
+        model, notes=(*model.notes, f"Trained under constraints: {constraints}.")
+    )
+
+
+def votes(
+    constraints: Constraints, classes: tuple | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a training row of each class adds to a leaf, by class costs.
+
+    A row votes for each class by what it saves that this one is predicted rather than
+    the worst for the row. So the class with most votes is the one with the lowest
+    expected cost; of two classes this is weighting the rows by the cost of their error.
+
+    Returns
+    -------
+    values : ndarray of shape (C, C)
+        Fractions of a row's vote, a row of it a class; the identity without costs.
+    weights : ndarray of shape (C,)
+        Weight of a row of each class.
+    """
+    if classes is None:
+        return np.ones((1, 1)), np.ones(1)
+    saved = cost_matrix(constraints, classes)
+    saved = saved.max(axis=1, keepdims=True) - saved
+    weights = saved.sum(axis=1)
+    even = np.eye(len(classes))
+    values = np.divide(saved, weights[:, None], out=even, where=weights[:, None] > 0)
+    return values, weights
+
+
+def cost_matrix(constraints: Constraints, classes: tuple) -> np.ndarray:
+    """Return what each prediction (column) costs a row of each class (row), (C, C)."""
+    costs = 1 - np.eye(len(classes))
+    labels = [str(label) for label in classes]
+    for truth, row in constraints.class_costs.items():
+        for predicted, cost in row.items():
+            costs[labels.index(truth), labels.index(predicted)] = cost
+    return costs

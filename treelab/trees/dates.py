@@ -1,0 +1,177 @@
+"""Dates in tables: how they are written, and as numbers."""
+
+import numpy as np
+import pandas as pd
+
+# Dates as text: years with decimals, so that trees can split them as numbers.
+
+
+ISO = "ISO8601"  # how pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00
+ISO_PATTERN = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
+# Each of these is read in one way, whatever the other dates of its column are.
+CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
+_TIME = r"( \d{1,2}:\d\d(:\d\d)?)?"
+# How people write dates, once one space separates their parts: what each style looks
+# like, its sentence, and how its days are parsed, the first that can.
+STYLES = {
+    "%Y %m %d": (rf"\d{{4}} \d{{1,2}} \d{{1,2}}{_TIME}", "year first", ()),
+    "%d %m %Y": (rf"\d{{1,2}} \d{{1,2}} \d{{4}}{_TIME}", "day first", ()),
+    "%m %d %Y": (rf"\d{{1,2}} \d{{1,2}} \d{{4}}{_TIME}", "month first", ()),
+    "%d %b %Y": (
+        rf"\d{{1,2}} [A-Za-z]{{3,9}} \d{{4}}{_TIME}",
+        "day before the month's name",
+        ("%d %B %Y",),
+    ),
+    "%b %d %Y": (
+        rf"[A-Za-z]{{3,9}} \d{{1,2}} \d{{4}}{_TIME}",
+        "month's name first",
+        ("%B %d %Y",),
+    ),
+}
+
+
+def read_dates(texts: pd.Series, style: str) -> pd.Series:
+    """Return dates that are written in one style, or so that it does not matter.
+
+    Whatever the style, ISO 8601 can be read, and so can years first and named months.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values.
+    style : str
+        ``ISO``, or one of ``STYLES``.
+
+    Returns
+    -------
+    Series of datetime64
+        In UTC, without a time zone; NaT where a text is no such date.
+    """
+    iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
+    found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
+    found = found.dt.tz_localize(None)
+    for each in dict.fromkeys((style, *CLEAR)):
+        if each != ISO and found.isna().any():
+            found = found.fillna(_styled(texts[found.isna()], each))
+    return found
+
+
+def _styled(texts: pd.Series, style: str) -> pd.Series:
+    """Return dates of one of ``STYLES``, NaT for other texts."""
+    pattern, _, others = STYLES[style]
+    plain = _plain(texts)
+    plain = plain[plain.str.fullmatch(pattern)]
+    if plain.empty:
+        return pd.Series(np.datetime64("NaT"), index=texts.index)
+    parts = plain.str.split(" ", n=3)
+    days = parts.str[:3].str.join(" ")
+    found = pd.to_datetime(days, format=style, errors="coerce")
+    for other in others:
+        found = found.fillna(pd.to_datetime(days, format=other, errors="coerce"))
+    times = parts.str[3].astype("str").fillna("0:00")
+    times = times.where(times.str.count(":") == 2, times + ":00")
+    return (found + pd.to_timedelta(times, errors="coerce")).reindex(texts.index)
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    """Return texts with one space between the parts of a date, September as Sep."""
+    texts = texts.str.replace(r"\b([Ss]ep|SEP)[Tt]\b", "Sep", regex=True)
+    return texts.str.replace(
+        r"[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
+    ).str.strip()
+
+
+def find_style(texts: pd.Series) -> tuple[str, str]:
+    """Return the style in which all of some dates are written, and what to note.
+
+    Points say that the day comes first; else the column must show it by a day above
+    12.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values; all of one column.
+
+    Returns
+    -------
+    style : str
+        "" if they are no dates, or it is unclear which is the day.
+    note : str
+        What to say of it; "" for nothing.
+    """
+    head = texts.iloc[:100]  # most columns of words are known by their first
+    if texts.empty or not head.str.contains(r"\d{4}").all():
+        return "", ""
+    plain = _plain(head)
+    looks = [ISO] if head.str.fullmatch(ISO_PATTERN).all() else []
+    looks += [style for style in CLEAR if plain.str.fullmatch(STYLES[style][0]).all()]
+    clear = looks[0] if looks else ISO
+    fits = {}
+    for style in (clear, "%d %m %Y", "%m %d %Y"):
+        if read_dates(head, style).notna().all():
+            dates = read_dates(texts, style)
+            if dates.notna().all():
+                fits[style] = dates
+    if clear in fits:
+        fits = {clear: fits[clear]}
+    if len(fits) == 2 and texts.str.match(r"\d+\.").all():
+        fits = {"%d %m %Y": fits["%d %m %Y"]}
+    if not fits:
+        return "", ""
+    (style, dates), *others = fits.items()
+    if others and not dates.equals(others[0][1]):
+        return "", (
+            f"holds dates such as {texts.iloc[0]!r}, of which it is unclear what is "
+            "the day and what the month, so it is a category. Write them as 2020-01-31 "
+            "to have them read as dates."
+        )
+    if style == ISO and looks:
+        return ISO, "They are written as ISO 8601 has it."
+    return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
+
+
+# Dates as years with decimals: the one number by which tables and splits know them.
+
+
+def decimal_years(times: pd.Series) -> pd.Series:
+    """Return times as years with decimals, the middle of 2019 being 2019.5.
+
+    Parameters
+    ----------
+    times : Series of datetime64, shape (n_rows,)
+        In any unit. Times with a time zone are taken as those of Greenwich.
+
+    Returns
+    -------
+    Series of float64, shape (n_rows,)
+        NaN where the date is missing.
+    """
+    # Microseconds reach far enough for every date that people write, and a year with
+    # decimals does not tell apart times that lie closer.
+    moment = times.to_numpy(dtype="datetime64[us]")
+    year = moment.astype("datetime64[Y]")
+    start, end = year.astype("datetime64[us]"), (year + 1).astype("datetime64[us]")
+    share = (moment - start) / (end - start)
+    number = year.astype(np.float64) + 1970
+    return pd.Series(
+        np.where(np.isnat(moment), np.nan, number + share),
+        index=times.index,
+        name=times.name,
+    )
+
+
+def from_decimal_years(years: np.ndarray) -> np.ndarray:
+    """Return years with decimals (n_rows,) as datetime64[s]; NaT where missing."""
+    known = np.isfinite(years) & (np.abs(years) < 1e5)
+    whole = np.floor(np.where(known, years, 1970.0))
+    start, length = year_bounds(whole)
+    seconds = np.rint(np.where(known, years - whole, 0) * length)
+    found = start + seconds.astype("timedelta64[s]")
+    return np.where(known, found, np.datetime64("NaT", "s"))
+
+
+def year_bounds(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first second of whole years, and how many seconds they have."""
+    year = (whole - 1970).astype("datetime64[Y]")
+    start, end = year.astype("datetime64[s]"), (year + 1).astype("datetime64[s]")
+    return start, (end - start).astype(np.float64)

@@ -1,1 +1,0 @@
-"""Columns that are computed from other columns of the user's table."""

@@ -1,0 +1,847 @@
+"""Smaller trees of a tree, and trees by their number of leaves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from heapq import heapify, heappop, heappush
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.checks import PER_NODE
+from treelab.trees.io import Stored
+from treelab.trees.text import term_fractions
+from treelab.trees.tree import Tree
+from treelab.trees.walk import LEAF, OBLIQUE, sum_up
+
+# ScoredTrees: several trees of one problem, each with its scores, one chosen.
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTrees(Stored):
+    """Trees that predict one target from one table, each with its scores.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+    scores : DataFrame
+        A row a tree, with ``columns`` among its columns.
+    chosen : int
+        Which tree is the run's own.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    noun: ClassVar[str] = "A set of trees"
+
+    trees: tuple[Tree, ...]
+    scores: pd.DataFrame
+    chosen: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "trees", tuple(self.trees))
+        if not self.trees or len(self.scores) != len(self.trees):
+            raise ValueError(
+                f"{self.noun} needs one row of scores for each tree, got "
+                f"{len(self.scores)} rows for {len(self.trees)} trees."
+            )
+        missing = [name for name in self.columns if name not in self.scores]
+        if missing:
+            raise ValueError(f"scores lacks the columns {', '.join(missing)}.")
+        if not 0 <= self.chosen < len(self.trees):
+            raise ValueError(
+                f"chosen must be from 0 to {len(self.trees) - 1}, got {self.chosen}."
+            )
+
+    def __len__(self):
+        return len(self.trees)
+
+    @property
+    def tree(self) -> Tree:
+        """The chosen tree."""
+        return self.trees[self.chosen]
+
+    def with_target(self, target: str, **facts) -> Self:
+        """Return the same with the name and other facts of what the trees predict."""
+        trees = (replace(tree, target=target, **facts) for tree in self.trees)
+        return replace(self, trees=tuple(trees))
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        trees, arrays = _pack(self.trees)
+        settings = {"trees": trees, "scores": self.scores, "chosen": int(self.chosen)}
+        return settings, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
+        """Rebuild what ``pack`` took apart."""
+        trees = _unpack(settings["trees"], arrays)
+        more = {own.name: settings[own.name] for own in fields(cls)[1:]}
+        return cls(trees=tuple(trees), **more)
+
+
+def _pack(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
+    """Take several trees apart, as ``Stored.pack`` does one.
+
+    Features that a tree shares with the first are stored there alone: they may be
+    thousands.
+    """
+    settings: list[dict] = []
+    arrays: dict[str, np.ndarray] = {}
+    for i, tree in enumerate(trees):
+        own, parts = tree.pack()
+        if i and tree.features == trees[0].features:
+            del own["features"]
+        settings.append(own)
+        arrays |= {f"{i}.{name}": part for name, part in parts.items()}
+    return settings, arrays
+
+
+def _unpack(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
+    """Rebuild the trees that ``_pack`` took apart."""
+    parts: list[dict] = [{} for _ in settings]
+    for name, array in arrays.items():
+        i, _, part = name.partition(".")
+        parts[int(i)][part] = array
+    trees: list[Tree] = []
+    for own, named in zip(settings, parts):
+        if trees and "features" not in own:
+            own = {**own, "features": trees[0].features}
+        trees.append(Tree.unpack(own, named))
+    return trees
+
+
+# SizePath: the best tree at each number of leaves, with its cross-validated score.
+
+
+COLUMNS = ("n_leaves", "score", "standard_error")
+
+
+@dataclass(frozen=True, eq=False)
+class SizePath(ScoredTrees):
+    """One tree for each size, ascending, of one learner and one fit.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        Ascending in leaves, of the same features and classes.
+    scores : DataFrame
+        A row a tree: ``n_leaves`` (most leaves at which this was the best), ``score``
+        (cross-validated macro F1 or R², NaN where none was measured) and
+        ``standard_error`` of it over the folds.
+    chosen : int
+        Which tree the learner's ``tree_`` is.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    noun: ClassVar[str] = "A path"
+
+    def __post_init__(self):
+        super().__post_init__()
+        leaves = [tree.n_leaves for tree in self.trees]
+        if sorted(leaves) != leaves:
+            raise ValueError(f"Trees of a path must ascend in leaves, got {leaves}.")
+
+    def __repr__(self):
+        leaves = [tree.n_leaves for tree in self.trees]
+        return f"SizePath(n_leaves={leaves}, chosen={self.chosen})"
+
+    def at(self, n_leaves: int) -> Tree:
+        """Return the largest tree with at most ``n_leaves`` leaves.
+
+        Raises
+        ------
+        ValueError
+            If no tree is that small.
+        """
+        small = [tree for tree in self.trees if tree.n_leaves <= n_leaves]
+        if not small:
+            raise ValueError(
+                f"The smallest tree of the path has {self.trees[0].n_leaves} leaves; "
+                f"none has at most {n_leaves}."
+            )
+        return small[-1]
+
+
+def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]:
+    """Choose the smallest size within one standard error of the best.
+
+    Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees",
+    1984, section 3.4.3. The error is that of the difference from the best size: the
+    same folds score both, so what makes a fold hard or easy cancels out.
+
+    Parameters
+    ----------
+    fold_scores : ndarray of shape (n_sizes, n_folds)
+        Higher is better; sizes ascending.
+
+    Returns
+    -------
+    chosen : int
+    standard_error : ndarray of shape (n_sizes,)
+        Of each size's mean score over the folds; 0 with one fold.
+    """
+    n_folds = fold_scores.shape[1]
+    mean = fold_scores.mean(1)
+    best = int(mean.argmax())
+    if n_folds == 1:
+        return best, np.zeros(len(mean))
+    behind = fold_scores[best] - fold_scores
+    allowed = behind.std(1, ddof=1) / np.sqrt(n_folds)
+    chosen = int((behind.mean(1) <= allowed).argmax())
+    return chosen, fold_scores.std(1, ddof=1) / np.sqrt(n_folds)
+
+
+# A tree with nodes taken out, the last step of every pruning.
+
+
+_BY_NODE = tuple(name for name in PER_NODE if name not in ("left", "right"))
+
+
+def cut_at(tree: Tree, nodes: np.ndarray) -> Tree:
+    """Make leaves of these nodes; each predicts its own value.
+
+    Parameters
+    ----------
+    tree : Tree
+    nodes : bool array of shape (n_nodes,)
+
+    Returns
+    -------
+    Tree
+        Nodes are numbered anew, depth first.
+    """
+    if tree.leaf_weights is None or tree.leaf_bias is None:
+        return rebuild(tree, cut=nodes)
+    new_leaf = nodes & ~tree.is_leaf
+    leaf_weights, leaf_bias = tree.leaf_weights.copy(), tree.leaf_bias.copy()
+    leaf_weights[new_leaf] = 0
+    leaf_bias[new_leaf] = tree.value[new_leaf]
+    changed = replace(tree, leaf_weights=leaf_weights, leaf_bias=leaf_bias)
+    return rebuild(changed, cut=nodes)
+
+
+def rebuild(
+    tree: Tree, replacement: np.ndarray | None = None, cut: np.ndarray | None = None
+) -> Tree:
+    """Return the tree with nodes replaced and branches cut, numbered depth first.
+
+    Parameters
+    ----------
+    tree : Tree
+    replacement : int array of shape (n_nodes,) or None
+        The node that takes each node's place; itself where it stays.
+    cut : bool array of shape (n_nodes,) or None
+        Nodes that become leaves.
+    """
+    if replacement is None:
+        replacement = np.arange(tree.n_nodes)
+    is_leaf = tree.is_leaf if cut is None else tree.is_leaf | cut
+    retained: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+    # Node, the new number of its parent, and the parent's list of children it is in.
+    waiting: list[tuple[int, int, list[int]]] = [(int(replacement[0]), -1, [])]
+    while waiting:
+        node, parent, children = waiting.pop()
+        number = len(retained)
+        if parent >= 0:
+            children[parent] = number
+        retained.append(node)
+        left.append(-1)
+        right.append(-1)
+        if not is_leaf[node]:
+            waiting.append((int(replacement[tree.right[node]]), number, right))
+            waiting.append((int(replacement[tree.left[node]]), number, left))
+    return _take(tree, np.array(retained), np.array(left), np.array(right))
+
+
+def _take(tree: Tree, nodes: np.ndarray, left: np.ndarray, right: np.ndarray) -> Tree:
+    """Return the tree of these nodes with these children."""
+    arrays: dict[str, Any] = {}
+    for name in _BY_NODE:
+        array = getattr(tree, name)
+        arrays[name] = None if array is None else array[nodes]
+    leaf = left < 0
+    arrays["feature"] = np.where(leaf, LEAF, arrays["feature"])
+    arrays["threshold"] = np.where(leaf, np.nan, arrays["threshold"])
+    arrays["missing_left"] = arrays["missing_left"] & ~leaf
+    for name, empty in {"weights": 0.0, "between": np.nan}.items():
+        if arrays[name] is not None:
+            arrays[name] = np.where(leaf[:, None], empty, arrays[name])
+    if arrays["missing_rows"] is not None:
+        arrays["missing_rows"] = np.where(leaf, 0, arrays["missing_rows"])
+    return replace(tree, left=left, right=right, **arrays)
+
+
+# Minimal cost-complexity pruning: the weakest link is cut first.
+#
+# Source: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984,
+# chapter 3; the same numbers as scikit-learn's ``cost_complexity_pruning_path``.
+
+
+_TIE = 1e-12  # alphas that differ by less than this, relative to the root, are one
+
+
+@dataclass(frozen=True, eq=False)
+class CostComplexityPath:
+    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3).
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree that is pruned.
+    alphas : float64 array of shape (n_steps,)
+        Ascending complexity parameter (``ccp_alpha``), in units of impurity, from
+        which each subtree is the minimal one; the first, 0, is the tree itself.
+    impurities : float64 array of shape (n_steps,)
+        R(T) of each subtree: impurity of its leaves, weighted by their rows.
+    n_leaves : int64 array of shape (n_steps,)
+        Leaves |T| of each subtree.
+    step : int64 array of shape (n_nodes,)
+        First step at which each node is a leaf or pruned; ``n_steps`` where never (a
+        leaf of the tree counts from the step at which a node above it is cut).
+    """
+
+    tree: Tree
+    alphas: np.ndarray
+    impurities: np.ndarray
+    n_leaves: np.ndarray
+    step: np.ndarray
+
+    def __len__(self):
+        return len(self.alphas)
+
+    @property
+    def trees(self) -> Sequence[Tree]:
+        """The subtrees, each made when it is read: ``path.trees[3]``."""
+        return _Trees(self)
+
+    def table(self) -> pd.DataFrame:
+        """Return a row a subtree: alpha, impurity, n_leaves."""
+        return pd.DataFrame(
+            {
+                "alpha": self.alphas,
+                "impurity": self.impurities,
+                "n_leaves": self.n_leaves,
+            }
+        )
+
+    def index_of(self, alpha: float) -> int:
+        """Return the index of the minimal subtree at a complexity parameter.
+
+        0 stands for the tree that is not pruned, as in scikit-learn.
+
+        Raises
+        ------
+        ValueError
+            If ``alpha`` is negative or not a number.
+        """
+        if not alpha >= 0:
+            raise ValueError(f"alpha must be a number >= 0, got {alpha!r}.")
+        if alpha == 0:
+            return 0
+        return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
+
+
+class _Trees(Sequence):
+    """The subtrees of a path, each made when it is read."""
+
+    def __init__(self, path: CostComplexityPath):
+        self._path = path
+
+    def __len__(self):
+        return len(self._path)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        step = range(len(self))[index]
+        path = self._path
+        return path.tree if step == 0 else cut_at(path.tree, path.step <= step)
+
+
+def cost_complexity_path(tree: Tree) -> CostComplexityPath:
+    """Find the order in which the weakest links of a tree are cut.
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities, as ``with_rows`` gives them.
+
+    Returns
+    -------
+    CostComplexityPath
+
+    Raises
+    ------
+    ValueError
+        If the tree has no rows, or not all impurities.
+    """
+    if tree.n_rows[0] == 0 or np.isnan(tree.impurity[tree.n_rows > 0]).any():
+        raise ValueError(
+            "Cost-complexity pruning needs rows and impurities at each node. "
+            "Call tree.with_rows(X, y) with the training rows first."
+        )
+    links = _Links(tree)
+    tie = _TIE * max(links.risk[0], np.finfo(float).tiny)
+    alphas, impurities, n_leaves = [0.0], [links.leaf_risk[0]], [links.n_leaves[0]]
+    step = np.full(tree.n_nodes, -1)
+    for alpha, pruned in links.cut_all():
+        if len(alphas) == 1 or alpha > alphas[-1] + tie:
+            alphas.append(max(alpha, alphas[-1]))
+            impurities.append(0.0)
+            n_leaves.append(0)
+        step[pruned] = len(alphas) - 1
+        impurities[-1], n_leaves[-1] = links.leaf_risk[0], links.n_leaves[0]
+    step[step < 0] = len(alphas)
+    return CostComplexityPath(
+        tree, np.array(alphas), np.array(impurities), np.array(n_leaves), step
+    )
+
+
+def cost_complexity_prune(tree: Tree, alpha: float) -> Tree:
+    """Return the minimal subtree at a complexity parameter, as ``ccp_alpha`` prunes.
+
+    Raises
+    ------
+    ValueError
+        If ``alpha`` is negative, or the tree has no rows or impurities.
+    """
+    path = cost_complexity_path(tree)
+    return path.trees[path.index_of(alpha)]
+
+
+class _Links:
+    """A tree that is cut further and further, as lists by node.
+
+    Attributes
+    ----------
+    risk : list of float
+        R(t), the impurity of each node weighted by its rows.
+    leaf_risk : list of float
+        R(T_t), the same of the leaves under each node.
+    n_leaves : list of int
+        Leaves |T_t| under each node.
+    strength : list of float or None
+        g(t) of each split; None for leaves and pruned nodes.
+    """
+
+    def __init__(self, tree: Tree):
+        fraction = tree.n_rows / tree.n_rows[0]
+        risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
+        self.risk = risk.tolist()
+        self.leaf_risk = sum_up(tree, np.where(tree.is_leaf, risk, 0.0)).tolist()
+        self.n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64)).tolist()
+        self.left, self.right = tree.left.tolist(), tree.right.tolist()
+        self.parent = tree.parent.tolist()
+        self.is_pruned = [False] * tree.n_nodes
+        self.strength = [
+            self._strength(node) if n > 1 else None
+            for node, n in enumerate(self.n_leaves)
+        ]
+
+    def cut_all(self) -> Iterator[tuple[float, list[int]]]:
+        """Cut the weakest link until the root is a leaf; yield g(t), nodes pruned."""
+        # A node's entry is out of date once something below it was cut.
+        heap = [(g, node) for node, g in enumerate(self.strength) if g is not None]
+        heapify(heap)
+        while heap:
+            strength, node = heappop(heap)
+            if self.strength[node] != strength:
+                continue
+            pruned = self._cut(node)
+            for above in self._update_above(node):
+                heappush(heap, (self._strength(above), above))
+            yield strength, pruned
+
+    def _strength(self, node: int) -> float:
+        """Strength g(t) = (R(t) - R(T_t)) / (|T_t| - 1) of a link: its alpha."""
+        lost = self.risk[node] - self.leaf_risk[node]
+        return lost / (self.n_leaves[node] - 1)
+
+    def _cut(self, node: int) -> list[int]:
+        """Make a leaf of a node; return it and all that was still below it."""
+        pruned, waiting = [], [node]
+        while waiting:
+            below = waiting.pop()
+            if self.is_pruned[below]:
+                continue
+            self.is_pruned[below], self.strength[below] = True, None
+            pruned.append(below)
+            if self.left[below] >= 0:
+                waiting += [self.left[below], self.right[below]]
+        return pruned
+
+    def _update_above(self, node: int) -> Iterator[int]:
+        """Count a node as a leaf at all nodes above it; yield these."""
+        n_lost = self.n_leaves[node] - 1
+        gained = self.risk[node] - self.leaf_risk[node]
+        self.leaf_risk[node], self.n_leaves[node] = self.risk[node], 1
+        above = self.parent[node]
+        while above >= 0:
+            self.leaf_risk[above] += gained
+            self.n_leaves[above] -= n_lost
+            self.strength[above] = self._strength(above)
+            yield above
+            above = self.parent[above]
+
+
+# Trees by size: which numbers of leaves are tried, and the pruning for each.
+#
+# A fold's tree is pruned by cost-complexity to each size, its held-out rows are counted
+# (``evaluation.pruned_scores.sums_at_sizes``), the folds' scores (``pooled_scores``
+# there) choose a size (``size_path.within_one_standard_error``), and the tree of all
+# rows
+# is pruned to it.
+
+
+SMALLEST = 2  # a tree of one leaf tells nothing
+_EVERY_SIZE = 16  # up to here each number of leaves is tried
+_READABLE = 1000  # up to here each size is about an eighth larger than the one before
+
+
+def size_grid(max_leaves: int) -> np.ndarray:
+    """Return the numbers of leaves to try, ascending, the last one ``max_leaves``.
+
+    Each from 2 to 16, then in steps of an eighth, and beyond 1,000 of a half.
+    """
+    sizes = [SMALLEST]
+    while (size := sizes[-1]) < max_leaves:
+        step = 1 if size < _EVERY_SIZE else size // (8 if size < _READABLE else 2)
+        sizes.append(min(size + step, max_leaves))
+    return np.array(sizes)
+
+
+def steps_at(path: CostComplexityPath, sizes: np.ndarray) -> np.ndarray:
+    """Return the step of the largest subtree with at most that many leaves, (S,)."""
+    # Leaves fall along the path, so the first step that is small enough is the one.
+    return np.searchsorted(-path.n_leaves, -np.asarray(sizes), side="left")
+
+
+def prune_to_size(tree: Tree, n_leaves: int) -> Tree:
+    """Return the largest cost-complexity pruning with at most ``n_leaves`` leaves.
+
+    ``tree`` has rows and impurities at its nodes; a tree that is small enough comes
+    back as it is.
+    """
+    if tree.n_leaves <= n_leaves:
+        return tree
+    path = cost_complexity_path(tree)
+    return path.trees[int(steps_at(path, np.array([n_leaves]))[0])]
+
+
+def path_of_sizes(
+    trees: Sequence[Tree],
+    sizes: np.ndarray,
+    scores: np.ndarray,
+    standard_errors: np.ndarray,
+    chosen: int,
+) -> SizePath:
+    """Bind the trees of all sizes; of several with equally many leaves the best.
+
+    Parameters
+    ----------
+    trees : sequence of S trees
+        Each with at most as many leaves as its size.
+    sizes, scores, standard_errors : ndarray of shape (S,)
+        Most leaves, cross-validated score and its standard error over the folds.
+    chosen : int
+        Which tree is the learner's own; it stays, whatever its score.
+
+    Returns
+    -------
+    SizePath
+    """
+    best: dict[int, int] = {}
+    for i in np.argsort(-scores, kind="stable").tolist():
+        best.setdefault(trees[i].n_leaves, i)
+    best[trees[chosen].n_leaves] = chosen
+    order = [best[n_leaves] for n_leaves in sorted(best)]
+    table = pd.DataFrame(
+        {
+            "n_leaves": np.asarray(sizes)[order],
+            "score": np.asarray(scores)[order],
+            "standard_error": np.asarray(standard_errors)[order],
+        }
+    )
+    return SizePath(tuple(trees[i] for i in order), table, order.index(chosen))
+
+
+def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
+    """Return a tree and its cost-complexity prunings, none of which was scored.
+
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities at its nodes; it is the chosen one.
+    most_leaves : int
+        Of the largest pruning; the tree itself may have more.
+    """
+    sizes = size_grid(min(tree.n_leaves, most_leaves))
+    if tree.n_leaves > sizes[-1]:
+        sizes = np.append(sizes, tree.n_leaves)
+    path = cost_complexity_path(tree)
+    trees = [path.trees[int(step)] for step in steps_at(path, sizes)]
+    unknown = np.full(len(trees), np.nan)
+    return path_of_sizes(trees, sizes, unknown, unknown, len(trees) - 1)
+
+
+# Smaller trees of the same predictions: no empty branches, no two equal leaves.
+
+
+TOLERANCE = 1e-9  # of the range of a tree's values: what differs by less is equal
+ROUNDED = 1e-6  # of the largest value: what a range of rounding errors falls below
+
+
+def simplify(tree: Tree) -> Tree:
+    """Drop empty branches, then merge sibling leaves of equal predictions."""
+    return merge_equal(prune_empty(tree))
+
+
+def prune_empty(tree: Tree) -> Tree:
+    """Drop branches that no training row takes; the other branch moves up.
+
+    So is a split that sends every possible row to one side (an infinite threshold).
+    The prediction for every training row stays the same. A tree without rows loses
+    only splits of that second kind.
+
+    Parameters
+    ----------
+    tree : Tree
+        Branches are empty where its ``n_rows`` are 0.
+
+    Returns
+    -------
+    Tree
+        Nodes are numbered anew, depth first.
+    """
+    has_rows = tree.n_rows[0] > 0
+    replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
+    for node in _bottom_up(tree):
+        if tree.is_leaf[node]:
+            continue
+        left, right = tree.left[node], tree.right[node]
+        only = _only_branch(tree, node)
+        if only is None and has_rows:
+            if tree.n_rows[right] == 0:
+                only = left
+            elif tree.n_rows[left] == 0:
+                only = right
+        if only is not None:
+            replacement[node] = replacement[only]
+    return rebuild(tree, replacement)
+
+
+def _only_branch(tree: Tree, node: int) -> int | None:
+    """Return the child that every possible row takes, or None where it depends."""
+    threshold = tree.threshold[node]
+    oblique = tree.feature[node] == OBLIQUE
+    if oblique and tree.weights is not None and not tree.weights[node].any():
+        goes_left = threshold >= 0  # a sum of nothing is 0
+    elif np.isfinite(threshold):
+        return None
+    else:
+        goes_left = threshold > 0
+        is_number = tree.features[tree.feature[node]].kind == "number"
+        if not oblique and not goes_left and is_number:
+            return None  # minus infinity itself goes left
+        if not oblique and tree.missing_left[node] != goes_left:
+            return None  # it tests whether the value is missing
+    return tree.left[node] if goes_left else tree.right[node]
+
+
+def merge_equal(
+    tree: Tree, *, same_class: bool = False, tolerance: float = TOLERANCE
+) -> Tree:
+    """Merge sibling leaves of equal predictions, from the bottom up.
+
+    Parameters
+    ----------
+    tree : Tree
+    same_class : bool, default=False
+        Merge leaves that predict the same class with whatever probabilities; the
+        merged leaf predicts their mean, weighted by rows. Changes nothing for
+        regression.
+    tolerance : float, default=1e-9
+        Values that differ by at most this fraction of the range of all are equal.
+
+    Returns
+    -------
+    Tree
+        With the same predictions; nodes are numbered anew, depth first.
+    """
+    value, leaf = tree.value.copy(), tree.is_leaf.copy()
+    decision = None if tree.decision is None else tree.decision.copy()
+    linear = _linear_leaves(tree)
+    close = tolerance * (np.ptp(value) + ROUNDED * np.abs(value).max())
+    bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
+    leaf_weights = None if tree.leaf_weights is None else tree.leaf_weights.copy()
+    for node in _bottom_up(tree):
+        if tree.is_leaf[node]:
+            continue
+        pair = [tree.left[node], tree.right[node]]
+        if not leaf[pair].all():
+            continue
+        first, second = value[pair]
+        same = np.abs(first - second).max() <= close
+        if linear is not None and same:
+            same = np.abs(np.subtract(*linear[pair])).max() <= close
+        if tree.classes is not None:
+            chosen = value[pair].argmax(axis=1) if decision is None else decision[pair]
+            class_is_same = chosen[0] == chosen[1]
+            same = class_is_same and (same or same_class)
+        if not same:
+            continue
+        leaf[node] = True
+        fraction = tree.n_rows[pair] / max(tree.n_rows[pair].sum(), 1)
+        if not fraction.any():
+            fraction = np.array([0.5, 0.5])
+        # Leaves that agree to the last bit stay so: rounding a mean could move them.
+        value[node] = first if (first == second).all() else fraction @ value[pair]
+        if decision is not None:
+            decision[node] = decision[pair[0]]
+        if linear is not None:
+            linear[node] = linear[pair[0]]
+        if leaf_weights is not None and bias is not None:
+            leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
+    changed = replace(
+        tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias
+    )
+    return rebuild(changed, cut=leaf)
+
+
+def _linear_leaves(tree: Tree) -> np.ndarray | None:
+    """Return linear leaves as numbers in the unit of the target, or None.
+
+    What they add for one spread of each column, and predict for usual values.
+    """
+    if tree.leaf_weights is None or tree.leaf_bias is None:
+        return None
+    usual = np.nan_to_num([feature.fill for feature in tree.features])
+    spread = np.array([feature.spread for feature in tree.features])
+    by_column = tree.leaf_weights * np.where(spread > 0, spread, 1.0)
+    at_usual = tree.leaf_bias + (tree.leaf_weights @ usual)[:, None]
+    return np.concatenate([by_column, at_usual], axis=1)
+
+
+def _bottom_up(tree: Tree) -> list[int]:
+    """Return node numbers, children before their parents."""
+    return np.argsort(-tree.level, kind="stable").tolist()
+
+
+# A tree whose weighted sums lack their small terms.
+
+
+def without_small_terms(tree: Tree, fraction: float) -> Tree:
+    """Drop the terms of each weighted sum that matter less than a fraction of it.
+
+    A term counts by ``term_fractions``. What is dropped counts as
+    the number that stands for a missing value, so that the split stays where it was
+    for a row of usual values; the largest term always stays.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree without weighted sums comes back as it is.
+    fraction : float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If ``fraction`` is not in [0, 1].
+    """
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
+    if tree.weights is None:
+        return tree
+    fill = np.nan_to_num([feature.fill for feature in tree.features])
+    own = term_fractions(tree.features, tree.weights)
+    is_largest = np.arange(own.shape[1]) == own.argmax(axis=1)[:, None]
+    small = (own < fraction) & ~is_largest
+    small &= (tree.feature == OBLIQUE)[:, None]
+    dropped = np.where(small, tree.weights, 0.0)
+    return replace(
+        tree,
+        weights=tree.weights - dropped,
+        threshold=tree.threshold - dropped @ fill,
+    )
+
+
+def terms_per_split(tree: Tree) -> float:
+    """Return the mean number of terms in the weighted sums; NaN without any."""
+    oblique = (tree.feature == OBLIQUE) & ~tree.is_leaf
+    if tree.weights is None or not oblique.any():
+        return float("nan")
+    return float((tree.weights[oblique] != 0).sum(1).mean())
+
+
+# Weighted sums with fewer columns: what an oblique split is replaced by.
+#
+# Shapes: n rows, F features.
+
+
+N_COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest first
+
+
+def approximations(
+    x: np.ndarray, weights: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
+    """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
+
+    Orthogonal matching pursuit: the column that explains most of the residual enters
+    next, and all weights are fitted again.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F)
+        The rows on which the sums shall agree.
+    weights : ndarray of shape (F,)
+
+    Returns
+    -------
+    list of (weights (F,), float)
+        For each number in ``N_COLUMNS`` below that of the sum's own columns: weights,
+        and what the approximation lacks to the sum on average.
+    """
+    used = np.flatnonzero(weights)
+    x, own = x[:, used], weights[used]
+    mean = x.mean(axis=0)
+    gram = (x - mean).T @ (x - mean)
+    norm = np.sqrt(np.diag(gram))
+    usable = norm > 1e-9
+    scale = np.where(usable, norm, 1.0)
+    gram = gram / np.outer(scale, scale)
+    wanted = gram @ (own * scale)
+    chosen: list[int] = []
+    found = []
+    for n_columns in range(1, int(usable.sum())):
+        fitted = np.zeros(len(own))
+        if chosen:
+            fitted[chosen] = _solve(gram, wanted, chosen)
+        residual = np.where(usable, np.abs(wanted - gram @ fitted), -1.0)
+        residual[chosen] = -1.0
+        chosen.append(int(residual.argmax()))
+        if n_columns in N_COLUMNS:
+            sparse = np.zeros(len(weights))
+            sparse[used[chosen]] = _solve(gram, wanted, chosen) / scale[chosen]
+            found.append((sparse, float(mean @ (own - sparse[used]))))
+        if n_columns == N_COLUMNS[-1]:
+            break
+    return found
+
+
+def _solve(gram: np.ndarray, wanted: np.ndarray, chosen: list[int]) -> np.ndarray:
+    """Weights of the chosen columns that fit best; a touch of ridge for twins."""
+    part = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
+    return np.linalg.solve(part, wanted[chosen])

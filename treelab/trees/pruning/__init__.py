@@ -1,1 +1,0 @@
-"""Smaller trees from a tree."""

@@ -1,0 +1,104 @@
+"""RashomonSet: different trees of one problem, each with a score of its own."""
+
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from treelab.trees.pruning import ScoredTrees
+
+COLUMNS = ("score", "standard_error", "alike")
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Of which trees a set leaves none out.
+
+    Attributes
+    ----------
+    depth : int
+        Most splits on a path.
+    n_thresholds : int
+        Most candidate thresholds of a column.
+    n_cutpoints : int
+        Candidate thresholds of all columns.
+    n_trees : float
+        Trees there are over them.
+    above : float
+        Every one that scores more on the training rows is in the set.
+    """
+
+    depth: int
+    n_thresholds: int
+    n_cutpoints: int
+    n_trees: float
+    above: float
+
+
+@dataclass(frozen=True, eq=False)
+class RashomonSet(ScoredTrees):
+    """Different trees that predict one target from one table, the best first.
+
+    Source of the name: Breiman, "Statistical modeling: the two cultures", Statistical
+    Science 16(3), 2001; of the set: Semenova, Rudin and Parr, "On the existence of
+    simpler machine learning models", FAccT 2022, arXiv:1908.01755.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        No two are the same: they have another structure, or send some training row to
+        another leaf.
+    scores : DataFrame
+        A row a tree: ``score`` (macro F1 or R², leaf values refitted without the rows
+        that are scored; of a complete set on the training rows themselves),
+        ``standard_error`` of it, and ``alike``: trees of one number predict every
+        training row alike.
+    chosen : int
+        Which tree is the run's own.
+    n_candidates : int
+        Trees that were looked at, the same ones counted once.
+    complete : Completeness or None
+        Where all trees of a depth were looked at.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    noun: ClassVar[str] = "A Rashomon set"
+
+    n_candidates: int
+    complete: Completeness | None = None
+
+    def __repr__(self):
+        return f"RashomonSet({len(self)} trees, chosen={self.chosen})"
+
+    @property
+    def score(self) -> np.ndarray:
+        """Score of each tree, (n_trees,)."""
+        return self.scores["score"].to_numpy(dtype=float)
+
+    def within(self, tolerance: float) -> np.ndarray:
+        """Return the trees at most ``tolerance`` below the run's own, int (n,).
+
+        Source: Fisher, Rudin and Dominici, "All models are wrong, but many are useful",
+        JMLR 20(177), 2019: the set is held against a model that is in use.
+        """
+        score = self.score
+        return np.flatnonzero(score >= score[self.chosen] - tolerance - 1e-12)
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        settings, arrays = super().pack()
+        settings["n_candidates"] = int(self.n_candidates)
+        settings["complete"] = None if self.complete is None else asdict(self.complete)
+        return settings, arrays
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
+        """Rebuild what ``pack`` took apart."""
+        known = settings.get("complete")  # sets that were stored before have none
+        complete = None if known is None else Completeness(**known)
+        return super().unpack(settings | {"complete": complete}, arrays)

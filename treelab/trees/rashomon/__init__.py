@@ -1,1 +1,0 @@
-"""The Rashomon set: different trees that score nearly as well as the best."""

@@ -1,0 +1,844 @@
+"""A tree in words: cells, conditions, nodes and rules."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf, isnan
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from treelab.trees.feature import Feature, as_table, feature_matrix
+from treelab.trees.tree import Tree
+from treelab.trees.walk import OBLIQUE, read_features
+from treelab.trees.words import (
+    clean,
+    counted,
+    parse,
+    percent,
+    probability,
+    quoted,
+    rounded,
+    short,
+    shortest,
+    threshold_text,
+    value_text,
+    with_unit,
+)
+
+# Weighted sums of columns in words: oblique splits and linear leaves.
+
+
+def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
+    """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
+    assert tree.weights is not None  # as of every tree with an oblique split
+    terms = combination(tree.features, tree.weights[node], most, length)
+    return f"{terms} {sign} {rounded(tree.threshold[node])}"
+
+
+def term_fractions(features, weights: np.ndarray) -> np.ndarray:
+    """Return the fraction of a weighted sum's spread that each of its terms has.
+
+    By these fractions words, pictures and pruning rank the terms. A term moves the
+    sum by its weight times its column's standard deviation among the training rows;
+    where one of these is not known, weights are compared as they are.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (..., n_features)
+        Of one sum, or of many.
+
+    Returns
+    -------
+    float64 array of shape (..., n_features)
+        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    """
+    spread = np.array([feature.spread for feature in features])
+    size = np.abs(weights)
+    known = np.isfinite(np.where(size > 0, spread, 0)).all(axis=-1, keepdims=True)
+    size = np.where(known, size * np.nan_to_num(spread), size)
+    total = size.sum(axis=-1, keepdims=True)
+    return size / np.where(total > 0, total, 1)
+
+
+def combination(features, weights, most=None, length=None, start: str = "") -> str:
+    """Return a weighted sum in words, the term that moves it most first.
+
+    See ``term_fractions``.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (n_features,)
+    most : int or None, default=None
+        Terms that are written before "... 7 more columns"; None: all.
+    length : int or None, default=None
+        Letters of a name before it is shortened; None: all.
+    start : str
+        What the sum begins with, such as a constant.
+    """
+    used = np.flatnonzero(weights)
+    fractions = term_fractions(features, weights)[used]
+    order = used[np.argsort(-fractions, kind="stable")]
+    text = start
+    for j in order[:most]:
+        size = rounded(abs(weights[j]))
+        term = (
+            term_name(features[j], length)
+            if size == "1"
+            else (f"{size}·{term_name(features[j], length)}")
+        )
+        if text:
+            text += f" − {term}" if weights[j] < 0 else f" + {term}"
+        else:
+            text = f"−{term}" if weights[j] < 0 else term
+    hidden = len(order) - len(order[:most])
+    if hidden:
+        text += f" + {counted(hidden, 'more column')}"
+    return text or "0"
+
+
+def term_name(feature, length: int | None = None) -> str:
+    """Return how a feature is called within a sum."""
+    name = short(feature.column, length)
+    if feature.kind == "number":
+        return name
+    if has_scores(feature):
+        return f"[score of {name}]"
+    ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
+    one = quoted(ones[0], length)
+    return f"[{name} is {one if len(ones) == 1 else 'a rare value'}]"
+
+
+def has_scores(feature) -> bool:
+    """Whether a category column counts by scores, not as one category or none."""
+    if feature.kind == "number":
+        return False
+    ones = {c for c, s in zip(feature.categories, feature.scores) if s == 1}
+    zeros = sum(s == 0 for s in feature.scores)
+    together = len(ones) == 1 or (bool(ones) and ones == set(feature.rare))
+    return not together or zeros != len(feature.scores) - len(ones)
+
+
+# Conditions on columns: of one split, or of all splits on a decision path.
+
+
+@dataclass
+class NumberCondition:
+    """An interval of a number column: above ``low``, at most ``high``.
+
+    Without a ``low_text`` there is no lower bound: minus infinity passes, too.
+    """
+
+    feature: Feature
+    low: float = -inf
+    high: float = inf
+    low_text: str = ""
+    high_text: str = ""
+    missing: bool = True
+
+    @property
+    def column(self) -> str:
+        """Column that it is about."""
+        return self.feature.column
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value passes."""
+        return not self.missing and not self.has_numbers
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any number passes."""
+        return not self.low_text or self.low < self.high
+
+    def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
+        """Narrow the interval by one split, its threshold shown with this text."""
+        self.missing = self.missing and missing_left == left
+        # The text has the bound that is tightest as shown: of two thresholds that are
+        # rounded, that need not be the tightest one.
+        if left:
+            self.high = min(self.high, threshold)
+            self.high_text = min(self.high_text or text, text, key=parse)
+        else:
+            self.low = max(self.low, threshold)
+            self.low_text = max(self.low_text or text, text, key=parse)
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Whether each row of the table passes, bool (n_rows,)."""
+        x = feature_matrix([self.feature], X)[:, 0]
+        above = (x > self.low) | (not self.low_text)
+        return np.where(np.isnan(x), self.missing, above & (x <= self.high))
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words, or "" where everything passes."""
+        name, unit = short(self.feature.column, length), self.feature.unit
+        # In words minus infinity is no number: nobody reads "at most minus infinity".
+        if not self.low < self.high:
+            return f"{name} is missing" if self.missing else f"no {name} passes"
+        if self.low == -inf and self.high == inf:
+            return "" if self.missing else f"{name} is known"
+        if self.low == -inf:
+            text = with_unit(f"{name} ≤ {self.high_text}", unit)
+        elif self.high == inf:
+            text = with_unit(f"{name} > {self.low_text}", unit)
+        else:
+            text = with_unit(f"{self.low_text} < {name} ≤ {self.high_text}", unit)
+        return f"{text} (or missing)" if self.missing and mention_missing else text
+
+
+@dataclass
+class CategoryCondition:
+    """The categories of a column that pass."""
+
+    feature: Feature
+    allowed: set = field(default_factory=set)
+    new: bool = True
+    missing: bool = True
+
+    def __post_init__(self):
+        self.allowed = set(self.feature.categories)
+
+    @property
+    def column(self) -> str:
+        """Column that it is about."""
+        return self.feature.column
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value passes."""
+        return not (self.missing or self.new or self.allowed)
+
+    def narrow(self, feature: Feature, threshold: float, left: bool, missing_left):
+        """Narrow the categories by a split on the scores of ``feature``."""
+        passes = {
+            category
+            for category, score in zip(feature.categories, feature.scores)
+            if score_goes_left(score, threshold, missing_left) == left
+        }
+        self.allowed = self.allowed & passes
+        self.new = (
+            self.new
+            and score_goes_left(feature.unseen, threshold, missing_left) == left
+        )
+        self.missing = self.missing and missing_left == left
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Whether each row of the table passes, bool (n_rows,)."""
+        known = self.feature.categories
+        codes = tuple(range(len(known)))
+        places = Feature(self.feature.column, "category", "", -1, known, codes, -2)
+        x = feature_matrix([places], X)[:, 0]
+        passes = [category in self.allowed for category in known]
+        passes += [self.new, self.missing]  # places -2 and -1
+        return np.array(passes)[np.where(np.isnan(x), -1, x).astype(int)]
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words, or "" where everything passes.
+
+        Parameters
+        ----------
+        mention_missing : bool
+            Whether the text mentions rows with no category.
+        most : int or None
+            Categories that are listed before "... more"; None: all.
+        length : int or None
+            Letters of a name before it is shortened; None: all.
+        """
+        name = short(self.feature.column, length)
+        known = self.feature.categories
+        inside = [c for c in known if c in self.allowed]
+        outside = [c for c in known if c not in self.allowed]
+        if not inside and not self.new:
+            return f"{name} is missing" if self.missing else f"no {name} passes"
+        if not outside and self.new:
+            return "" if self.missing else f"{name} is known"
+        if not inside:
+            text = f"{name} is a new category"
+        elif self.new and len(outside) <= len(inside):
+            text = self._listed(outside, most, length, no=True)
+        else:
+            text = self._listed(inside, most, length) + (
+                " (or new)" if self.new else ""
+            )
+        return f"{text} (or missing)" if self.missing and mention_missing else text
+
+    def _listed(self, categories: list, most, length, no: bool = False) -> str:
+        """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
+        name = short(self.feature.column, length)
+        names, rare = rare_apart(self.feature, categories)
+        shown = [*(quoted(name, length) for name in names), *rare]
+        if len(shown) == 1:
+            one = shown[0] if len(categories) == 1 else f"one of {shown[0]}"
+            return f"{name} is {'not ' if no else ''}{one}"
+        hidden = len(shown) - len(shown[:most])
+        shown = [*shown[:most], *([f"{hidden} more"] if hidden else [])]
+        return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
+
+
+@dataclass
+class ObliqueCondition:
+    """One side of an oblique split."""
+
+    tree: Tree
+    node: int
+    left: bool
+    column: ClassVar[None] = None  # it is about several
+    is_empty: ClassVar[bool] = False  # as far as one split alone can say
+
+    def holds(self, X: pd.DataFrame) -> np.ndarray:
+        """Whether each row of the table passes, bool (n_rows,)."""
+        return (self.tree.margin(X)[:, self.node] >= 0) == self.left
+
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words."""
+        sign = "≤" if self.left else ">"
+        return weighted_sum(self.tree, self.node, sign, most, length)
+
+
+Condition = NumberCondition | CategoryCondition | ObliqueCondition
+
+
+def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
+    """Return the condition under which a split sends a row left, or right."""
+    found: dict = {}
+    _add_split(found, tree, node, left)
+    (condition,) = found.values()
+    return condition
+
+
+def path_conditions(tree: Tree, node: int) -> list[Condition]:
+    """Return the conditions on the decision path to a node, one a column.
+
+    Several splits of one column become one interval, or one set of categories; the
+    order is that in which columns are first tested. Each oblique split stays on its
+    own.
+    """
+    found: dict = {}
+    for above, below in pairwise(tree.path_to(node)):
+        _add_split(found, tree, above, bool(tree.left[above] == below))
+    return list(found.values())
+
+
+def leaf_conditions(tree: Tree) -> Iterator[tuple[int, list[Condition]]]:
+    """Yield each leaf with the conditions on its decision path, one a column.
+
+    A split narrows the conditions above it once, for all leaves below: paths of a
+    deep tree have most of their splits in common.
+    """
+    waiting: list[tuple[int, dict]] = [(0, {})]
+    while waiting:
+        node, found = waiting.pop()
+        if tree.is_leaf[node]:
+            yield node, list(found.values())
+            continue
+        for child, left in ((tree.right[node], False), (tree.left[node], True)):
+            waiting.append((int(child), narrowed(found, tree, node, left)))
+
+
+def narrowed(found: dict, tree: Tree, node: int, left: bool) -> dict:
+    """Return conditions by column, narrowed to one side of a split; none changes."""
+    below = dict(found)
+    if tree.feature[node] != OBLIQUE:
+        column = tree.features[tree.feature[node]].column
+        if column in below:
+            below[column] = copy(below[column])
+    _add_split(below, tree, node, left)
+    return below
+
+
+def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:
+    """Narrow the conditions found so far, by column, to one side of a split."""
+    if tree.feature[node] == OBLIQUE:
+        found[("oblique split", node)] = ObliqueCondition(tree, node, left)
+        return
+    feature = tree.features[tree.feature[node]]
+    threshold = float(tree.threshold[node])
+    missing_left = bool(tree.missing_left[node])
+    if feature.kind == "category":
+        known = found.setdefault(feature.column, CategoryCondition(feature))
+        known.narrow(feature, threshold, left, missing_left)
+    else:
+        known = found.setdefault(feature.column, NumberCondition(feature))
+        known.narrow(threshold, left, missing_left, shown_threshold(tree, node))
+
+
+def shown_threshold(tree: Tree, node: int) -> str:
+    """Return the threshold of a split of a number column, as texts show it."""
+    between = (np.nan, np.nan) if tree.between is None else tree.between[node]
+    return threshold_text(float(tree.threshold[node]), *map(float, between))
+
+
+def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
+    """Whether a score goes left; one that is NaN goes where missing values go."""
+    return missing_left if isnan(score) else score <= threshold
+
+
+def rare_apart(
+    feature: Feature, categories: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return categories without the rare ones, and the rare ones in words.
+
+    The words are "12 rare values", or nothing. Where some rare ones are not among the
+    categories, as an edited split may have it, those that are stay by name.
+    """
+    rare = set(feature.rare)
+    if not rare or not rare <= set(categories):
+        return list(categories), []
+    return [name for name in categories if name not in rare], [
+        f"{len(rare):,} rare values"
+    ]
+
+
+# Splits, predictions and decision paths in words, those of the user's table.
+
+
+def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
+    """Return the condition of a split; where it holds is left.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+    length : int or None, default=None
+        Letters of a column's or category's name before it is shortened; None: all.
+    missing : bool, default=True
+        Whether "(or missing)" may follow.
+
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
+        "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
+        many more as keep every training row on its side; the numbers of an oblique
+        split are rounded to three. "(or missing)" follows where training rows with a
+        missing value reached the split and went left.
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf, or the tree has no such node.
+    """
+    check_split(tree, node)
+    condition = split_condition(tree, node)
+    if isinstance(condition, ObliqueCondition):
+        return condition.text(False, most, length)
+    column = condition.feature.column
+    mention = missing and column in tree.missing_columns
+    # An infinite threshold may let everything pass.
+    return condition.text(mention, most, length) or f"any {short(column, length)}"
+
+
+def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
+    """Return the known categories that go left at a split of a category column.
+
+    Raises
+    ------
+    ValueError
+        If the node does not split a category column.
+    """
+    check_split(tree, node)
+    condition = split_condition(tree, node)
+    if not isinstance(condition, CategoryCondition):
+        raise ValueError(f"Node {node} does not split a column of categories.")
+    return tuple(c for c in condition.feature.categories if c in condition.allowed)
+
+
+def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
+    """Return the prediction for a row that ends at a node.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``split_text``.
+
+    Returns
+    -------
+    str
+        "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of
+        the classes choose another than the most probable one; "152 mm", or the sum of
+        a linear leaf.
+    """
+    tree.check_node(node)
+    if tree.classes is not None:
+        own = tree.value[node]
+        chosen = int(tree.predicted_class[node])
+        sure = probability(own[chosen])
+        if own.max() > own[chosen]:
+            likelier = short(tree.classes[int(own.argmax())], length)
+            sure += f"; {likelier} {probability(own.max())}"
+        return f"{short(tree.classes[chosen], length)} ({sure})"
+    weights, bias = tree.leaf_weights, tree.leaf_bias
+    if weights is not None and bias is not None and weights[node].any():
+        start = rounded(bias[node, 0])
+        return combination(tree.features, weights[node], most, length, start=start)
+    return number_text(tree, node)
+
+
+def number_text(tree: Tree, node: int) -> str:
+    """Return the number that a node predicts, say "152 mm".
+
+    It is rounded by no more than 0.5% of the range of the tree's values.
+    """
+    value = tree.value[node, 0]
+    near = np.ptp(tree.value) / 200 or np.inf
+    text = shortest(value, lambda shown: abs(shown - value) <= near)
+    return with_unit(text, tree.target_unit)
+
+
+def prediction_label(tree: Tree, node: int) -> str:
+    """Return the class or value that a node predicts alone: "setosa", "152 mm"."""
+    if tree.classes is not None:
+        return str(tree.classes[tree.predicted_class[node]])
+    return number_text(tree, node)
+
+
+def rows_text(tree: Tree, node: int) -> str:
+    """Return "1,024 rows, 31.4%", or "" where the tree knows no rows."""
+    if tree.n_rows[0] == 0:
+        return ""
+    share = percent(tree.n_rows[node] / tree.n_rows[0])
+    return f"{counted(int(tree.n_rows[node]), 'row')}, {share}"
+
+
+def node_text(tree: Tree, node: int) -> str:
+    """Return a node in words: its condition or its prediction, and its rows.
+
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
+    """
+    tree.check_node(node)
+    text = (
+        prediction_text(tree, node)
+        if tree.is_leaf[node]
+        else f"{split_text(tree, node)}?"
+    )
+    rows = rows_text(tree, node)
+    return f"{text} · {rows}" if rows else text
+
+
+def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
+    """Return the decision path of one row, a sentence a node.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
+    """
+    nodes = tree.path(row)
+    matrix = read_features(tree, row)
+    sentences = []
+    for node, below in pairwise(nodes):
+        side = "Yes" if below == tree.left[node] else "No"
+        value = row_value_text(tree, node, matrix, row)
+        condition = split_text(tree, node, most=most)
+        sentences.append(f"{condition}? {side}: it is {value}.")
+    last = nodes[-1]
+    prediction = prediction_text(tree, last)
+    if tree.leaf_weights is not None and tree.leaf_weights[last].any():
+        value = with_unit(shortest(float(tree.predict(row)[0])), tree.target_unit)
+        prediction = f"{prediction} = {value}"
+    sentences.append(f"{clean(tree.target)}: {prediction}.")
+    return sentences
+
+
+def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
+    """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    matrix : float64 array of shape (1, n_features)
+        The row as ``walk.read_features`` returns it.
+    row : DataFrame or array of one row
+    """
+    j = tree.feature[node]
+    threshold = float(tree.threshold[node])
+    if j == OBLIQUE:
+        total = threshold - float(tree.margin(row)[0, node])
+        return value_text(total, threshold, parse(rounded(threshold)))
+    feature = tree.features[j]
+    x = float(matrix[0, j])
+    if feature.kind == "number":
+        text = value_text(x, threshold, parse(shown_threshold(tree, node)))
+        return text if np.isnan(x) else with_unit(text, feature.unit)
+    table = as_table(tree.features, row)
+    names = [str(name) for name in table.columns]
+    cell: Any = table.iloc[0, names.index(feature.column)]
+    if pd.isna(cell):
+        return "missing"
+    name = feature.category(cell)
+    text, known = quoted(name), name in feature.categories
+    return text if known else f"{text}, which no training row held"
+
+
+def check_split(tree: Tree, node: int) -> None:
+    """Raise ValueError unless the node is a split."""
+    tree.check_node(node)
+    if tree.is_leaf[node]:
+        raise ValueError(f"Node {node} is a leaf, not a split.")
+
+
+# A tree as rules, one a leaf, and as indented text.
+
+
+MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves add up
+
+
+def rule_text(
+    tree: Tree, node: int, *, most: int | None = None, length: int | None = None
+) -> str:
+    """Return the conditions on the decision path to a node, one a column.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``split_text``.
+
+    Returns
+    -------
+    str
+        Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
+        the root.
+    """
+    return conditions_text(tree, path_conditions(tree, node), most, length)
+
+
+def conditions_text(
+    tree: Tree,
+    conditions: Iterable[Condition],
+    most: int | None = None,
+    length: int | None = None,
+) -> str:
+    """Return conditions of a tree as one text; see ``rule_text``."""
+    own = list(conditions)
+    texts = [condition_text(tree, each, most, length) for each in own[:MOST_CONDITIONS]]
+    return _joined(texts, len(own))
+
+
+def _joined(texts: list[str], n_conditions: int) -> str:
+    """Return the texts of a path's first conditions as one."""
+    texts = list(filter(None, texts))
+    if n_conditions > MOST_CONDITIONS:
+        texts.append(f"{n_conditions - MOST_CONDITIONS:,} more conditions")
+    return " and ".join(texts) or "every row"
+
+
+def leaf_rules(tree: Tree, most: int | None = None) -> dict[int, str]:
+    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``.
+
+    What leaves have in common is written once, so that deep trees take no longer.
+    """
+    known: dict[int, tuple[Condition, str]] = {}  # by id, so the conditions must stay
+    rules = {}
+    for leaf, own in leaf_conditions(tree):
+        for each in own[:MOST_CONDITIONS]:
+            if id(each) not in known:
+                known[id(each)] = each, condition_text(tree, each, most)
+        texts = [known[id(each)][1] for each in own[:MOST_CONDITIONS]]
+        rules[leaf] = _joined(texts, len(own))
+    return rules
+
+
+def condition_text(
+    tree: Tree,
+    condition: Condition,
+    most: int | None = None,
+    length: int | None = None,
+) -> str:
+    """Return one condition of a tree in words, or "" where everything passes."""
+    return condition.text(condition.column in tree.missing_columns, most, length)
+
+
+def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
+    """Return a tree as rules, one a leaf, the most frequent first.
+
+    Parameters
+    ----------
+    tree : Tree
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    DataFrame
+        Columns leaf, rule, n_rows, share, prediction, confidence; and formula where
+        leaves are linear. Share and confidence are of training rows; confidence is
+        the predicted class's probability, or NaN for regression.
+    """
+    leaves = np.flatnonzero(tree.is_leaf)
+    n_rows = tree.n_rows[leaves]
+    if tree.classes is None:
+        prediction = tree.value[leaves, 0]
+        confidence = np.full(len(leaves), np.nan)
+    else:
+        best = tree.predicted_class[leaves]
+        prediction = pd.Series([tree.classes[i] for i in best])
+        confidence = tree.value[leaves, best]
+    share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
+    rule = leaf_rules(tree, most)
+    table = pd.DataFrame(
+        {
+            "leaf": leaves,
+            "rule": [rule[leaf] for leaf in leaves.tolist()],
+            "n_rows": n_rows,
+            "share": share,
+            "prediction": prediction,
+            "confidence": confidence,
+        }
+    )
+    if tree.leaf_weights is not None:
+        table["formula"] = [prediction_text(tree, leaf) for leaf in leaves.tolist()]
+    return table.sort_values(
+        "n_rows", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def to_text(tree: Tree) -> str:
+    """Return a tree as indented text, a line a node.
+
+    Returns
+    -------
+    str
+        Such as::
+
+            petal width ≤ 0.8 cm?
+            ├─ yes: setosa (1.00) · 50 rows, 33.3%
+            └─ no: petal width ≤ 1.75 cm?
+               ├─ yes: versicolor (0.907) · 54 rows, 36%
+               └─ no: virginica (0.978) · 46 rows, 30.7%
+    """
+    lines = []
+    waiting = [(0, "", "", "")]  # node, what stands before it, before its children
+    while waiting:
+        node, before, below, side = waiting.pop()
+        if tree.is_leaf[node]:
+            rows = rows_text(tree, node)
+            text = prediction_text(tree, node) + (f" · {rows}" if rows else "")
+        else:
+            text = f"{split_text(tree, node)}?"
+            waiting.append(
+                (int(tree.right[node]), f"{below}└─ ", f"{below}   ", "no: ")
+            )
+            waiting.append(
+                (int(tree.left[node]), f"{below}├─ ", f"{below}│  ", "yes: ")
+            )
+        lines.append(f"{before}{side}{text}")
+    return "\n".join([*lines, *tree.notes])
+
+
+# What one row holds, in words: a value, and where it lies within a condition.
+
+
+def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
+    """Return the decision path of one row, a line a column.
+
+    Several splits of one column are one interval, or one set of categories.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
+        a line with its sum.
+    """
+    lines = []
+    for condition in path_conditions(tree, tree.path(row)[-1]):
+        if text := condition_text(tree, condition, most):
+            value = value_within(tree, condition, row)
+            is_said = text.endswith(f" is {value}")  # one category passes
+            lines.append(text if is_said else f"{text}: it is {value}")
+    return lines
+
+
+def fact_text(tree: Tree, condition: Condition, row) -> str:
+    """Return what a row holds where a condition asks, as a person would say it.
+
+    Returns
+    -------
+    str
+        Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
+        oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
+    """
+    value = value_within(tree, condition, row)
+    if isinstance(condition, ObliqueCondition):
+        threshold = rounded(tree.threshold[condition.node])
+        bound = f"{'≤' if condition.left else '>'} {threshold}"
+        return (
+            f"the weighted sum of {sum_name(tree, condition.node)} is {value} ({bound})"
+        )
+    name = clean(condition.column)
+    if not isinstance(condition, NumberCondition) or value == "missing":
+        return f"{name} is {value}"
+    bounds = [f"> {condition.low_text}"] if condition.low_text else []
+    bounds += [f"≤ {condition.high_text}"] if condition.high_text else []
+    return f"{name} is {value} ({', '.join(bounds)})"
+
+
+def sum_name(tree: Tree, node: int, most: int = 3) -> str:
+    """Return the columns of an oblique split, those that move its sum most first."""
+    assert tree.weights is not None  # as of every tree with an oblique split
+    fractions = term_fractions(tree.features, tree.weights[node])
+    used = np.flatnonzero(tree.weights[node])
+    order = used[np.argsort(-fractions[used], kind="stable")]
+    names = [term_name(tree.features[j]) for j in order[:most]]
+    if rest := len(order) - len(names):
+        names.append(counted(rest, "more column"))
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def value_within(tree: Tree, condition: Condition, row) -> str:
+    """Return the value of one row, so that as shown it lies within the condition."""
+    table = as_table(tree.features, row)
+    if isinstance(condition, ObliqueCondition):
+        node = condition.node
+        threshold = float(tree.threshold[node])
+        total = threshold - float(tree.margin(table)[0, node])
+        return value_text(total, threshold, parse(rounded(threshold)))
+    cell = table[condition.column].iloc[0]
+    if not isinstance(condition, NumberCondition) or condition.feature.lacks(cell):
+        return cell_text(condition.feature, cell)
+    low, high = condition.low_text or "−∞", condition.high_text or "∞"
+    text = shortest(float(cell))
+    if not parse(low) < parse(text) <= parse(high):
+        text = shortest(float(cell), lambda shown: parse(low) < shown <= parse(high))
+    return with_unit(text, condition.feature.unit)
+
+
+def cell_text(feature, cell) -> str:
+    """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
+    if feature.lacks(cell):
+        return "missing"
+    if feature.kind == "number":
+        return with_unit(shortest(float(cell)), feature.unit)
+    name = feature.category(cell)
+    text, known = quoted(name), name in feature.categories
+    return text if known else f"{text}, which no training row held"

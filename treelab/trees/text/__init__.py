@@ -1,1 +1,0 @@
-"""A tree in words, rules and DOT text."""

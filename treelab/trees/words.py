@@ -1,0 +1,234 @@
+"""Words for sentences: numbers, plurals, lists and names."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from math import floor, isfinite, isnan, log10
+
+# Numbers and counts as people read them.
+
+
+_LEAST, _MOST = 3, 17  # significant digits; 17 write every float exactly
+
+
+def shortest(
+    value: float, fits: Callable[[float], bool] | None = None, digits: int = _LEAST
+) -> str:
+    """Return a number with few digits, but enough to be true.
+
+    Parameters
+    ----------
+    value : float
+    fits : function of a float or None
+        Whether the rounded number may stand for the value. The fewest
+        significant digits that fit are shown, ``digits`` or more. Without it, a number
+        of up to 6 significant digits is shown whole (so is each midpoint of a column
+        with few decimals), and a longer one with 4.
+    digits : int, default=3
+        Fewest significant digits; trailing zeros go. Digits before the decimal point
+        are always shown.
+
+    Returns
+    -------
+    str
+        Such as "0.8", "−12.5", "1337.5", "2.1e−6", "∞" or "unknown" (NaN).
+    """
+    if isnan(value):
+        return "unknown"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    if fits is None:
+        exact = _to_digits(value, 9)
+        fewest = len(exact.normalize().as_tuple().digits)
+        if fewest <= 6:
+            return _text(exact)
+        fits, digits = isfinite, digits + 1  # rounding up may overflow
+    for n in range(digits, _MOST):
+        short = _to_digits(value, n)
+        if fits(float(short)):
+            return _text(short)
+    return _text(_to_digits(value, _MOST))
+
+
+def rounded(value: float) -> str:
+    """Return a number with three significant digits, trailing zeros dropped."""
+    return shortest(value, isfinite)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with significant digits, zeros and thousands separators shown.
+
+    Parameters
+    ----------
+    value : float
+        May be infinite or NaN.
+    digits : int, default=3
+        Significant digits, at least 1; digits before the point stay.
+
+    Returns
+    -------
+    str
+        As in a table of scores: "0.950", "1,520", "−0.0041", "2.10e−7", "no value".
+    """
+    if isnan(value):
+        return "no value"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    exponent = floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if -5 < exponent < 9:
+        text = f"{value:,.{max(digits - 1 - exponent, 0)}f}"
+    else:
+        mantissa, _, exponent_text = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{mantissa}e{int(exponent_text)}"
+    return text.replace("-", "−")
+
+
+def threshold_text(threshold: float, low: float, high: float) -> str:
+    """Return a threshold with few digits, so that no training row changes sides.
+
+    Parameters
+    ----------
+    threshold : float
+    low, high : float
+        Largest training value at or below it, smallest above it; NaN where unknown.
+    """
+    if isnan(low) or isnan(high) or not low <= threshold < high:
+        return shortest(threshold)
+    # With no row on one side any number would do; it stays near its threshold.
+    near = max(abs(threshold) * 0.01, 1e-300)
+    low, high = max(low, threshold - near), min(high, threshold + near)
+    return shortest(threshold, lambda shown: low <= shown < high)
+
+
+def value_text(value: float, threshold: float, shown: float) -> str:
+    """Return a row's value so that it lies on the same side of a threshold as shown."""
+    if isnan(value):
+        return "missing"
+    left = value <= threshold
+    plain = shortest(value)
+    if not isfinite(value) or (parse(plain) <= shown) == left:
+        return plain
+    return shortest(value, lambda text: (text <= shown) == left)
+
+
+def parse(text: str) -> float:
+    """Return the number that ``shortest`` wrote."""
+    return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
+
+
+def percent(share: float) -> str:
+    """Return a share as "31.4%"; what is not all never reads "100%", nor some "0%"."""
+    if isnan(share):
+        return "unknown"
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def probability(value: float) -> str:
+    """Return a probability, two or three digits; unsure never reads "1.00"."""
+    if 0 < value < 0.0005:
+        return "<0.001"
+    if 0.9995 <= value < 1:
+        return ">0.999"
+    text = f"{value:.3f}"
+    return text[:-1] if text.endswith("0") else text
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: "1 row", "1,024 rows", "2 leaves"."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def _to_digits(value: float, digits: int) -> Decimal:
+    """Return a value rounded to significant digits, digits before the point stay."""
+    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e7 else 0
+    return Decimal(f"{value:.{max(digits, whole)}g}")
+
+
+def _text(value: Decimal) -> str:
+    """Return a decimal as text, without trailing zeros."""
+    if value == 0:
+        return "0"
+    value = value.normalize()
+    if -5 <= value.adjusted() < 7:
+        text = format(value, "f")
+    else:
+        mantissa, _, exponent = f"{value:e}".partition("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "−")
+
+
+# Names of columns, categories and units as people read them.
+
+
+_UNCLEAR = ",{}\"'"  # a category with one of these is quoted, so lists stay clear
+_DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return the text with its unit behind it."""
+    unit = clean(unit)
+    return f"{text} {unit}" if unit else text
+
+
+def clean(name) -> str:
+    """Return a name of the user's on one line and harmless to the text around it.
+
+    Control characters and line breaks become spaces, and marks that turn the writing
+    direction go; a name with right-to-left letters is isolated, so that the rest of
+    the line keeps its order.
+    """
+    return _cleaned(str(name))
+
+
+@lru_cache(maxsize=4096)
+def _cleaned(name: str) -> str:
+    """Return ``clean`` of text; pictures need the same names at every node."""
+    characters, turns = [], False
+    for character in name:
+        kind = unicodedata.category(character)
+        direction = unicodedata.bidirectional(character)
+        no_letter = kind == "Cs" or ord(character) & 0xFFFE == 0xFFFE
+        if direction in _DIRECTION_MARKS or no_letter:
+            continue
+        turns = turns or direction in ("R", "AL", "AN")
+        characters.append(" " if kind in ("Cc", "Zl", "Zp") else character)
+    text = " ".join("".join(characters).split())
+    return f"\u2068{text}\u2069" if turns else text
+
+
+def short(name, length: int | None) -> str:
+    """Return a clean name of at most ``length`` characters, shortened in its middle."""
+    text = clean(name)
+    if length is None:
+        return text
+    isolated = text.startswith("\u2068")
+    bare = text.strip("\u2068\u2069")
+    if len(bare) > length:
+        ahead = length // 2
+        bare = f"{bare[:ahead].rstrip()}…{bare[len(bare) - (length - 1 - ahead) :]}"
+    return f"\u2068{bare}\u2069" if isolated else bare
+
+
+def quoted(category: str, length: int | None = None) -> str:
+    """Return a category, in quotes where it would not be clear without."""
+    text = short(category, length)
+    same = text == category or text != clean(category)
+    plain = text and same and not any(c in _UNCLEAR for c in text)
+    return text if plain or text.startswith("\u2068") else f"“{text}”"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Name a few things in a sentence, and how many more there are."""
+    shown = [repr(str(name)) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    if len(shown) > 1:
+        return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return "".join(shown)
