@@ -232,8 +232,10 @@ def test_nan_among_categories_that_are_numbers_is_missing(
 ):
     grade = Feature(
         *("grade", "category"),
-        categories=("1", "2", "3"), scores=(0.0, 1.0, 0.0),
-        unseen=unseen, fill=1.0,
+        categories=("1", "2", "3"),
+        scores=(0.0, 1.0, 0.0),
+        unseen=unseen,
+        fill=1.0,
     )
     cells = [1, 2, 3, 4, None, *([NAN] if kind == "double" else [])]
     cells = [str(cell) if kind == "text" and cell else cell for cell in cells]

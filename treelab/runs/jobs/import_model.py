@@ -20,7 +20,7 @@ from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
-from treelab.trees.derived.date_parts import with_date_parts
+from treelab.trees.date_parts import with_date_parts
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import (
     MOST_BYTES,
