@@ -16,8 +16,8 @@ from pages.widgets.words import has_default_name, origin_words, plain, score
 from treelab.evaluation.comparison import have_same_test_rows, mean_over_splits
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.registry import learner_title
-from treelab.runs.jobs.resume.longer import can_train_longer
-from treelab.runs.jobs.splits.repeats import repeats_of, runs_by_seed
+from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
+from treelab.runs.jobs.resume import can_train_longer
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,18 +39,24 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(folder: Path, port: int, *options: str) -> Iterator[None]:
+def served(
+    folder: Path,
+    port: int,
+    *options: str,
+    opener: Sequence[str] = ("-m", "streamlit", "run", "app.py"),
+    cwd: Path = ROOT,
+) -> Iterator[None]:
     """Serve the app over ``TREELAB_HOME``; its workers end with it.
 
     What the server prints goes to a file of the folder; a traceback there fails the
-    test.
+    test. ``opener`` is how Python opens the app, from the folder ``cwd``.
     """
     log = folder / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, *opener]
     command += [f"--server.port={port}", "--server.headless=true", *options]
     with log.open("wb") as out:
         server = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ, stdout=out, stderr=subprocess.STDOUT
+            command, cwd=cwd, env=os.environ, stdout=out, stderr=subprocess.STDOUT
         )
         try:
             _wait_until_served(f"http://localhost:{port}/_stcore/health", server)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted([*ROOT.glob("treelab/**/*.py"), *ROOT.glob("pages/**/*.py")])
+ROOMS = ("treelab", "pages", "benchmarks")
+FILES = sorted(path for room in ROOMS for path in ROOT.glob(f"{room}/**/*.py"))
 METHODS = sorted(
     folder.name
     for folder in (ROOT / "treelab" / "learners").iterdir()
@@ -32,10 +33,9 @@ LAYERS = {
     "figures": {"trees", "evaluation"},
     "runs": {"learners", "training", "trees", "data", "evaluation", "editing"},
     "reports": {"runs", "figures", "learners", "trees", "data", "evaluation"},
-    "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"}
-    | {"figures"},
+    "bench": {"learners", "ops", "training", "trees", "data", "evaluation", "runs"},
     "cli": {"runs", "learners", "training", "trees", "data", "evaluation", "reports"}
-    | {"bench.COMMANDS", "editing"},
+    | {"bench", "editing"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -78,7 +78,6 @@ STRANGERS = {
         "treelab.runs.care",
     ],
     "treelab.runs.jobs": ["treelab.runs.workers"],
-    "treelab.bench": ["treelab.cli"],
     "pages.state": ["pages.widgets", *PAGES],
     "pages.cached": ["pages.widgets", *PAGES],
     "pages.widgets": PAGES,

@@ -7,7 +7,7 @@ import pytest
 from tests.pages.stores import add_run
 from tests.served_app import FLAGS, ROOT, SLOW, chromium, free_port, served
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.users.roles import audit_log
+from treelab.runs.users import audit_log
 
 sync_api = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("authlib")

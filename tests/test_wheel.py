@@ -1,4 +1,4 @@
-"""What ``pip install .`` brings: the library, the command line, the viewer's files."""
+"""What ``pip install .`` brings: the library, the command line, the dashboard."""
 
 import os
 import shutil
@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.served_app import FLAGS, SLOW, chromium, free_port, served
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
 ROOT = Path(__file__).parents[1]
-SOURCES = ["treelab", "assets", "setup.py", "pyproject.toml", "requirements.txt"]
+DASHBOARD = ["app.py", "pages", "assets", ".streamlit"]
+SOURCES = ["treelab", *DASHBOARD, "setup.py", "pyproject.toml", "requirements.txt"]
 TABLE = "height,weight,kind\n" + "1,2,cat\n1,3,cat\n5,9,dog\n6,9,dog\n" * 20
 
 
@@ -30,18 +35,21 @@ def installed(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_wheel_holds_the_library_and_the_viewers_files(installed):
+def test_a_wheel_holds_the_library_and_the_dashboard(installed):
     modules = {path.relative_to(ROOT) for path in (ROOT / "treelab").rglob("*.py")}
-    viewer = {
-        Path("treelab/figures/viewer/assets") / path.name
-        for path in (ROOT / "assets" / "viewer").iterdir()
+    app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml"}
+    app |= {*(ROOT / "pages").rglob("*.py"), *(ROOT / "assets").rglob("*")}
+    dashboard = {
+        Path("treelab/dashboard") / path.relative_to(ROOT)
+        for path in app
+        if path.is_file()
     }
     found = {
         path.relative_to(installed)
         for path in (installed / "treelab").rglob("*")
         if path.is_file() and path.suffix != ".pyc"
     }
-    assert found == modules | viewer
+    assert found == modules | dashboard
     assert {path.name for path in installed.iterdir() if path.is_dir()} == {
         "bin",
         "treelab",
@@ -74,3 +82,22 @@ def test_an_installed_treelab_trains_and_writes_a_page(installed, tmp_path):
     treelab("export", run, "--format", "html", "-o", "tree.html")
     page = (tmp_path / "tree.html").read_text("utf-8")
     assert "const treelabViewer" in page
+
+
+@pytest.mark.slow
+def test_an_installed_treelab_opens_the_dashboard(installed, tmp_path, monkeypatch):
+    path, port = chromium(), free_port()
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TREELAB_SLOTS", "0")
+    opener = ["-m", "treelab", "app", "--port", str(port), "--"]
+    with (
+        served(tmp_path, port, opener=opener, cwd=tmp_path),
+        sync_api.sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(SLOW)
+        page.goto(f"http://localhost:{port}")
+        page.get_by_role("heading", name="What do you want to predict?").wait_for()
+        browser.close()

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import heaviest_scores, split_scores
-from pages.cached.runs import LoadedRun, load_readable, run_colors, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, load_readable, run_colors, shown_tree
 from pages.cached.store import (
     find_run,
     finished_runs,
@@ -37,8 +37,8 @@ from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.viewer.payload import small_trees, to_json
-from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.splits.repeats import runs_by_seed
+from treelab.runs.jobs.fit import fitted_split
+from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.tree import Tree
 
@@ -49,14 +49,30 @@ GRID = 101  # places along each axis of a surface
 GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 
 
+@st.cache_resource(
+    show_spinner="Growing greedy trees at every split…",
+    max_entries=32,
+    hash_funcs=BY_KEY,
+)
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
-    return _greedy_gap(*loaded.key, loaded)
+    train, test = loaded.rows("fitted"), loaded.split.rows("test")
+    return greedy_gap(shown_tree(loaded), _some_rows(*train), _some_rows(*test))
 
 
+@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
 def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
     """Return the number columns of both runs, the most used by both first."""
-    return _number_columns(*pair[0].key, *pair[1].key[1:], pair)
+    first, second = (loaded.split.X_train for loaded in pair)
+    shared = [
+        name
+        for name in first
+        if name in second and column_kind(first[name]) == "number"
+    ]
+    uses = [
+        column_use(own.model if own.is_ensemble else shown_tree(own)) for own in pair
+    ]
+    return most_used(uses, shared)
 
 
 def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
@@ -66,6 +82,9 @@ def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
     return loaded.split.X_test.iloc[[place]]
 
 
+@st.cache_resource(
+    show_spinner="Predicting the plane…", max_entries=64, hash_funcs=BY_KEY
+)
 def surface_of(
     loaded: LoadedRun,
     columns: tuple[str, str],
@@ -73,23 +92,20 @@ def surface_of(
     place: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
-    return _surface(*loaded.key, columns, box, place, loaded)
+    x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
+    row = held_row(loaded, place)
+    return x, y, surface(loaded.model, row, columns, x, y)
 
 
+@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def probabilities(loaded: LoadedRun) -> np.ndarray:
     """Return class probabilities of the test rows, in [0, 1]; never changed."""
-    return _probabilities(*loaded.key, loaded)
+    return np.clip(loaded.model.predict_proba(loaded.split.X_test), 0, 1)
 
 
 def curves_of(loaded: LoadedRun, label) -> ClassCurves:
     """Return a run's curves of one class against the rest, on the test rows."""
     return _curves(*loaded.key, str(label), label, loaded)
-
-
-@st.cache_resource(show_spinner=False, max_entries=48)
-def _probabilities(home: Path, run_id: str, epoch, _loaded) -> np.ndarray:
-    """``probabilities``, by values that name them."""
-    return np.clip(_loaded.model.predict_proba(_loaded.split.X_test), 0, 1)
 
 
 @st.cache_resource(show_spinner=False, max_entries=48)
@@ -100,40 +116,10 @@ def _curves(home: Path, run_id: str, epoch, name: str, _label, _loaded) -> Class
     return class_curves(is_class, probabilities(_loaded)[:, column])
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def _number_columns(home: Path, one, epoch, other, other_epoch, _pair):
-    """``number_columns``, by values that name them."""
-    first, second = (loaded.split.X_train for loaded in _pair)
-    shared = [
-        name
-        for name in first
-        if name in second and column_kind(first[name]) == "number"
-    ]
-    uses = [
-        column_use(own.model if own.is_ensemble else shown_tree(own)) for own in _pair
-    ]
-    return most_used(uses, shared)
-
-
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _typical_row(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
     """``held_row`` of no row, by values that name it."""
     return typical_row(_loaded.split.X_train)
-
-
-@st.cache_resource(show_spinner="Predicting the plane…", max_entries=64)
-def _surface(home: Path, run_id: str, epoch, columns, box, place, _loaded):
-    """``surface_of``, by values that name it."""
-    x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
-    row = held_row(_loaded, place)
-    return x, y, surface(_loaded.model, row, columns, x, y)
-
-
-@st.cache_resource(show_spinner="Growing greedy trees at every split…", max_entries=32)
-def _greedy_gap(home: Path, run_id: str, epoch, _loaded) -> GreedyGap | None:
-    """``greedy_gap_of``, by values that name it."""
-    train, test = _loaded.rows("fitted"), _loaded.split.rows("test")
-    return greedy_gap(shown_tree(_loaded), _some_rows(*train), _some_rows(*test))
 
 
 def _some_rows(X, y):

@@ -1,13 +1,14 @@
 """What a run predicts for rows, and why."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, shown_tree
 from pages.cached.store import table
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.writing import FORMATS
@@ -51,15 +52,10 @@ from treelab.trees.feature import forms_of_model
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
 
+@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return _predictions(*loaded.key, split, loaded)
-
-
-@st.cache_resource(show_spinner=False, max_entries=48)
-def _predictions(home: Path, run_id: str, epoch, split: str, _loaded) -> np.ndarray:
-    """``predictions``, by values that name them."""
-    return _loaded.model.predict(_loaded.split.rows(split)[0])
+    return loaded.model.predict(loaded.split.rows(split)[0])
 
 
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
@@ -82,6 +78,9 @@ def tree_score(loaded: LoadedRun, split: str) -> float:
     return scores(task, truth, shown_tree(loaded).predict(X))[headline(task)]
 
 
+@st.cache_resource(
+    show_spinner="Weighing the trees…", max_entries=16, hash_funcs=BY_KEY
+)
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight on the test rows, and these weights.
 
@@ -92,33 +91,25 @@ def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     weight : float array of shape (k,)
         Mean weight, in [0, 1].
     """
-    return _top_estimators(*loaded.key, loaded)
+    return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
 
-@st.cache_resource(show_spinner="Weighing the trees…", max_entries=16)
-def _top_estimators(home: Path, run_id: str, epoch, _loaded):
-    """``top_estimators``, by values that name them."""
-    return heaviest_estimators(_loaded.model, _loaded.split.X_test, MOST_ESTIMATORS)
-
-
+@st.cache_data(
+    show_spinner="Resampling the test rows…", max_entries=32, hash_funcs=BY_KEY
+)
 def score_differences(
     first: LoadedRun, second: LoadedRun
 ) -> dict[str, ScoreDifference]:
     """Return how the second run's test scores differ from the first's."""
-    return _differences(*first.key, *second.key[1:], first, second)
-
-
-@st.cache_data(show_spinner="Resampling the test rows…", max_entries=32)
-def _differences(home: Path, one, epoch, other, other_epoch, _first, _second) -> dict:
-    """``score_differences``, by values that name them."""
     return paired_bootstrap(
-        _first.run.problem.task,
-        _first.split.y_test.to_numpy(),
-        predictions(_first, "test"),
-        predictions(_second, "test"),
+        first.run.problem.task,
+        first.split.y_test.to_numpy(),
+        predictions(first, "test"),
+        predictions(second, "test"),
     )
 
 
+@st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
 def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
     """Hold a surrogate run against the model it imitates.
 
@@ -132,18 +123,12 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
     ValueError
         If truth and predictions share no label.
     """
-    return _imitations(*loaded.key, loaded)
-
-
-@st.cache_data(show_spinner=False, max_entries=16)
-def _imitations(home: Path, run_id: str, epoch, _loaded) -> dict[str, Imitation]:
-    """``imitations``, by values that name them."""
-    run = _loaded.run
-    X, of_model = _loaded.rows("fitted")
-    predicted = _loaded.model.predict(X)
+    run = loaded.run
+    X, of_model = loaded.rows("fitted")
+    predicted = loaded.model.predict(X)
     return {
         "fitted": imitation(run.problem.task, of_model, predicted),
-        "test": run_imitation(run, _loaded.model, table(run.problem.table_id)),
+        "test": run_imitation(run, loaded.model, table(run.problem.table_id)),
     }
 
 
@@ -174,6 +159,9 @@ class GivenTable:
     notes: tuple[str, ...] = ()
 
 
+GIVEN_BY_KEY = {**BY_KEY, GivenTable: attrgetter("key")}
+
+
 def read_given(
     loaded: LoadedRun, key: str, name: str, sheet: str | None, content: bytes
 ) -> ReadResult:
@@ -188,45 +176,28 @@ def _read(home: Path, run_id: str, epoch, key, name, sheet, _content, _loaded):
     return read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
 
 
+@st.cache_resource(show_spinner=False, max_entries=1, hash_funcs=GIVEN_BY_KEY)
 def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
     """Return a table as the run's model reads it; see ``new_table``."""
-    return _ready(*loaded.key, given.key, fill_absent, loaded, given)
+    return new_table(loaded.model, given.frame, given.name, fill_absent=fill_absent)
 
 
-@st.cache_resource(show_spinner=False, max_entries=1)  # it may be a large table
-def _ready(home: Path, run_id: str, epoch, key, fill_absent, _loaded, _given):
-    """``ready_table``, by values that name it."""
-    return new_table(_loaded.model, _given.frame, _given.name, fill_absent=fill_absent)
-
-
+@st.cache_resource(show_spinner="Predicting…", max_entries=2, hash_funcs=GIVEN_BY_KEY)
 def predicted_columns(
     loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
 ) -> pd.DataFrame:
     """Return what a run predicts for a table; see ``prediction_columns``."""
-    return _predicted(*loaded.key, given.key, fill_absent, parts, loaded, given)
+    X = ready_table(loaded, given, fill_absent).X
+    return prediction_columns(loaded.model, X, parts)
 
 
-@st.cache_resource(show_spinner="Predicting…", max_entries=2)
-def _predicted(
-    home: Path, run_id: str, epoch, key, fill_absent, parts, _loaded, _given
-) -> pd.DataFrame:
-    """``predicted_columns``, by values that name them."""
-    X = ready_table(_loaded, _given, fill_absent).X
-    return prediction_columns(_loaded.model, X, parts)
-
-
+@st.cache_data(show_spinner=False, max_entries=8, hash_funcs=GIVEN_BY_KEY)
 def scores_on(
     loaded: LoadedRun, given: GivenTable, fill_absent: bool
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
-    return _scores(*loaded.key, given.key, fill_absent, loaded, given)
-
-
-@st.cache_data(show_spinner=False, max_entries=8)
-def _scores(home: Path, run_id: str, epoch, key, fill_absent, _loaded, _given):
-    """``scores_on``, by values that name them."""
-    X = ready_table(_loaded, _given, fill_absent).X
-    return new_scores(_loaded.model, _given.frame, X)
+    X = ready_table(loaded, given, fill_absent).X
+    return new_scores(loaded.model, given.frame, X)
 
 
 def prediction_file(
@@ -287,42 +258,29 @@ def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.nd
     return typical_rows(X, candidates)
 
 
+@st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
 def known_values(loaded: LoadedRun) -> KnownValues:
     """Return what the columns of the training rows hold; shared, filled when asked."""
-    return _known_values(*loaded.key, loaded)
+    return KnownValues(loaded.split.X_train)
 
 
-@st.cache_resource(show_spinner=False, max_entries=2)  # each holds the rows
-def _known_values(home: Path, run_id: str, epoch, _loaded) -> KnownValues:
-    """``known_values``, by values that name them."""
-    return KnownValues(_loaded.split.X_train)
-
-
+@st.cache_data(
+    show_spinner="Shuffling one feature after the other…",
+    max_entries=16,
+    hash_funcs=BY_KEY,
+)
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    return _shuffled(*loaded.key, loaded)
+    X, y = loaded.split.rows("test")
+    return permutation_importances(loaded.model, X, y, loaded.run.problem.task)
 
 
-@st.cache_data(show_spinner="Shuffling one feature after the other…", max_entries=16)
-def _shuffled(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
-    """``shuffled_importances``, by values that name them."""
-    X, y = _loaded.split.rows("test")
-    return permutation_importances(_loaded.model, X, y, _loaded.run.problem.task)
-
-
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
 def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
-    return _dependence(*loaded.key, column, output, loaded)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _dependence(
-    home: Path, run_id: str, epoch, column: str, output: int, _loaded
-) -> Dependence:
-    """``run_dependence``, by values that name it."""
-    values = grid(_loaded.split.X_train[column])
-    rows = sample_rows(_loaded.split.X_test)
-    return dependence(_loaded.model, rows, column, values, output)
+    values = grid(loaded.split.X_train[column])
+    rows = sample_rows(loaded.split.X_test)
+    return dependence(loaded.model, rows, column, values, output)
 
 
 # How few trees of a run's ensemble decide, computed once.
@@ -331,6 +289,9 @@ def _dependence(
 HELD_OUT = ("valid", "test")
 
 
+@st.cache_data(
+    show_spinner="Letting fewer trees decide…", max_entries=16, hash_funcs=BY_KEY
+)
 def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return how many trees are tried, and their scores on each held-out data split.
 
@@ -341,28 +302,19 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
     scores : dict of str to ndarray of shape (n_counts,)
         By data split, those with rows alone.
     """
-    return _heaviest_scores(*loaded.key, loaded)
-
-
-def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
-    """Return the test rows that one tree decides with more than a share."""
-    return _decided_rows(*loaded.key, share, loaded)
-
-
-@st.cache_data(show_spinner="Letting fewer trees decide…", max_entries=16)
-def _heaviest_scores(home: Path, run_id: str, epoch, _loaded):
-    """``heaviest_scores``, by values that name them."""
-    counts = counts_to_try(_loaded.model)
-    rows = {split: _loaded.split.rows(split) for split in HELD_OUT}
+    counts = counts_to_try(loaded.model)
+    rows = {split: loaded.split.rows(split) for split in HELD_OUT}
     scores = {
-        split: scores_of_heaviest(_loaded.model, X, y, counts)
+        split: scores_of_heaviest(loaded.model, X, y, counts)
         for split, (X, y) in rows.items()
         if len(y)
     }
     return counts, scores
 
 
-@st.cache_resource(show_spinner="Looking for simple rules…", max_entries=32)
-def _decided_rows(home: Path, run_id: str, epoch, share, _loaded) -> list[DecidedRows]:
-    """``decided_rows``, by values that name them."""
-    return rows_decided_by_one(_loaded.model, *_loaded.split.rows("test"), share=share)
+@st.cache_resource(
+    show_spinner="Looking for simple rules…", max_entries=32, hash_funcs=BY_KEY
+)
+def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
+    """Return the test rows that one tree decides with more than a share."""
+    return rows_decided_by_one(loaded.model, *loaded.split.rows("test"), share=share)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, shown_tree
 from pages.cached.store import size_path_of, store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
-from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
+from treelab.runs.jobs.fit import can_be_chosen_from, rashomon_set
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.pruning_path import shown_tree as shown_tree_of
 from treelab.trees.rashomon import RashomonSet
@@ -33,6 +33,9 @@ def stored_trees(loaded: LoadedRun) -> RashomonSet | None:
     return trees_like(loaded)
 
 
+@st.cache_resource(
+    show_spinner="Predicting with every tree…", max_entries=16, hash_funcs=BY_KEY
+)
 def tree_predictions(
     loaded: LoadedRun, split: str
 ) -> tuple[np.ndarray, np.ndarray | None]:
@@ -45,12 +48,22 @@ def tree_predictions(
     chance : float32 array of shape (T, n_rows) or None
         Of two classes: the probability of the second one.
     """
-    return _tree_predictions(*loaded.key, split, loaded)
+    found = trees_like(loaded)
+    assert found is not None
+    predicted, value = predictions(found.trees, loaded.rows(split)[0])
+    if loaded.model.classes is None:
+        return predicted.astype(np.float32), None
+    is_binary = value.shape[-1] == 2
+    chance = value[..., 1].astype(np.float32) if is_binary else None
+    return predicted.astype(np.int16), chance
 
 
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
 def map_of(loaded: LoadedRun, chosen: tuple[int, ...]) -> np.ndarray:
     """Return where some trees of the set lie on the map of likeness, (n, 2)."""
-    return _map_of(*loaded.key, chosen, loaded)
+    predicted, _ = tree_predictions(loaded, "fitted")
+    n_classes = len(loaded.model.classes or ())
+    return places(likeness(predicted[list(chosen)], n_classes))
 
 
 def near_value(loaded: LoadedRun) -> float:
@@ -79,27 +92,6 @@ def _trees_like(home: Path, run_id: str, epoch, _loaded) -> RashomonSet | None:
         others = [shown_tree_of(tree) for tree in _loaded.model.trees]
     path = size_path_of(_loaded.run)
     return rashomon_set(_loaded.run, own, others, _loaded.rows("fitted"), path)
-
-
-@st.cache_resource(show_spinner="Predicting with every tree…", max_entries=16)
-def _tree_predictions(home: Path, run_id: str, epoch, split, _loaded):
-    """``tree_predictions``, by values that name them."""
-    found = trees_like(_loaded)
-    assert found is not None
-    predicted, value = predictions(found.trees, _loaded.rows(split)[0])
-    if _loaded.model.classes is None:
-        return predicted.astype(np.float32), None
-    is_binary = value.shape[-1] == 2
-    chance = value[..., 1].astype(np.float32) if is_binary else None
-    return predicted.astype(np.int16), chance
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _map_of(home: Path, run_id: str, epoch, chosen, _loaded) -> np.ndarray:
-    """``map_of``, by values that name it."""
-    predicted, _ = tree_predictions(_loaded, "fitted")
-    n_classes = len(_loaded.model.classes or ())
-    return places(likeness(predicted[list(chosen)], n_classes))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ import streamlit as st
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit
 from treelab.figures.style import label_colors
-from treelab.runs.jobs.model_facts import fitted_split
+from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.constraints import Constraints, Finding, findings
@@ -77,6 +78,10 @@ class LoadedRun:
     def has_predictor(self) -> bool:
         """Whether a predictor on top of the tree makes the predictions."""
         return isinstance(self.model, PruningPath) and self.model.has_predictor
+
+
+# How Streamlit's caches tell runs apart: by store, run and epoch, not by their content.
+BY_KEY = {LoadedRun: attrgetter("key")}
 
 
 def load_run(run: Run) -> LoadedRun:

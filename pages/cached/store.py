@@ -14,13 +14,11 @@ from pages.state.visitor import visitor
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.runs.care.retention import Limits
+from treelab.runs.store.files import folder_size, megabytes
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
-from treelab.runs.store.sizes import folder_size, megabytes
 from treelab.runs.store.version import StoreVersion
-from treelab.runs.users.quota import quota_words
-from treelab.runs.users.roles import Visitor
-from treelab.runs.users.visitor_store import VisitorStore
+from treelab.runs.users import Visitor, VisitorStore, quota_words
 from treelab.runs.workers.queue import Queue
 from treelab.trees.pruning import SizePath
 

@@ -19,7 +19,7 @@ from treelab.evaluation.splits import headline_scores
 from treelab.figures.style import label_colors
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.learners.registry import find_spec
-from treelab.runs.jobs.model_facts import fitted_split, without_origin
+from treelab.runs.jobs.fit import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.pruning import SizePath

@@ -28,11 +28,12 @@ from treelab.evaluation.comparison import (
 )
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.comparison import seeds_figure
-from treelab.runs.jobs.splits.folds import on_folds, runs_by_fold
-from treelab.runs.jobs.splits.repeats import (
+from treelab.runs.jobs.repeats import (
     can_be_repeated,
+    on_folds,
     repeats_of,
     run_kind,
+    runs_by_fold,
     runs_by_seed,
 )
 from treelab.runs.store.run import Run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun
+from pages.cached.runs import BY_KEY, LoadedRun
 from pages.cached.store import store
 from pages.state.run import edit_session, set_edit_session
 from pages.widgets.words import plain
@@ -48,9 +48,10 @@ class EditedTree:
     valid: float
 
 
+@st.cache_resource(show_spinner="Reading the rows…", max_entries=8, hash_funcs=BY_KEY)
 def bench(loaded: LoadedRun) -> Bench:
     """Return the run's tree and the rows by which it is edited."""
-    return _bench(*loaded.key, loaded)
+    return bench_of(loaded.model, loaded.split, run_constraints(loaded.run))
 
 
 def after(loaded: LoadedRun, edits: Sequence[Edit]) -> EditedTree:
@@ -80,12 +81,6 @@ def test_score(loaded: LoadedRun, tree: Tree) -> float:
 def _written(edits: Sequence[Edit]) -> tuple[str, ...]:
     """Write edits as text, by which caches know them."""
     return tuple(json.dumps(edit.to_dict()) for edit in edits)
-
-
-@st.cache_resource(show_spinner="Reading the rows…", max_entries=8)
-def _bench(home: Path, run_id: str, epoch, _loaded: LoadedRun) -> Bench:
-    """``bench``, by values that name it."""
-    return bench_of(_loaded.model, _loaded.split, run_constraints(_loaded.run))
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)

@@ -24,13 +24,14 @@ from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passi
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
 from treelab.runs.jobs.edited import run_constraints
-from treelab.runs.jobs.rashomon.all_trees import N_THRESHOLDS, create_all
-from treelab.runs.jobs.rashomon.more_trees import (
+from treelab.runs.jobs.rashomon import (
     N_RESTARTS,
+    N_THRESHOLDS,
     can_find_more,
+    create_all,
     create_more,
+    save_member,
 )
-from treelab.runs.jobs.rashomon.save_member import save_member
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.words import counted, percent, shortest, significant

@@ -9,9 +9,8 @@ from pages.cached.store import queue, store, table
 from treelab.data.folds import N_FOLDS
 from treelab.data.problem import Problem, folds_problem
 from treelab.editing.session import Session
-from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
-from treelab.runs.jobs.splits.folds import create_folds
-from treelab.runs.jobs.splits.repeats import create_repeats
+from treelab.runs.jobs.repeats import create_folds, create_repeats
+from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.store.run import Run
 
 # The run that the visitor chose: one choice for all pages, and in the address.

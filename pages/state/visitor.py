@@ -2,7 +2,7 @@
 
 Sign-in is configured by a section ``[auth]`` in ``.streamlit/secrets.toml``; without it
 nobody is asked, and ``visitor`` is None. What a visitor may see and change is decided
-by the store that pages get, ``treelab/runs/users/visitor_store.py``.
+by the store that pages get, ``treelab/runs/users.py``.
 """
 
 import html
@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from treelab.runs.store.run_store import RunStore, default_home
-from treelab.runs.users.roles import Visitor, admins
+from treelab.runs.users import Visitor, admins
 
 PRIVATE = "new-runs-private"  # key of the visitor's choice
 ROLE_SECONDS = 5  # after which a role that was given or taken is seen

@@ -31,9 +31,11 @@ from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
 from treelab.runs.jobs.sweep import create_trial_run
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import (
+from treelab.runs.sweeps import (
     JOURNAL,
+    SCORINGS,
+    SweepPlan,
+    presets,
     read_study,
     setting_importance,
     trial_table,
@@ -93,14 +95,15 @@ def sweep_form(problem: Problem) -> SweepForm:
             help="What is tried to begin with; the table below changes it.",
         )
         preset = known[name].of_task(LEARNERS[learner], problem.task)
+        scorings = SCORINGS if LEARNERS[learner].scores_itself else SCORINGS[1:]
         scoring = st.selectbox(
             "Scored by",
-            SCORINGS,
-            index=SCORINGS.index(preset.scoring),
+            scorings,
+            index=scorings.index(preset.scoring),
             format_func=SCORING_WORDS.get,
             key=f"sweep-scoring-{learner}-{name}",
             help="Its own cross-validation: one fit a trial, for learners that measure "
-            "a score that way (GradTree, CART where tuned). Folds: three fits a trial; "
+            "a score that way (CART where tuned). Folds: three fits a trial; "
             "hopeless trials end after the first.",
             width=220,
         )

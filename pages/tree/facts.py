@@ -28,7 +28,7 @@ from treelab.evaluation.surrogates import Imitation
 from treelab.figures.overview import levels_shown, overview_figure
 from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
-from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.cached.store import read_once, shared_store
 from pages.widgets.words import plain
 from treelab.runs.store.database import StoreError
-from treelab.runs.users.visitor_store import NotAllowed
+from treelab.runs.users import NotAllowed
 
 
 def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:

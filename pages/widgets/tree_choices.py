@@ -17,7 +17,7 @@ from treelab.evaluation.frontier import knee_of
 from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.learners.registry import CLUSTERS
-from treelab.runs.jobs.save_pruned import save_pruned
+from treelab.runs.jobs.derived import save_pruned
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.words import counted, percent, shortest
 

@@ -172,7 +172,6 @@ def test_openml_without_a_network_is_a_sentence(command, desk, refused, monkeypa
 def test_a_folder_without_a_store_is_a_sentence(tmp_path, desk, refused):
     home = str(tmp_path / "none")
     assert is_one_sentence(refused(*call(desk, "doctor", home=home)))
-    assert is_one_sentence(refused("bench", "tables", "--data", home))
 
 
 def test_what_is_refused_leaves_nothing_behind(desk):

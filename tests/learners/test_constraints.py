@@ -32,8 +32,8 @@ SMALL = {"n_steps": 15, "n_restarts": 1, "max_leaf_nodes": 8}
 
 @pytest.fixture(autouse=True)
 def _one_fold(monkeypatch):
-    """GradTree holds rows out once, as of a large table, which is faster."""
-    monkeypatch.setattr("treelab.learners.gradtree.encodings.CROSS_VALIDATED_ROWS", 20)
+    """Folds are drawn once, as of a large table, which is faster."""
+    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
 
 
 def table(n=150, seed=0):
@@ -157,7 +157,7 @@ def test_grandes_trees_are_in_order_as_they_are_drawn():
         ),
         (
             GradTreeClassifier(constraints={"max_columns": 2}, recipe="paper"),
-            "paper's recipe has no constraints",
+            "paper's recipe, keep no constraints",
         ),
     ],
 )

@@ -3,7 +3,7 @@ what is said of its start is so."""
 
 import pytest
 
-from treelab.bench.origins import SINGLE_TREES, StartOfRetained
+from benchmarks.origins import SINGLE_TREES, StartOfRetained
 from treelab.data.builtin import BUILTIN
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.registry import make_estimator

@@ -107,8 +107,8 @@ def r2(truth, predicted):
 
 @pytest.fixture(autouse=True)
 def _one_fold(monkeypatch):
-    """GradTree holds rows out once, as of a large table, which is faster."""
-    monkeypatch.setattr("treelab.learners.gradtree.encodings.CROSS_VALIDATED_ROWS", 20)
+    """Folds are drawn once, as of a large table, which is faster."""
+    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from treelab.data.problem import make_problem
 from treelab.data.split import JOINED
 from treelab.evaluation.metrics import scores
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.runs.jobs.model_facts import fitted_split, model_size, with_names
-from treelab.runs.store.process import ProcessId
+from treelab.runs.jobs.fit import fitted_split, model_size, with_names
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature

@@ -13,9 +13,9 @@ from treelab.data.problem import make_problem
 from treelab.data.synthetic_tables import greedy_trap
 from treelab.evaluation.metrics import scores
 from treelab.learners.common.origin import Origin
-from treelab.runs.jobs.model_facts import model_size
+from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):

@@ -7,8 +7,8 @@ import pytest
 
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
-from treelab.runs.jobs.rashomon.all_trees import create_all
-from treelab.runs.jobs.rashomon.trees_of_run import rashomon_set
+from treelab.runs.jobs.fit import rashomon_set
+from treelab.runs.jobs.rashomon import create_all
 from treelab.runs.jobs.run_one import run_one
 from treelab.trees.tree import Tree
 

@@ -5,9 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import APP
 from tests.pages.stores import add_run
-from treelab.runs.users.quota import VARIABLE
-from treelab.runs.users.roles import Visitor
-from treelab.runs.users.visitor_store import VisitorStore
+from treelab.runs.users import VARIABLE, Visitor, VisitorStore
 
 ANN = {"is_logged_in": True, "email": "Ann@x.org", "email_verified": True}
 BOB = {"is_logged_in": True, "email": "bob@x.org"}

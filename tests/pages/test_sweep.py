@@ -5,7 +5,7 @@ from treelab.data.problem import make_problem
 from treelab.learners.common.search_space import Range
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.runs.sweeps.plan import SweepPlan
+from treelab.runs.sweeps import SweepPlan
 
 
 def fruit_problem(store):

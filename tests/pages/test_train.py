@@ -19,8 +19,8 @@ from tests.pages.shown import (
 )
 from tests.pages.stores import add_run, report
 from treelab.learners.common.origin import Origin
-from treelab.runs.jobs.save_pruned import save_pruned
-from treelab.runs.store.process import ProcessId
+from treelab.runs.jobs.derived import save_pruned
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import HISTORY, Progress
 from treelab.trees.pruning import cost_complexity_path
 

@@ -8,7 +8,7 @@ from tests.pages.stores import report, table
 from tests.runs.jobs.clustered import clustered
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.runs.jobs.clusters import clusters_problem, name_clusters
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 
 
 def found_clusters(store, name="fruit", known=None):

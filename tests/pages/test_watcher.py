@@ -12,7 +12,7 @@ from pages.widgets.watcher import Watcher
 from tests.pages.shown import components
 from tests.pages.stores import add_run
 from treelab.runs.store.database import StoreError
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 
 
 class Rerun(Exception):

@@ -216,10 +216,11 @@ def add_output(parser: ArgumentParser, kinds: str = "") -> None:
 # What stands at the end of a command's help: calls that can be copied.
 
 
-EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor, some
-benchmarks); 2 refused, a sentence on standard error says why; 130 interrupted"""
+EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
+2 refused, a sentence on standard error says why; 130 interrupted"""
 
 EXAMPLES = {
+    "app": ("app", "app --port 8600 -- --server.headless true"),
     "train": (
         "train table.csv --target price",
         "train table.csv --target ill --learner grande --set n_estimators=256",
@@ -256,7 +257,7 @@ EXAMPLES = {
         "edit RUN -o edits.json",
         "edit RUN --log edits.json --train gradtree",
     ),
-    "bench": ("bench tables --data tables", "bench large --rows 1000000 --columns 50"),
+    "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),
     "doctor": ("doctor", "doctor --repair", "doctor --json"),

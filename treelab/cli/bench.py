@@ -1,28 +1,23 @@
-"""``python -m treelab bench``: repeat the papers' tables and measure speed."""
+"""``python -m treelab bench``: how fast learners train on this machine."""
 
-import os
 from argparse import Namespace
-from collections.abc import Callable
-from functools import partial
-from unittest.mock import patch
-
-from treelab.bench import COMMANDS as BENCHMARKS
+from pathlib import Path
 
 
 def add_command(commands) -> None:
-    """Add ``bench`` and its benchmarks to the commands."""
-    parser = commands.add_parser(
-        "bench", help="repeat the papers' tables and measure speed"
+    """Add ``bench`` and its measurement to the commands."""
+    parser = commands.add_parser("bench", help="measure speed on this machine")
+    measurements = parser.add_subparsers(metavar="MEASUREMENT", required=True)
+    speed = measurements.add_parser(
+        "speed", help="time a step of each operator against its dense formulation"
     )
-    benchmarks = parser.add_subparsers(metavar="BENCHMARK", required=True)
-    for add_benchmark in BENCHMARKS:
-        add_benchmark(benchmarks)
-    for benchmark in benchmarks.choices.values():
-        command = partial(_in_own_folders, benchmark.get_default("command"))
-        benchmark.set_defaults(command=command)
+    speed.add_argument("--steps", type=int, default=10, help="steps a measurement")
+    speed.add_argument("--out", type=Path, help="JSON file to write")
+    speed.set_defaults(command=_speed)
 
 
-def _in_own_folders(command: Callable[[Namespace], int], chosen: Namespace) -> int:
-    """Run a benchmark, whose stores are files of its own, never those on a server."""
-    with patch.dict(os.environ, {"TREELAB_STORE": ""}):
-        return command(chosen)
+def _speed(chosen: Namespace) -> int:
+    """Time the operators and print ratios."""
+    from treelab.bench import report
+
+    return report(steps=chosen.steps, out=chosen.out)

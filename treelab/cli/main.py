@@ -6,25 +6,30 @@ import sys
 from collections.abc import Sequence
 
 from treelab.cli import (
+    app,
+    backup,
     bench,
     cluster,
     compare,
     completion,
+    doctor,
     edit,
     explain,
     export,
     import_model,
     predict,
     report,
+    restore,
     runs,
     sweep,
     train,
+    users,
     worker,
 )
 from treelab.cli.arguments import EXIT_CODES, add_examples
-from treelab.cli.care import backup, doctor, restore, users
 
 COMMANDS = (
+    app,
     train,
     sweep,
     cluster,
@@ -67,7 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What a user can put right ends as one sentence on stderr and the code 2.
     """
-    parsed = build_parser().parse_args(arguments)
+    return run_command(build_parser(), arguments)
+
+
+def run_command(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
+) -> int:
+    """Parse arguments, run the ``command`` that they set, and return its exit code."""
+    parsed = parser.parse_args(arguments)
     try:
         return parsed.command(parsed) or 0
     except BrokenPipeError:  # who reads has seen enough, as `head` does

@@ -19,8 +19,7 @@ from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_setting, parse_settings
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.plan import SCORINGS, SweepPlan, presets
-from treelab.runs.sweeps.study import read_study, trial_table
+from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_table
 
 SHOWN = 10  # trials printed
 

@@ -15,8 +15,12 @@ from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_settings
-from treelab.runs.jobs.splits.folds import create_folds, folds_of
-from treelab.runs.jobs.splits.repeats import create_repeats, runs_by_seed
+from treelab.runs.jobs.repeats import (
+    create_folds,
+    create_repeats,
+    folds_of,
+    runs_by_seed,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 

@@ -21,7 +21,7 @@ def history_figure(
     Parameters
     ----------
     trials : DataFrame
-        As ``treelab.runs.sweeps.study.trial_table`` returns it.
+        As ``treelab.runs.sweeps.trial_table`` returns it.
     score_title : str
         Of the axis: "macro F1".
     mode : {"light", "dark"}, default="light"

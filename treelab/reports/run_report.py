@@ -48,7 +48,7 @@ from treelab.figures.viewer.payload import (
 )
 from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
-from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import run_imitation
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore

@@ -4,7 +4,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.splits import headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
-from treelab.runs.jobs.model_facts import without_origin
+from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees

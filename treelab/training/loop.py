@@ -23,6 +23,8 @@ from treelab.training.state import (
 )
 from treelab.training.steps import Epoch, Steps
 
+START_ROWS = 10_000  # at most, evenly spaced, for the training loss of the start
+
 
 @dataclass
 class TrainResult:
@@ -142,6 +144,15 @@ class _Training:
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""
         plan, monitor = self.plan, self.monitor
+        if self.epoch == 0 and plan.measures_start:
+            apart = -(-plan.n_rows // START_ROWS)
+            device = self.steps.generator.device
+            rows = torch.arange(0, plan.n_rows, apart, device=device)
+            with torch.no_grad():
+                train_loss = self.candidates.batch_loss(rows)
+            valid_loss = _valid_loss(self.candidates)
+            self._report(0, train_loss, valid_loss)
+            self.checkpoints.update(valid_loss, 0)
         while self.reason is None:
             if self.under_way is None:
                 if self.epoch >= plan.max_epochs:
@@ -206,9 +217,7 @@ class _Training:
             valid_loss = _valid_loss(self.candidates)
             if self.steps.after_epoch is not None:
                 self.steps.after_epoch(valid_loss)
-        stopped |= self.monitor.report(
-            epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
-        )
+        stopped |= self._report(epoch, train_loss, valid_loss)
         if plan.validates and (epoch >= plan.first_epoch or stopped):
             improved = checkpoints.update(valid_loss, epoch)
             self.epochs_in_vain += plan.evaluate_every
@@ -216,13 +225,22 @@ class _Training:
                 self.epochs_in_vain = 0
         if not plan.validates and plan.n_averaged > 1:
             checkpoints.update(torch.full_like(checkpoints.loss, -epoch))
-        measured = valid_loss if plan.validates else train_loss
+        of_steps = plan.on_training_rows or not plan.validates
+        measured = train_loss if of_steps else valid_loss
         if stopped:
             self.reason = "callback"
         elif not bool(torch.isfinite(measured).any()):
             self.reason = "nan"
         elif self.epochs_in_vain >= plan.patience:
             self.reason = "patience"
+
+    def _report(self, epoch: int, train_loss: Tensor, valid_loss: Tensor) -> bool:
+        """Report the losses; return whether a callback asked to stop."""
+        if self.plan.on_training_rows:
+            valid_loss = torch.full_like(valid_loss, math.nan)
+        return self.monitor.report(
+            epoch, train_loss.cpu().numpy(), valid_loss.cpu().numpy()
+        )
 
     def _run_epoch(self) -> tuple[Tensor, bool]:
         """Take an epoch's steps, with interim reports when they are due.

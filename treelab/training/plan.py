@@ -74,6 +74,12 @@ class TrainingPlan:
     has_open_end : bool, default=False
         Whether no schedule depends on ``max_epochs``, so that a training that reached
         it may go on later, as if there had been more from the start.
+    on_training_rows : bool, default=False
+        Whether what validates are the training rows themselves: it selects, and is not
+        reported.
+    measures_start : bool, default=False
+        Whether the start is measured, too: it is reported as epoch 0, and retained
+        where no epoch is better.
     """
 
     n_rows: int
@@ -85,6 +91,8 @@ class TrainingPlan:
     first_epoch: int = 1
     validates: bool = True
     has_open_end: bool = False
+    on_training_rows: bool = False
+    measures_start: bool = False
 
     def evaluates(self, epoch: int) -> bool:
         """Whether the validation loss is measured after an epoch, counted from 1."""

@@ -1,7 +1,5 @@
 """GradTree as it is used: what it retains, what it says of it, what it refuses."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +13,7 @@ from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import SizePath
+from treelab.trees.walk import leaf_of
 
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 30, "random_state": 0}
 CHECKED = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 4, "random_state": 0}
@@ -47,13 +46,15 @@ def learner(task, **settings):
 
 
 class Recording:
-    """A learner that notes every hard tree that it exports."""
+    """A learner that notes what it trained, and every tree that it exports."""
 
-    def _export(self, table, encoder, hard, *, weights, **more):
-        self.exports = getattr(self, "exports", [])
-        tree = super()._export(table, encoder, hard, weights=weights, **more)
-        encoded = encoder.transform(table.frame).astype(np.float32)
-        self.exports.append((tree, hard.apply(encoded), table, weights))
+    def _network(self, table, *args):
+        self.network = super()._network(table, *args)
+        return self.network
+
+    def _tree(self, table, encoded):
+        tree = super()._tree(table, encoded)
+        self.exports = [*getattr(self, "exports", []), (encoded, tree, table)]
         return tree
 
 
@@ -70,20 +71,25 @@ def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key)
     task, X, y = table(key)
     make = RecordingRegressor if task == "regression" else RecordingClassifier
     fitted = make(**QUICK).fit(X, y)
-    assert fitted.exports
-    for tree, leaf, bound, weights in fitted.exports:
-        mine = tree.apply(X)
+    trained = fitted.network.leaves()  # from the left, of complete trees
+    for encoded, tree, bound in fitted.exports:
+        leaf, mine = leaf_of(encoded, bound.seen), tree.apply(X)
         # Empty branches go; siblings that predict the very same become one leaf.
         pairs = set(zip(leaf.tolist(), mine.tolist()))
         assert len(pairs) == len(np.unique(leaf))
         assert len(np.unique(mine)) == tree.n_leaves
-        row_weights = (
-            np.ones(len(y)) if task == "regression" else weights[bound.target.y]
-        )
-        indicators = bound.target.indicators
-        for trained, own in pairs:
-            here = leaf == trained
-            expected = np.average(indicators[here], axis=0, weights=row_weights[here])
+        places = [e for e, own in enumerate(fitted.batch_.trees) if own is encoded]
+        for place in places:
+            order = np.argsort(np.argsort(np.flatnonzero(encoded.is_leaf)))
+            number = dict(zip(np.flatnonzero(encoded.is_leaf).tolist(), order))
+            assert [number[node] for node in leaf.tolist()] == trained[place].tolist()
+        weights = np.ones(len(y))
+        values = bound.data.y[:, None]
+        if task != "regression":
+            weights, values = bound.class_weights[bound.data.y], bound.values
+        for hard, own in pairs:
+            here = leaf == hard
+            expected = np.average(values[here], axis=0, weights=weights[here])
             np.testing.assert_allclose(tree.value[own], expected, atol=1e-9)
 
 
@@ -186,14 +192,13 @@ def test_a_callback_stops_it_and_a_tree_is_made_of_what_is_there(stage):
     assert fitted.score(X, y) > 0.85
 
 
-def test_cross_validation_is_a_preparation_with_a_loss_on_held_out_rows():
+def test_what_folds_train_is_a_preparation_and_not_on_the_curve():
     _, X, y = table("iris")
     reports = []
     fitted = GradTreeClassifier(**QUICK).fit(X, y, callbacks=[reports.append])
     before = [own for own in reports if own.is_preparation]
     assert {own.stage for own in before} == {"cross-validation"}
-    assert all(math.isnan(own.train_loss) for own in before)
-    assert before[-1].valid_loss < before[0].valid_loss
+    assert before[-1].train_loss < before[0].train_loss
     total = [own.total_epoch for own in reports]
     assert total == sorted(total)
     assert total[-1] <= reports[-1].max_epochs
@@ -228,11 +233,13 @@ def test_validation_rows_join_training():
     assert joined.tree_.to_dict() == fitted.tree_.to_dict()
 
 
-def test_a_loss_that_is_no_number_says_what_to_try():
+def test_a_loss_that_is_no_number_leaves_the_start_and_says_what_to_try():
     _, X, y = table("breast_cancer")
     fitted = GradTreeClassifier(**QUICK).set_params(learning_rate_leaf=1e38)
-    with pytest.raises(FloatingPointError, match="smaller learning_rate_values"):
+    with pytest.warns(RuntimeWarning, match="smaller learning_rate"):
         fitted.fit(X, y)
+    assert fitted.origin_.equals_start
+    assert fitted.score(X, y) > 0.85
 
 
 @pytest.mark.parametrize("n_rows", [2, 5, 9])
@@ -272,12 +279,11 @@ def test_fewer_rows_than_a_batch_train():
     assert GradTreeClassifier(**QUICK, batch_size=4096).fit(X, y).score(X, y) > 0.9
 
 
-def test_a_large_table_holds_rows_out_once_and_trains_on_all():
+def test_a_large_table_trains_on_all_rows():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(5200, 3)))
     fitted = GradTreeClassifier(**QUICK).fit(X, (X[0] > 0) & (X[1] > 0))
     assert fitted.tree_.n_rows[0] == len(X)
-    assert fitted.origin_.held_out.startswith("a fifth of the rows, which joined")
     assert fitted.path_.scores["standard_error"].notna().all()
 
 

@@ -1,31 +1,56 @@
-"""Starts: greedy trees with the best rivals of each split, and random ones."""
+"""Starts: greedy trees laid into complete ones with the best of each column."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+import torch
 
+from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.greedy import Greedy
+from treelab.learners.common.objective import ClassObjective, RegressionObjective
+from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.gradtree.starts import (
-    GREEDY_LEAD,
+    LEAD,
+    NEVER,
     NO_GAIN,
-    RIVALS,
-    StartRows,
     best_thresholds,
-    greedy_start,
-    random_start,
+    greedy_starts,
+    offered_within,
+    random_starts,
+    with_leaf_values,
 )
+from treelab.ops.axis_trees import axis_leaves
+from treelab.trees.constraints import Constraints
+from treelab.trees.feature import Feature
+from treelab.trees.walk import leaf_of
+
+FEATURES = tuple(Feature(f"c{j}") for j in range(6))
 
 
-def start_rows(seed=0, *, n_rows=200, n_classes=3, max_depth=10):
-    """Rows of six features; classes, or values where there are none of them."""
+def rows(seed=0, *, n_rows=200, n_classes=3):
+    """Rows of six features, their target, and its indicators or values."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_rows, 6)).round(1).astype(np.float32)
     if not n_classes:
         y = x[:, 0] * x[:, 1] + rng.normal(size=n_rows)
-        return StartRows(x, y, y[:, None], max_depth)
+        return x, y, y[:, None]
     y = rng.integers(n_classes, size=n_rows)
-    return StartRows(x, y, np.eye(n_classes)[y], max_depth)
+    return x, y, np.eye(n_classes)[y]
+
+
+def grown(x, y, n_classes, n_leaves=16, **more):
+    """A greedy tree over encoded columns."""
+    classes = tuple("abcdef"[:n_classes]) or None
+    greedy = Greedy(classes, np.ones(n_classes), 6, 0, **more)
+    options = {"min_samples_leaf": 1, "max_leaf_nodes": n_leaves}
+    return greedy.grow(x, y, FEATURES, **options)
+
+
+def leaves_of(starts, x):
+    """Leaf (E, n) of each row in complete trees."""
+    own = (torch.tensor(array) for array in (starts.logits, starts.threshold))
+    return axis_leaves(torch.tensor(x), *own, columns=torch.tensor(starts.columns))
 
 
 def squared_error(target):
@@ -49,10 +74,10 @@ def slow_best_threshold(x, target):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 def test_the_best_threshold_of_each_feature_is_found_by_trying_all(seed, n_classes):
-    rows = start_rows(seed, n_rows=40, n_classes=n_classes)
-    gain, threshold = best_thresholds(rows.x, rows.values)
-    for feature in range(rows.x.shape[1]):
-        most, best = slow_best_threshold(rows.x[:, feature], rows.values)
+    x, _, values = rows(seed, n_rows=40, n_classes=n_classes)
+    gain, threshold = best_thresholds(x, values)
+    for feature in range(x.shape[1]):
+        most, best = slow_best_threshold(x[:, feature], values)
         assert gain[feature] == pytest.approx(most)
         assert np.isclose(best, threshold[feature]).any()
 
@@ -68,67 +93,85 @@ def test_a_column_of_one_value_and_a_single_row_gain_nothing():
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("n_leaves", [2, 5, 16])
-def test_the_first_leaves_are_scikit_learns_tree(n_leaves, n_classes):
-    rows = start_rows(n_classes=n_classes)
-    start = greedy_start(rows, 16, 1, np.random.RandomState(0)).first(n_leaves)
-    grower = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
-    grown = grower(
-        max_leaf_nodes=n_leaves,
-        max_depth=rows.max_depth,
-        random_state=np.random.RandomState(0),
-    ).fit(rows.x, rows.y)
-    pairs = set(zip(start.tree.apply(rows.x).tolist(), grown.apply(rows.x).tolist()))
-    assert len(pairs) == start.tree.n_leaves == grown.get_n_leaves()
-    own = start.tree.feature[start.tree.splits]
-    assert start.columns[:, 0].tolist() == own.tolist()
+def test_a_complete_tree_sends_rows_where_the_greedy_one_does(n_leaves, n_classes):
+    x, y, values = rows(n_classes=n_classes)
+    trees = [grown(x, y, n_classes, n) for n in (n_leaves, 3)]
+    starts = greedy_starts(trees, x, values)
+    back = starts.trees(FEATURES, trees[0].classes)
+    for tree, laid, read in zip(trees, leaves_of(starts, x), back):
+        pairs = set(zip(leaf_of(tree, x).tolist(), laid.tolist()))
+        assert len(pairs) == tree.n_leaves
+        again = set(zip(leaf_of(read, x).tolist(), laid.tolist()))
+        assert len(again) == tree.n_leaves
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_rivals_of_a_split_are_the_features_that_gain_most(seed):
-    rows = start_rows(seed)
-    tree_start = greedy_start(rows, 8, 1, np.random.RandomState(0))
-    tree = tree_start.tree
-    passed = tree.paths()[np.searchsorted(tree.leaves, tree.apply(rows.x))].any(1)
-    for place, node in enumerate(tree.splits):
-        here = passed[:, place]  # rows that reach the split
-        x, target = rows.x[here], rows.values[here]
-        gain = np.array([slow_best_threshold(column, target)[0] for column in x.T])
-        own, *rivals = tree_start.columns[place].tolist()
-        assert own == tree.feature[node]
-        assert tree_start.threshold[place, 0] == tree.threshold[node]
-        others = np.delete(gain, own)
-        np.testing.assert_allclose(gain[rivals], np.sort(others)[::-1][: RIVALS - 1])
-        expected = NO_GAIN * (1 - gain[rivals] / gain.max())
-        np.testing.assert_allclose(tree_start.logits[place, 1:], expected, atol=1e-4)
-        assert tree_start.logits[place, 0] == np.float32(GREEDY_LEAD)
+def test_each_column_stands_at_its_best_threshold_by_what_it_gains():
+    x, y, values = rows()
+    tree = grown(x, y, 3)
+    starts = greedy_starts([tree], x, values)
+    gain, best = best_thresholds(x, values)  # at the root all rows count
+    own = tree.feature[0]
+    others = np.arange(6) != own
+    expected = NO_GAIN * (1 - gain / gain.max())
+    np.testing.assert_allclose(starts.logits[0, 0, others], expected[others], atol=1e-5)
+    np.testing.assert_allclose(starts.threshold[0, 0, others], best[others], atol=1e-6)
+    assert starts.logits[0, 0, own] == np.float32(LEAD)
 
 
-def test_a_greedy_start_keeps_to_the_depth_and_to_the_rows_of_a_leaf():
-    rows = start_rows(max_depth=2)
-    assert greedy_start(rows, 64, 1, np.random.RandomState(0)).tree.n_leaves == 4
-    rows = start_rows()
-    tree = greedy_start(rows, 64, 20, np.random.RandomState(0)).tree
-    assert np.unique(tree.apply(rows.x), return_counts=True)[1].min() >= 20
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_leaves_begin_near_what_their_rows_say(n_classes):
+    x, y, values = rows(n_classes=n_classes)
+    objective = RegressionObjective(TargetScale.of(y))
+    if n_classes:
+        objective = ClassObjective(class_weights=np.ones((n_classes, 1)))
+    starts = greedy_starts([grown(x, y, n_classes, 4)], x, values)
+    starts = with_leaf_values(starts, x, y, np.ones(len(y)), objective)
+    leaf = leaves_of(starts, x)[0].numpy()
+    for own in np.unique(leaf):
+        here, value = leaf == own, starts.leaf_value[0, own]
+        if not n_classes:
+            assert value[0] == pytest.approx(objective.encode(y)[here].mean(), abs=1e-5)
+        elif n_classes == 2:
+            assert (value[0] > 0) == (y[here].mean() > 0.5)
+        else:
+            assert value.argmax() == np.bincount(y[here]).argmax()
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_a_random_start_draws_features_once_and_thresholds_from_their_values(depth):
-    rows = start_rows()
-    start = random_start(rows, depth, np.random.RandomState(0))
-    assert start.kind == "random"
-    assert start.columns.shape == (2**depth - 1, rows.x.shape[1])
-    for columns, threshold, logits, node in zip(
-        start.columns, start.threshold, start.logits, start.tree.splits
-    ):
-        assert sorted(columns) == list(range(rows.x.shape[1]))
-        for column, value in zip(columns, threshold):
-            assert value in rows.x[:, column]
-        assert start.tree.feature[node] == columns[logits.argmax()]
-        assert start.tree.threshold[node] == threshold[logits.argmax()]
+def test_random_starts_are_drawn_by_glorots_bounds_and_differ(depth):
+    drawn = random_starts(4, depth, 6, 2, torch.Generator().manual_seed(0))
+    assert drawn.logits.shape == (4, 2**depth - 1, 6)
+    assert drawn.leaf_value.shape == (4, 2**depth, 2)
+    bound = np.sqrt(6 / (2 ** (2 * depth - 1) + 6))
+    assert 0.5 * bound < np.abs(drawn.threshold).max() <= bound
+    assert (drawn.logits[0] != drawn.logits[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "may"),
+    [
+        ({"allowed": "0: c1; other: c0, c1, c2"}, {0, 1, 2}),
+        ({"max_columns": 2}, None),  # each split keeps its own
+    ],
+)
+def test_a_split_is_offered_what_its_constraints_allow(asked, may):
+    x, y, values = rows()
+    constraints = Constraints.read(asked)
+    tree = grown(x, y, 3, 4, constraints=constraints)
+    rules = ColumnRules.of(constraints, FEATURES, tree.classes)
+    starts = greedy_starts([tree], x, values, offered=[offered_within(rules, tree)])
+    at = {0: 0}
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        place = at.pop(node)
+        open_to = set(starts.columns[0][starts.logits[0, place] > NEVER].tolist())
+        own = {int(tree.feature[node])}
+        assert own <= open_to
+        assert open_to <= ({1} if place == 0 else may) if may else open_to == own
+        at |= {tree.left[node]: 2 * place + 1, tree.right[node]: 2 * place + 2}
 
 
 def test_rows_of_one_class_start_as_one_leaf():
-    rows = start_rows(n_classes=1)
-    start = greedy_start(rows, 8, 1, np.random.RandomState(0))
-    assert start.tree.n_leaves == 1
-    assert start.columns.shape[0] == 0
+    x, _, values = rows()
+    tree = grown(x, np.zeros(len(x), dtype=int), 3, 8)
+    starts = greedy_starts([tree], x, values)
+    assert len(np.unique(leaves_of(starts, x))) == 1

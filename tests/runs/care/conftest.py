@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.runs.conftest import problem_in
-from treelab.runs.care import leftovers
-from treelab.runs.store.process import ProcessId
+from treelab.runs.care import finding as leftovers
+from treelab.runs.store.workers import ProcessId
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

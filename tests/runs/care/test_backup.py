@@ -16,8 +16,8 @@ from treelab.runs.care.backup import back_up
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.restore import restore
 from treelab.runs.store.database import StoreError, writing
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 
 

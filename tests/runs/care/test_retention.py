@@ -9,8 +9,8 @@ from tests.runs.conftest import problem_in, small_table
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.retention import Limits, plan_cleaning
 from treelab.runs.store.database import writing
-from treelab.runs.store.process import ProcessId
-from treelab.runs.store.sizes import folder_size
+from treelab.runs.store.files import folder_size
+from treelab.runs.store.workers import ProcessId
 
 DAY = 86_400
 

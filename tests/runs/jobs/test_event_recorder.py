@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.runs.store.test_run_store import grown_tree, report, running
-from treelab.runs.jobs import event_recorder as module
-from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted
+from treelab.runs.jobs import fit as module
+from treelab.runs.jobs.fit import EventRecorder, Interrupted
 from treelab.training.events import Monitor
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
-from treelab.runs.jobs.resume import checkpoints
-from treelab.runs.jobs.resume.longer import can_train_longer, train_longer
+from treelab.runs.jobs import resume as checkpoints
+from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.jobs.run_one import run_one
 
 PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}
@@ -178,7 +178,7 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
 COUNTING = """
 import os, signal, sys
 from treelab.learners.common import cross_validation as tuning
-from treelab.learners.gradtree.annealed_trees import AnnealedTrees
+from treelab.learners.gradtree.network import HardTrees
 from treelab.runs.jobs.resume import checkpoints
 from treelab.runs.jobs.run_one import run_one
 from treelab.training import checkpointer
@@ -198,7 +198,7 @@ def counted(work):
     return counting
 
 tuning._fold_sums = counted(tuning._fold_sums)
-AnnealedTrees.batch_loss = counted(AnnealedTrees.batch_loss)
+HardTrees.batch_loss = counted(HardTrees.batch_loss)
 run_one(run_id, home)
 """
 
@@ -208,8 +208,9 @@ run_one(run_id, home)
     ("learner", "settings", "n_pieces", "last"),
     [
         ("cart", {}, 15, 9),  # three times five folds
-        # As many steps to train as to cross-validate, in which it is killed.
-        ("gradtree", {"n_restarts": 2, "n_steps": 20, "max_leaf_nodes": 4}, 40, 12),
+        # As many folds, then 20 steps of random trees in them, and 20 on all rows.
+        ("gradtree", {"n_restarts": 2, "n_steps": 20, "max_leaf_nodes": 4}, 55, 12),
+        ("gradtree", {"n_restarts": 2, "n_steps": 20, "max_leaf_nodes": 4}, 55, 25),
     ],
 )
 def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.pages.stores import add_run
-from treelab.runs.jobs.save_pruned import save_pruned
+from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.pruning_path import PruningPath

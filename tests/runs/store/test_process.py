@@ -4,7 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 
 
 def test_this_process_is_alive_and_survives_being_written_down():

@@ -12,9 +12,9 @@ from treelab.data.problem import Problem
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.database import StoreError, writing
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.events import MOST_SNAPSHOTS
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.snapshots import MOST_SNAPSHOTS
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 from treelab.trees.text import to_text
 

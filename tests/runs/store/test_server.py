@@ -9,13 +9,12 @@ import pytest
 from tests.runs.conftest import problem_in
 from treelab.cli.main import main
 from treelab.runs.care.doctor import examine
-from treelab.runs.store import migrations, worker_registry
+from treelab.runs.store import migrations, workers
 from treelab.runs.store.database import StoreError, read_version, reading, writing
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.runs.users.roles import Visitor, audit_log, set_admin
-from treelab.runs.users.visitor_store import VisitorStore
+from treelab.runs.store.workers import ProcessId
+from treelab.runs.users import Visitor, VisitorStore, audit_log, set_admin
 
 
 def test_two_folders_share_the_runs_of_a_server(on_server, tmp_path):
@@ -55,7 +54,7 @@ def test_owners_admins_and_the_audit_are_on_the_server(on_server, tmp_path):
 def test_each_machine_sees_its_own_workers(on_server, tmp_path, monkeypatch):
     me = ProcessId.here()
     RunStore(tmp_path).worker_registry.register("cpu:0", me)
-    monkeypatch.setattr(worker_registry.socket, "gethostname", lambda: "other")
+    monkeypatch.setattr(workers.socket, "gethostname", lambda: "other")
     other = RunStore(tmp_path).worker_registry
     assert other.workers() == []
     other.register("cpu:0", me, failures=2)

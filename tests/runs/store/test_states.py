@@ -11,9 +11,9 @@ from itertools import chain
 
 import pytest
 
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import FINISHED
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 
 ME = ProcessId.here()

@@ -21,10 +21,10 @@ from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.runs.jobs import sweep
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.plan import SweepPlan, presets
-from treelab.runs.sweeps.study import (
+from treelab.runs.store.workers import ProcessId
+from treelab.runs.sweeps import (
+    SweepPlan,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -32,6 +32,7 @@ from treelab.runs.sweeps.study import (
     n_running,
     note_seen,
     open_study,
+    presets,
     read_study,
     trial_table,
 )

@@ -7,13 +7,20 @@ import pytest
 
 from tests.runs.conftest import problem_in, small_table
 from treelab.cli.main import main
+from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.splits.repeats import create_repeats
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.users.quota import VARIABLE, held_bytes
-from treelab.runs.users.roles import Visitor, admins, audit_log, set_admin
-from treelab.runs.users.visitor_store import NotAllowed, VisitorStore
+from treelab.runs.store.workers import ProcessId
+from treelab.runs.users import (
+    VARIABLE,
+    NotAllowed,
+    Visitor,
+    VisitorStore,
+    admins,
+    audit_log,
+    held_bytes,
+    set_admin,
+)
 from treelab.training.events import Progress
 
 

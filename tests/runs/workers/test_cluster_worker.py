@@ -6,10 +6,10 @@ import pytest
 
 from tests.runs.conftest import problem_in
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers.cluster import MARK, misfits
 
 pytest.importorskip("distributed")

@@ -8,12 +8,11 @@ import pytest
 from tests.runs.conftest import problem_in, small_table
 from tests.runs.workers.test_worker_pool import BROKEN
 from treelab.cli.main import main
-from treelab.runs.store import process
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store import workers as process
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers.queue import Queue
-from treelab.runs.workers.slots import planned_slots
-from treelab.runs.workers.worker_pool import WorkerPool
+from treelab.runs.workers.worker_pool import WorkerPool, planned_slots
 from treelab.training.events import Progress
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from treelab.runs.jobs.run_one import PROCESS_ENDED
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers import worker as module
 from treelab.runs.workers.worker import Worker
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from filelock import FileLock
 
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers import worker_pool
 from treelab.runs.workers.worker_pool import MOST_FAILURES, WorkerPool
 

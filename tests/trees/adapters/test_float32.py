@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.adapters.float32 import float32_range, float32_thresholds
+from treelab.trees.adapters.forest import float32_range, float32_thresholds
 
 LARGEST = float(np.finfo(np.float32).max)
 

@@ -27,8 +27,8 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MU
 
 
 def viewer_folder() -> Traversable:
-    """Return the folder of the modules: inside a wheel's package, or the checkout's."""
-    installed = files("treelab.figures.viewer") / "assets"
+    """Return the folder of the modules: of a wheel's dashboard, or the checkout's."""
+    installed = files("treelab") / "dashboard" / "assets" / "viewer"
     if installed.is_dir():
         return installed
     return Path(__file__).parents[3] / "assets" / "viewer"

@@ -31,7 +31,7 @@ from treelab.learners.common.probabilities import (
     TreesBySize,
     with_measured_shrinkage,
 )
-from treelab.learners.common.spec import CLASSES
+from treelab.learners.common.spec import CLASSES, read_settings
 from treelab.trees.constraints import Constraints
 
 
@@ -211,7 +211,6 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     """Base of the classifiers: labels in, labels out."""
 
     tasks = CLASSES
-    class_weight: Any = None  # of learners without the setting
 
     def _read_target(self, y, n_rows):
         """Learn the classes and return their codes (n_rows,), int64."""
@@ -248,16 +247,22 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """One output a class."""
         return len(self.classes_)
 
+    @property
+    def _class_weight(self) -> Any:
+        """The setting ``class_weight`` that is trained with, if any."""
+        return getattr(read_settings(self), "class_weight", None)
+
     def _class_weight_by_code(self):
         """The setting ``class_weight``, a dict by class codes in place of labels."""
-        if not isinstance(self.class_weight, dict):
-            return self.class_weight
+        given = self._class_weight
+        if not isinstance(given, dict):
+            return given
         codes = {label: code for code, label in enumerate(self.classes_)}
-        return {codes[label]: weight for label, weight in self.class_weight.items()}
+        return {codes[label]: weight for label, weight in given.items()}
 
     def _class_weights(self, y: np.ndarray) -> np.ndarray:
         """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
-        if self.class_weight is None:
+        if self._class_weight is None:
             return np.ones(len(self.classes_))
         weights = compute_class_weight(
             self._class_weight_by_code(), classes=np.arange(len(self.classes_)), y=y

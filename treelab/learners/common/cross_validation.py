@@ -115,8 +115,12 @@ class Search:
         tree = self.greedy.grow(
             X, y, features, min_samples_leaf=min_samples_leaf, weight=weight
         )
-        leaf = leaf_of(tree, seen)
-        tree = with_leaves(tree, seen, leaf, y)
+        return self.with_rows(tree, seen, y)
+
+    def with_rows(self, tree: Tree, x: np.ndarray, y: np.ndarray) -> Tree:
+        """Return a tree over encoded columns with its rows counted at its nodes."""
+        leaf = leaf_of(tree, x)
+        tree = with_leaves(tree, x, leaf, y)
         if tree.classes is None:
             return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
         return weighted_impurity(tree, self.greedy.class_weight)
@@ -237,7 +241,7 @@ def _fold_sums(
             if key not in found:
                 path = cut_path(tree, least)
                 rows = unseen, data.y[held_out], part[held_out]
-                found[key] = _path_sums(path, rows, search)
+                found[key] = path_sums(path, rows, search)
             found[depth, leaf_size] = found[key]
     return np.stack(
         [
@@ -248,7 +252,7 @@ def _fold_sums(
     )
 
 
-def _path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
+def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
     """Sums (N_PARTS, n_sizes, 2, n_classes) of its prunings, for each class weighting.
 
     ``rows`` are columns, truth and part (see ``folds.assign_parts``) of those held out.

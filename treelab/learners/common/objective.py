@@ -31,6 +31,11 @@ class ClassObjective:
         """Classes of the target."""
         return len(self.class_weights)
 
+    @property
+    def n_outputs(self) -> int:
+        """Raw outputs of a leaf: one logit where there are two classes."""
+        return self.n_classes if self.n_classes > 2 else 1
+
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Class codes (n,), trained on as they are."""
         return y
@@ -62,6 +67,7 @@ class RegressionObjective:
 
     scale: TargetScale
     n_classes = 0
+    n_outputs = 1
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Values (n,) as they are trained on: standardised, float32."""

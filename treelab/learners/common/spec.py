@@ -266,8 +266,10 @@ class LearnerSpec:
     ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
     one tree alone is the model. ``is_quick`` is whether it trains
     in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for. ``former`` are settings of earlier versions,
-    which stored runs may have: they are left out, with a warning.
+    the CPU whatever device is asked for; ``scores_itself``, whether the scores of its
+    path, where it has any, are of models trained as the one retained. ``former`` are
+    settings of earlier versions, which stored runs may have: they are left out, with a
+    warning.
     """
 
     key: str
@@ -281,6 +283,7 @@ class LearnerSpec:
     single_tree: bool = True
     is_quick: bool = False
     cpu_only: bool = False
+    scores_itself: bool = True
 
     @property
     def paper_settings(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class TunedClassifier(TunedTree, GrownClassifier):
         if self.constraints_.class_costs:
             costs = cost_matrix(self.constraints_, self.labels())
             return growing_weights(costs, y), even[None]
-        if self.class_weight != "auto":
+        if self._class_weight != "auto":
             weights = self._class_weights(y)
             return weights, weights[None]
         powers = self._balanced_weights(y) ** np.array(POWERS)[:, None]
@@ -134,7 +134,7 @@ class TunedClassifier(TunedTree, GrownClassifier):
 
     def _class_weights(self, y):
         """Equal weights where they are not set."""
-        if self.class_weight == "auto":
+        if self._class_weight == "auto":
             return np.ones(len(self.classes_))
         return super()._class_weights(y)
 

@@ -14,33 +14,31 @@ import torch
 
 from treelab.data.encoding.scale import Interpolation, normal_scores
 from treelab.learners.common.device import resolve_device
-from treelab.learners.common.objective import (
-    ClassObjective,
-    Objective,
-    RegressionObjective,
-)
-from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.gradtree.annealed_trees import AnnealedTrees, TrainingRows
-from treelab.learners.gradtree.annealing import descend, epochs_of
-from treelab.learners.gradtree.hard_tree import LEAF, HardTree
-from treelab.learners.gradtree.selection import TargetRows, medoids
+from treelab.learners.common.restarts import retained
+from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import (
-    GREEDY_LEAD,
-    MOST_ROWS,
-    NO_GAIN,
-    RIVALS,
-    Start,
+    Starts,
     best_thresholds,
+    greedy_starts,
+    with_leaf_values,
+)
+from treelab.learners.gradtree.table import (
+    error_of,
+    objective_of,
+    predicted_by_leaves,
+    values_of,
 )
 from treelab.training.events import Callback, Monitor
-from treelab.trees.feature import feature_matrix
+from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.midpoints import midpoint
+from treelab.trees.pruning import cut_at
 from treelab.trees.statistics import check_target
 from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, goes_left
+from treelab.trees.walk import AXIS, goes_left, leaf_of, rows_through
 
-FAR = 100.0  # encoded value of a row on the right of a locked split
+SIDE = 100.0  # encoded value of a row on the right of a locked split
+MOST_LEVELS = 10  # that are trained; splits below stay as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +77,9 @@ def train_around(
 ) -> Tree:
     """Train the free splits of a tree from where they stand.
 
-    Restarts differ in the rival columns of each split; that which agrees most with the
-    vote of all is retained, of those that leave every locked split rows on both sides.
+    Restarts train on rows that are weighted by the Bayesian bootstrap, but for the
+    first; the one that fits best and agrees most with all is retained, of those that
+    leave every locked split rows on both sides.
 
     Parameters
     ----------
@@ -97,45 +96,50 @@ def train_around(
     Tree
         Of the same shape.
     """
-    tree, (X, y) = around.tree, rows
-    columns = _Columns(around, X)
-    known = check_target(tree, len(X), y)
-    if tree.classes is None:
-        known = TargetScale.of(known).standardise(known)
-    target = TargetRows(known, tree.classes, around.weights[None])
-    random = np.random.RandomState(seed)
-    starts = [
-        _start(around, columns, target.indicators, random, resampled=restart > 0)
-        for restart in range(settings.n_restarts)
-    ]
-    objective, place = _objective(target, settings), resolve_device(device)
-    encoded = TrainingRows(
-        x=torch.tensor(columns.x.T[None], device=place),
-        target=torch.tensor(objective.encode(target.y), device=place),
-        objective=objective,
-    )
-    weight = torch.ones((len(starts), len(X)), device=place)
-    trees = AnnealedTrees(encoded, starts, [0] * len(starts), weight)
+    X, y = rows
+    target = check_target(around.tree, len(X), y)
+    settings = replace(settings, early_stopping=False)
+    objective = objective_of(settings, target, around.tree.classes)
+    columns = _Columns(around, X, values_of(objective, target))
+    n_restarts, random = settings.n_restarts, np.random.RandomState(seed)
+    weight = random.exponential(size=(n_restarts, len(X)))
+    weight[0] = 1.0
+    starts = columns.starts(n_restarts)
+    starts = with_leaf_values(starts, columns.x, target, weight, objective)
 
-    def export(trained: HardTree) -> Tree:
+    def predicted(leaf: np.ndarray) -> np.ndarray:
+        """Class or value (n_rows,) that leaves fitted to their rows predict."""
+        called = lambda counts: (counts * around.weights).argmax(1)  # noqa: E731
+        return predicted_by_leaves(leaf, target, called)
+
+    def errors(leaves: np.ndarray) -> np.ndarray:
+        """Error (E,) of trees whose rows reach these leaves."""
+        return np.array([error_of(predicted(leaf), target) for leaf in leaves])
+
+    network = HardTrees(
+        starts,
+        Rows(columns.x, columns.x, target, weight, errors),
+        objective,
+        settings,
+        resolve_device(device),
+    )
+
+    def export(trees: Starts, place: int) -> Tree:
         """Return a tree in the user's units, its leaves fitted."""
-        return around.with_leaves(columns.export(trained))
+        return around.with_leaves(columns.export(*trees.splits(place)))
 
-    epochs = max(1, round(epochs_of(settings, len(X))))
-    monitor = Monitor(
-        epochs, callbacks, snapshot=lambda: export(trees.hard_trees()[trees.leader])
-    )
-    descend(trees, settings, monitor, torch.Generator(place).manual_seed(seed))
-    hard = trees.hard_trees()
-    whole = [e for e, one in enumerate(hard) if columns.fills_locked(one)]
+    n_epochs = epochs_of(settings, len(X))
+    monitor = Monitor(n_epochs, callbacks, lambda: export(network.arrays(), 0))
+    generator = torch.Generator(network.x.device).manual_seed(seed)
+    train_trees(network, settings, monitor, generator)
+    trained, first = network.arrays(), export(starts, 0)
+    whole = [e for e in range(n_restarts) if columns.fills_locked(*trained.splits(e))]
     if not whole:
-        return export(starts[0].tree)
-    found = [hard[e] for e in whole]
-    leaves = [one.apply(columns.x) for one in found]
-    chosen = medoids(target, found, leaves, np.arange(len(X)), by_vote=True)[0]
-    model = export(found[chosen])
-    first = export(starts[0].tree)
-    monitor.retain(whole[chosen], {0.0: lambda: first, epochs: lambda: model})
+        return first
+    leaves = network.leaves()
+    place = whole[retained([predicted(leaves[e]) for e in whole], target)]
+    model = export(trained, place)
+    monitor.retain(place, {0.0: lambda: first, n_epochs: lambda: model})
     return model
 
 
@@ -148,12 +152,11 @@ class _Columns:
         Normal scores; of each node the side on which it sends a row, where locked.
     """
 
-    def __init__(self, around: Around, X):
+    def __init__(self, around: Around, X, values: np.ndarray):
         tree = self._tree = around.tree
         self._around = around
         matrix = feature_matrix(tree.features, X)
         n_rows, n_features = matrix.shape
-        self.n_features = n_features
         self._fill, self._scales = np.zeros(n_features), []
         self.x = np.zeros((n_rows, n_features + tree.n_nodes), dtype=np.float32)
         for j, feature in enumerate(tree.features):
@@ -167,129 +170,118 @@ class _Columns:
         every = np.arange(n_rows)
         for node in np.flatnonzero(around.locked & ~tree.is_leaf):
             left = goes_left(tree, matrix, np.full(n_rows, node), every)
-            self.x[:, n_features + node] = np.where(left, -FAR, FAR)
+            self.x[:, n_features + node] = np.where(left, -SIDE, SIDE)
+        self._values = values
+        self._place = _places(tree)
+        self._start = self._encoded()
 
-    def start(self) -> HardTree:
-        """Return the tree over encoded columns; oblique splits have no column yet."""
-        tree, locked = self._tree, self._around.locked
-        nodes = np.arange(tree.n_nodes)
-        feature = np.where(locked, self.n_features + nodes, tree.feature)
-        threshold = np.zeros(tree.n_nodes, dtype=np.float32)
-        for node in np.flatnonzero(~locked & (tree.feature >= AXIS)):
-            scale = self._scales[tree.feature[node]]
-            threshold[node] = _encoded(scale, tree.threshold[node])
-        leaf = tree.is_leaf
-        return HardTree(
-            left=tree.left.astype(np.int64),
-            right=tree.right.astype(np.int64),
-            feature=np.where(leaf, LEAF, feature),
-            threshold=np.where(leaf, np.float32(np.nan), threshold),
+    def starts(self, n_trees: int) -> Starts:
+        """Lay the tree into complete ones."""
+        tree, n_columns = self._tree, self.x.shape[1]
+        top = self._start
+        if top.depth > MOST_LEVELS:
+            top = cut_at(top, top.level >= MOST_LEVELS)
+        node_at = {place: node for node, place in enumerate(self._place.tolist())}
+        places = _places(top)
+
+        def offered(node: int, _: int) -> np.ndarray:
+            own, may = node_at[int(places[node])], np.zeros(n_columns, dtype=bool)
+            if self._around.locked[own]:
+                may[self._start.feature[own]] = True
+            else:
+                may[: len(tree.features)] = self._around.allowed[own]
+            return may
+
+        return greedy_starts(
+            [top] * n_trees, self.x, self._values, offered=[offered] * n_trees
         )
 
-    def export(self, hard: HardTree) -> Tree:
+    def export(self, feature: np.ndarray, threshold: np.ndarray) -> Tree:
         """Rewrite the free splits in the user's units; the locked ones as they were."""
-        tree, free = self._tree, ~self._around.locked & ~self._tree.is_leaf
-        feature, threshold = tree.feature.copy(), tree.threshold.copy()
+        tree = self._tree
+        free = np.flatnonzero(self._is_trained(len(feature)) & ~self._around.locked)
+        features, thresholds = tree.feature.copy(), tree.threshold.copy()
         missing_left, weights = tree.missing_left.copy(), tree.weights
-        for node in np.flatnonzero(free):
-            j, at = int(hard.feature[node]), np.float32(hard.threshold[node])
-            feature[node], threshold[node] = j, _decoded(self._scales[j], at)
-            missing_left[node] = self._fill[j] <= threshold[node]
+        for node in free:
+            j, at = feature[self._place[node]], threshold[self._place[node]]
+            features[node], thresholds[node] = j, _decoded(self._scales[j], at)
+            missing_left[node] = self._fill[j] <= thresholds[node]
         if weights is not None:
-            weights = np.where(free[:, None], 0.0, weights)
+            weights = weights.copy()
+            weights[free] = 0.0
         return replace(
             tree,
-            feature=feature,
-            threshold=threshold,
+            feature=features,
+            threshold=thresholds,
             missing_left=missing_left,
             weights=weights,
             between=None,
             missing_rows=None,
         )
 
-    def fills_locked(self, hard: HardTree) -> bool:
+    def fills_locked(self, feature: np.ndarray, threshold: np.ndarray) -> bool:
         """Whether every locked split has rows on both sides."""
-        passed = _passed(hard, hard.apply(self.x))
-        held = self._around.locked & (hard.left != LEAF)
-        return bool((passed[hard.left[held]] > 0).all()) and bool(
-            (passed[hard.right[held]] > 0).all()
+        trained = np.flatnonzero(self._is_trained(len(feature)))
+        features, thresholds = self._start.feature.copy(), self._start.threshold.copy()
+        features[trained] = feature[self._place[trained]]
+        thresholds[trained] = threshold[self._place[trained]]
+        tree = replace(self._start, feature=features, threshold=thresholds)
+        passed = rows_through(tree, leaf_of(tree, self.x))
+        held = self._around.locked & ~tree.is_leaf
+        sides = np.concatenate([tree.left[held], tree.right[held]])
+        return bool((passed[sides] > 0).all())
+
+    def _is_trained(self, n_splits: int) -> np.ndarray:
+        """Which nodes stand among the splits of the complete tree."""
+        return (self._place < n_splits) & ~self._tree.is_leaf
+
+    def _encoded(self) -> Tree:
+        """Return the tree over encoded columns; oblique splits take their best one."""
+        tree, around = self._tree, self._around
+        n_features = len(tree.features)
+        feature, threshold = tree.feature.copy(), tree.threshold.copy()
+        at = {0: np.arange(len(self.x))}
+        for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
+            here = at.pop(node)
+            if around.locked[node]:
+                feature[node], threshold[node] = n_features + node, 0.0
+            elif tree.feature[node] >= AXIS:
+                scale = self._scales[tree.feature[node]]
+                threshold[node] = _encoded(scale, tree.threshold[node])
+            else:
+                rows = here if len(here) else np.arange(len(self.x))
+                allowed = np.flatnonzero(around.allowed[node])
+                x, values = self.x[rows][:, allowed], self._values[rows]
+                gain, best = best_thresholds(x, values)
+                feature[node] = allowed[gain.argmax()]
+                threshold[node] = best[gain.argmax()]
+            left = self.x[here, feature[node]] <= threshold[node]
+            at[int(tree.left[node])], at[int(tree.right[node])] = (
+                here[left],
+                here[~left],
+            )
+        n_nodes = tree.n_nodes
+        return Tree(
+            features=(*tree.features, *[Feature("locked")] * n_nodes),
+            left=tree.left,
+            right=tree.right,
+            feature=feature,
+            threshold=threshold,
+            missing_left=np.zeros(n_nodes, dtype=bool),
+            value=tree.value,
+            n_rows=tree.n_rows,
+            impurity=tree.impurity,
+            classes=tree.classes,
         )
 
 
-def _start(
-    around: Around,
-    columns: _Columns,
-    values: np.ndarray,
-    random: np.random.RandomState,
-    *,
-    resampled: bool,
-) -> Start:
-    """Give each free split its rivals; where ``resampled``, by a bootstrap."""
-    tree = columns.start()
-    splits, feature = tree.splits, tree.feature.copy()
-    threshold, n_rivals = tree.threshold.copy(), min(RIVALS, columns.n_features)
-    chosen = np.zeros((len(splits), n_rivals), dtype=np.int64)
-    thresholds = np.zeros(chosen.shape, dtype=np.float32)
-    logits = np.full(chosen.shape, NO_GAIN, dtype=np.float32)
-    every = np.arange(len(columns.x))
-    at = {0: every}
-    for place, node in enumerate(splits.tolist()):  # parents first
-        here = at.pop(node)
-        if not around.locked[node]:
-            allowed = np.flatnonzero(around.allowed[node])
-            sample = _sample(here if len(here) else every, random, resampled)
-            gain, best = best_thresholds(columns.x[sample][:, allowed], values[sample])
-            if feature[node] < 0:  # oblique: its best column takes its place
-                feature[node] = allowed[gain.argmax()]
-                threshold[node] = best[gain.argmax()]
-            order = allowed[np.argsort(-gain, kind="stable")]
-            rivals = order[order != feature[node]][: n_rivals - 1]
-            of = {j: i for i, j in enumerate(allowed.tolist())}
-            own = [of[j] for j in rivals.tolist()]
-            used = slice(1, 1 + len(rivals))
-            chosen[place, used], thresholds[place, used] = rivals, best[own]
-            fall = 1 - gain[own] / max(gain.max(initial=0), 1e-12)
-            logits[place, used] = NO_GAIN * np.clip(fall, 0, 1)
-        else:
-            used = slice(0, 1)
-        chosen[place, 0], thresholds[place, 0] = feature[node], threshold[node]
-        # Where fewer columns are allowed, the split's own fills the places.
-        chosen[place, used.stop :] = feature[node]
-        thresholds[place, used.stop :] = threshold[node]
-        logits[place, 0] = GREEDY_LEAD
-        left = columns.x[here, feature[node]] <= threshold[node]
-        at[int(tree.left[node])], at[int(tree.right[node])] = here[left], here[~left]
-    hard = tree.with_splits(feature[splits], threshold[splits])
-    return Start("edited", hard, chosen, thresholds, logits)
-
-
-def _sample(here: np.ndarray, random: np.random.RandomState, resampled: bool):
-    """Return rows of a node that rank its columns, at most ``MOST_ROWS``."""
-    if resampled:
-        return random.choice(here, min(MOST_ROWS, len(here)))
-    if len(here) > MOST_ROWS:
-        return random.choice(here, MOST_ROWS, replace=False)
-    return here
-
-
-def _objective(target: TargetRows, settings: GradTreeSettings) -> Objective:
-    """What the splits are trained for."""
-    if target.classes is None:
-        return RegressionObjective(TargetScale())
-    return ClassObjective(
-        class_weights=np.ones((target.n_outputs, 1)),
-        loss_kind=settings.loss,
-        focal_gamma=settings.focal_gamma,
-        poly_epsilon=settings.poly_epsilon,
-    )
-
-
-def _passed(hard: HardTree, leaf: np.ndarray) -> np.ndarray:
-    """Count the rows that pass each node."""
-    count = np.bincount(leaf, minlength=len(hard.left))
-    for node in hard.splits[::-1]:  # children first
-        count[node] = count[hard.left[node]] + count[hard.right[node]]
-    return count
+def _places(tree: Tree) -> np.ndarray:
+    """Return where each node stands in a complete tree, breadth first, (n_nodes,)."""
+    place = np.zeros(tree.n_nodes, dtype=object)  # deep trees outgrow 64 bits
+    for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
+        place[tree.left[node]] = 2 * place[node] + 1
+        place[tree.right[node]] = 2 * place[node] + 2
+    return np.minimum(place, 2**62).astype(np.int64)
 
 
 def _encoded(scale: Interpolation, threshold: float) -> float:

@@ -1,15 +1,9 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
-import numpy as np
-
-from treelab.learners.common.constrained.setting import constraints_of
 from treelab.learners.common.estimator import estimator
-from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.target_scale import TargetScale
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
-from treelab.learners.gradtree.selection import TargetRows
-from treelab.learners.gradtree.table import Table
 from treelab.trees.logits import class_probabilities
 
 
@@ -17,12 +11,12 @@ from treelab.trees.logits import class_probabilities
 class GradTreeClassifier(GradTreeFit, TunedClassifier):
     """Hard, axis-aligned classification tree trained by gradient descent.
 
-    All splits of a tree are trained together. In treelab's recipe they are soft at
-    first and harden step by step; trees of several sizes, from greedy and from random
-    starts, are trained in five folds, cross-validation settles the number of leaves and
-    the class weights, and of restarts trained on all rows the one that agrees most with
-    their vote is retained. The paper's recipe trains hard trees by straight-through
-    gradients from random starts. ``docs/learners/gradtree.md`` has the formulas.
+    All splits of a tree are trained together, by straight-through gradients. Folds of
+    greedy trees settle the number of leaves and the class weights; greedy trees on
+    bootstrap weights, and small random ones where they lead, are trained side by side,
+    and the one that fits the rows best and agrees most with the others is retained.
+    The paper's recipe trains complete trees from random starts, stops early and retains
+    the lowest validation loss. ``docs/learners/gradtree.md`` has the formulas.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
@@ -32,41 +26,22 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
     tree_ : Tree
         The fitted tree, thresholds in the units of ``X``.
     path_ : SizePath
-        The best tree at each number of leaves, with its cross-validated score.
+        A trained tree for each number of leaves; scores are those of the
+        cross-validation by which the size was chosen, of greedy trees for most sizes.
     batch_ : Batch
-        All trees that were trained on all rows, by treelab's recipe.
+        All trees that were trained on all rows.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training loss (nats) of the retained tree, as a hard one, seconds.
+        Epoch, mean training loss (nats) of the retained restart's steps, seconds; the
+        tree is that of the step with the least error.
     """
 
-    def _table(self, frame, y, settings):
-        """Class codes, with the weights of the classes that are tried."""
-        n_classes = len(self.classes_)
-        self.constraints_ = constraints_of(self, frame)
-        growing, weights = self._weightings(y)
-        has_costs = bool(self.constraints_.class_costs)
-        training = growing if has_costs else np.ones(n_classes)
-        return Table(
-            frame=frame,
-            target=TargetRows(y, self.labels(), weights, self.constraints_),
-            objective=ClassObjective(
-                class_weights=training[:, None],
-                loss_kind=settings.loss,
-                focal_gamma=settings.focal_gamma,
-                poly_epsilon=settings.poly_epsilon,
-            ),
-            values=np.eye(n_classes)[y],
-            task=self._task(),
-            seed=self._draw_seed(),
-        )
-
-    def _trained_values(self, value, objective):
+    def _trained_values(self, output, objective):
         """Probabilities of logits."""
-        return class_probabilities(value, objective.n_classes)
+        return class_probabilities(output, objective.n_classes)
 
     def _notes(self, weights):
         """Note how the classes are weighted, where they are."""
@@ -77,12 +52,7 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
 class GradTreeRegressor(GradTreeFit, TunedRegressor):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
-    All splits of a tree are trained together, by the expected squared error. In
-    treelab's recipe they are soft at first and harden step by step; trees of several
-    sizes, from greedy and from random starts, are trained in five folds,
-    cross-validation settles the number of leaves, and of restarts trained on all rows
-    the one nearest to their mean is retained. The paper's recipe trains hard trees by
-    straight-through gradients from random starts. The target is standardised.
+    As ``GradTreeClassifier``, by the squared error of the standardised target.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
@@ -92,34 +62,23 @@ class GradTreeRegressor(GradTreeFit, TunedRegressor):
     tree_ : Tree
         The fitted tree, thresholds in the units of ``X``.
     path_ : SizePath
-        The best tree at each number of leaves, with its cross-validated score.
+        A trained tree for each number of leaves; scores are those of the
+        cross-validation by which the size was chosen, of greedy trees for most sizes.
     batch_ : Batch
-        All trees that were trained on all rows, by treelab's recipe.
+        All trees that were trained on all rows.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Impurity that the splits on each column of ``X`` remove, as a fraction of all.
     origin_ : Origin
         How the tree began and how many of its splits training changed.
     history_ : DataFrame
-        Epoch, training loss (variances of the target) of the retained tree, as a hard
-        one, seconds.
+        Epoch, mean training loss (variances of the target) of the retained restart's
+        steps, seconds; the tree is that of the step with the least error.
     """
 
-    def _table(self, frame, y, settings):
-        """Values of the target, standardised to be trained on."""
-        self.constraints_ = constraints_of(self, frame)
-        scale = TargetScale.rounded(y)
-        y = scale.standardise(y)
-        trained = TargetScale.of(y)
-        return Table(
-            frame=frame,
-            target=TargetRows(y, None, np.ones((1, 1)), self.constraints_),
-            objective=RegressionObjective(trained),
-            values=trained.standardise(y)[:, None],
-            task=self._task(),
-            seed=self._draw_seed(),
-            scale=scale,
-        )
+    def _scale_of(self, y):
+        """Round in binary, so that means of values are those of the target."""
+        return TargetScale.rounded(y)
 
-    def _trained_values(self, value, objective):
+    def _trained_values(self, output, objective):
         """Values in the unit of the table's target."""
-        return objective.scale.restore(value)
+        return objective.scale.restore(output)

@@ -1,59 +1,82 @@
-"""How GradTree learns: cross-validated sizes, restarts on all rows, their medoid."""
+"""How GradTree learns: a size from folds, greedy starts, gradient descent, one tree."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.data.encoding.table_encoder import to_float32
+from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.cross_validation import (
+    Candidate,
+    Choice,
+    cross_validate,
+)
 from treelab.learners.common.device import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.grown_tree import GrownTree
-from treelab.learners.common.objective import Objective
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
     feature_spread,
     with_origin,
 )
+from treelab.learners.common.restarts import Restarts, retained
 from treelab.learners.common.spec import read_settings
-from treelab.learners.common.tuned_tree import TunedTree
-from treelab.learners.gradtree.annealing import (
-    Plan,
-    PlannedStart,
-    epochs_of,
-    make_starts,
-    plans_of,
-    train,
+from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.tuned_tree import IN_FOLDS, TunedTree
+from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
+from treelab.learners.gradtree.random_trees import (
+    RandomTrees,
+    train_in_folds,
+    with_random_trees,
 )
-from treelab.learners.gradtree.batch import Batch
-from treelab.learners.gradtree.cross_validation import Choice, cross_validate
-from treelab.learners.gradtree.encodings import Encoding
-from treelab.learners.gradtree.hard_tree import HardTree
-from treelab.learners.gradtree.selection import medoids
 from treelab.learners.gradtree.settings import GradTreeSettings
-from treelab.learners.gradtree.straight_through import train_straight_through
-from treelab.learners.gradtree.table import Table
-from treelab.training.events import CROSS_VALIDATION, Callback, Monitor
-from treelab.trees.constraints import kept, kept_path, with_note
+from treelab.learners.gradtree.starts import (
+    Starts,
+    greedy_starts,
+    offered_within,
+    random_starts,
+    with_leaf_values,
+)
+from treelab.learners.gradtree.table import Batch, Table
+from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monitor
+from treelab.trees.constraints import kept, kept_path
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import (
     SizePath,
     cost_complexity_path,
-    merge_equal,
     path_of_sizes,
     simplify,
     steps_at,
 )
 from treelab.trees.tree import Tree
 
+DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned
 VALIDATION = {True: "the validation rows that were given", False: "a fifth of the rows"}
-HELD_OUT = {0: "", 1: "a fifth of the rows, which joined training in the end"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Restarts of which one is retained.
+
+    Attributes
+    ----------
+    kind : {"greedy", "random"}
+        What they began as.
+    began, trees : sequence of Tree
+        Over encoded columns: as they began, and as they are before the training on all
+        rows, which random ones come to from the folds.
+    sizes : list of int
+        Places of the numbers of leaves to which the retained one is pruned.
+    """
+
+    kind: str
+    began: Sequence[Tree]
+    trees: Sequence[Tree]
+    sizes: list[int]
 
 
 class GradTreeFit(GradTreeSettings, TunedTree):
@@ -71,209 +94,258 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         y : array-like of shape (n_rows,)
             Target.
         X_valid, y_valid : optional
-            More rows. The paper's recipe selects by them; treelab's cross-validates
-            all rows and trains on them, too.
+            More rows. Early stopping selects by them; else they are trained on, too.
         callbacks : sequence of callable
             Called with a ``Progress`` now and then; returning True stops training, and
             the tree is made of what is there.
         """
         settings = read_settings(self)
-        device = resolve_device(self.device)
         random = check_random_state(self.random_state)
-        data = self._read(X, y, X_valid, y_valid, numbers="none")
-        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
-        table = self._table(frame, np.concatenate([data.y, data.y_valid]), settings)
+        table = self._table(X, y, X_valid, y_valid, settings)
+        device = resolve_device(self.device)
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
-        if settings.recipe == "paper" and table.target.constraints:
-            raise ValueError(
-                'The paper\'s recipe has no constraints; recipe="treelab" trains with '
-                "them."
+        n_epochs = epochs_of(settings, len(table.data.y))
+        monitor, choice, stopped = Monitor(n_epochs, callbacks), None, False
+        if settings.start == "random":
+            starts = random_starts(
+                settings.n_restarts,
+                settings.max_depth,
+                table.x.shape[1],
+                table.objective.n_outputs,
+                generator,
             )
-        if settings.recipe == "paper":
-            rows = np.arange(len(frame))
-            held_out = rows >= len(data.y) if len(data.y_valid) else rows < 0
-            validation = VALIDATION[X_valid is not None] if held_out.any() else ""
-            self._fit_paper(table, held_out, validation, settings, callbacks, generator)
+            began = self._encoded(table, starts)
+            groups = [Group("random", began, began, [0])]
         else:
-            self._fit_treelab(table, settings, callbacks, generator, random)
+            choice, small, leads, monitor, stopped = self._choose(
+                table, settings, monitor, generator
+            )
+            table = replace(table, weighting=choice.candidate.weighting)
+            groups = self._groups(table, settings, choice, small, leads, random)
+            starts = self._laid(table, [tree for own in groups for tree in own.trees])
+        network = self._network(table, settings, starts, generator)
+        monitor.snapshot = lambda: self._snapshot(table, network)
+        loss = None
+        if not stopped:
+            loss = train_trees(network, settings, monitor, generator).best_loss
+        encoded = self._encoded(table, network.arrays())
+        self.batch_ = Batch(encoded, table.data.encoder)
+        places = self._retained(table, settings, network, groups, loss)
+        if settings.early_stopping:
+            table = table.joined()
+            trees = [self._with_trained_leaves(table, network, e) for e in places]
+        else:
+            trees = [self._tree(table, encoded[e]) for e in places]
+        self.path_ = self._path(table, choice, groups, trees)
+        start = table.restore(self._tree(table, groups[0].began[places[0]]))
+        self._finish(
+            table,
+            start,
+            Origin(
+                groups[0].kind,
+                trained=_moves(settings) and not stopped,
+                n_splits=0,
+                n_changed=0,
+                later=("pruning",) * (self.path_.tree.n_leaves < trees[0].n_leaves),
+                held_out=self._held_out_words(table, settings, X_valid is not None),
+            ),
+        )
+        last = self.model_
+        monitor.retain(places[0], {0.0: lambda: start, n_epochs: lambda: last})
+        self.history_ = monitor.history_frame()
         return self
 
-    def _hold_out(self, target):
-        """Hold rows out for good in the paper's recipe alone, if they can be spared."""
-        if self.recipe == "paper" and len(target) >= FEWEST_ROWS:
-            return super(GrownTree, self)._hold_out(target)
-        rows = np.arange(len(target))
-        return rows, rows[:0]
+    def _table(self, X, y, X_valid, y_valid, settings: GradTreeSettings) -> Table:
+        """Check the rows, encode them, and say what is learned of them."""
+        read = self._read if settings.early_stopping else self._read_all
+        data = read(X, y, X_valid, y_valid, numbers="quantile")
+        self._target_scale = scale = self._scale_of(data.y)
+        if self._task() == "regression":
+            own, more = scale.standardise(data.y), scale.standardise(data.y_valid)
+            data = replace(data, y=own, y_valid=more)
+        search = self._search(data, settings)
+        if settings.start == "random" and self.constraints_:
+            raise ValueError(
+                "Trees that start at random, as in the paper's recipe, keep no "
+                'constraints; start="greedy" does.'
+            )
+        return Table.of(data, search, settings, scale)
 
-    def _fit_treelab(self, table: Table, settings, callbacks, generator, random):
-        """Cross-validate sizes, train on all rows, retain each plan's medoid."""
-        epochs = epochs_of(settings, len(table.frame))
-        monitor = Monitor(
-            math.ceil(2 * epochs),
-            callbacks,
+    def _hold_out(self, target):
+        """Hold rows out where they stop training, if they can be spared."""
+        if read_settings(self).early_stopping and len(target) >= FEWEST_ROWS:
+            return super(GrownTree, self)._hold_out(target)
+        return super()._hold_out(target)
+
+    def _choose(
+        self, table: Table, settings: GradTreeSettings, monitor: Monitor, generator
+    ) -> tuple[Choice, RandomTrees | None, np.ndarray, Monitor, bool]:
+        """Cross-validate greedy trees, and small random ones beside them.
+
+        Returns the choice, the random trees, the sizes at which they lead, the monitor
+        of the training that follows, and whether a callback asked to stop.
+        """
+        search = table.search
+        nowhere = np.zeros(len(search.sizes), dtype=bool)
+        if len(table.data.y) < FEWEST_ROWS:
+            return _unscored(table), None, nowhere, monitor, False
+        n_epochs = monitor.max_epochs
+        stage = Monitor(
+            2 * n_epochs,
+            monitor.callbacks,
             stage=CROSS_VALIDATION,
             is_preparation=True,
         )
-        choice = cross_validate(table, settings, monitor, generator, random)
-        if choice.stopped:
-            settings = replace(settings, n_steps=0)
-        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
-        weights = table.target.weights[choice.weighting]
-        starts = make_starts(
-            [encoding],
-            table.target.y,
-            table.values,
-            [*dict.fromkeys(choice.plans)],
-            settings.n_restarts,
-            settings,
-            random,
-            [choice.leaf_size],
-        )
-        export = partial(self._export, table, encoding.encoder, weights=weights)
-        monitor = monitor.next_stage("training", math.ceil(epochs))
-        trees, _ = train(
-            [encoding],
-            starts,
-            table.target.y,
-            table.objective,
-            settings,
-            monitor,
-            generator,
-            lambda tree: table.restore(export(tree)),
-        )
-        hard = trees.hard_trees()
-        self.batch_ = Batch(hard, encoding.encoder, table.target.classes, weights)
-        retained = _retained(table, choice, starts, hard, encoding)
-        whole = {plan: export(hard[place]) for plan, place in retained.items()}
-        self.path_ = self._path(table, choice, whole, weights)
-        place = retained[choice.plan]
-        start = table.restore(export(starts[place].start.tree))
-        held_out = f"the rows held out of {choice.n_folds} folds in turn"
-        is_pruned = self.path_.tree.n_leaves < whole[choice.plan].n_leaves
-        origin = Origin(
-            start=starts[place].start.kind,
-            trained=trains(settings) and not choice.stopped,
-            n_splits=0,
-            n_changed=0,
-            later=("pruning",) if is_pruned else (),
-            held_out=HELD_OUT.get(choice.n_folds, held_out),
-        )
-        self._retain(start, origin, table)
-        monitor.retain(place, {0.0: lambda: start, epochs: lambda: self.model_})
-        self.history_ = monitor.history_frame()
+        choice = cross_validate(table.data, search, stage)
+        if self.constraints_.limits_splits:
+            return choice, None, nowhere, stage.next_stage(TRAINING, n_epochs), False
+        weighted = replace(table, weighting=choice.candidate.weighting)
+        small, stopped = train_in_folds(weighted, settings, stage, generator)
+        choice, leads = with_random_trees(choice, small)
+        return choice, small, leads, stage.next_stage(TRAINING, n_epochs), stopped
 
-    def train_batch(
-        self,
-        X,
-        y,
-        *,
-        most_leaves: int,
-        n_restarts: int,
-        weights: np.ndarray,
-        callbacks: Sequence[Callback] = (),
-    ) -> Batch:
-        """Train more trees on all rows, none of which is chosen; ``fit`` is not needed.
-
-        Parameters
-        ----------
-        X, y
-            As in ``fit``.
-        most_leaves : int
-            Of the largest trees; smaller ones are trained beside them.
-        n_restarts : int
-            Trees of each size.
-        weights : ndarray of shape (n_classes,)
-            Of the classes in the leaves; (1,) for regression.
-        callbacks : sequence of callable
-            As in ``fit``.
-        """
-        settings = read_settings(self)
-        random = check_random_state(self.random_state)
-        data = self._read(X, y, None, None, numbers="none")
-        table = self._table(data.frame, data.y, settings)
-        encoding = table.encode(np.zeros(len(table.frame), dtype=bool))
-        sizes = sorted({plan.size for plan in plans_of(settings)})
-        largest = next((size for size in sizes if size >= most_leaves), sizes[-1])
-        starts = make_starts(
-            [encoding],
-            table.target.y,
-            table.values,
-            [plan for plan in plans_of(settings) if plan.size <= largest],
-            n_restarts,
-            settings,
-            random,
-        )
-        device = resolve_device(self.device)
-        generator = torch.Generator(device).manual_seed(random.randint(2**31))
-        export = partial(self._export, table, encoding.encoder, weights=weights)
-        epochs = math.ceil(epochs_of(settings, len(table.frame)))
-        monitor = Monitor(epochs, callbacks)
-        trees, _ = train(
-            [encoding],
-            starts,
-            table.target.y,
-            table.objective,
-            settings,
-            monitor,
-            generator,
-            lambda tree: table.restore(export(tree)),
-        )
-        return Batch(
-            trees.hard_trees(), encoding.encoder, table.target.classes, weights
-        )
-
-    def _fit_paper(
-        self, table: Table, held_out, validation: str, settings, callbacks, generator
-    ):
-        """Train by straight-through gradients; retain the best on validation."""
-        encoding = table.encode(held_out)
-        monitor = Monitor(settings.max_epochs, callbacks)
-        start, tree, value = train_straight_through(
-            encoding, table.target.y, table.objective, settings, monitor, generator
-        )
-        export = partial(
-            self._export, table, encoding.encoder, weights=table.target.weights[0]
-        )
-        own = self._trained_values(value, table.objective)
-        model = table.restore(simplify(export(tree, leaf_value=own)))
-        nothing = {"score": [math.nan], "standard_error": [math.nan]}
-        scores = pd.DataFrame({"n_leaves": [model.n_leaves], **nothing})
-        self.path_ = SizePath((model,), scores, 0)
-        self._retain(
-            table.restore(export(start)),
-            Origin("random", trains(settings), 0, 0, held_out=validation),
-            table,
-        )
-        self.history_ = monitor.history_frame()
-
-    def _path(
+    def _groups(
         self,
         table: Table,
+        settings: GradTreeSettings,
         choice: Choice,
-        whole: dict[Plan, Tree],
-        weights: np.ndarray,
+        small: RandomTrees | None,
+        leads: np.ndarray,
+        random: np.random.RandomState,
+    ) -> list[Group]:
+        """Return the restarts of each size that is trained, the chosen size's first.
+
+        Other sizes have a third as many, and are pruned from the next power of two.
+        """
+        sizes, n = choice.sizes, settings.n_restarts
+        ends = np.searchsorted(sizes, DOUBLINGS[sizes[-1] > DOUBLINGS])
+        ends = np.unique([*ends, choice.chosen, len(sizes) - 1])
+        restarts = self._restarts(table, n, random)
+        groups: list[Group] = []
+        for end in ends.tolist():
+            before = [place for group in groups for place in group.sizes]
+            own = [z for z in range(end + 1) if z not in before and not leads[z]]
+            n_trees = n if choice.chosen in own else -(-n // 3)
+            found = restarts.of(choice.candidates[end])[:n_trees]
+            trees = [restart.at(int(sizes[end])) for restart in found]
+            if groups and _most(trees) <= _most(groups[-1].trees):
+                groups[-1].sizes.extend(own)  # all rows fill no more leaves
+            elif own:
+                groups.append(Group("greedy", trees, trees, own))
+        if small is not None and leads.any():
+            own = np.flatnonzero(leads).tolist()
+            groups.append(Group("random", small.began[:n], small.trees[:n], own))
+        return sorted(groups, key=lambda group: choice.chosen not in group.sizes)
+
+    def _restarts(self, table: Table, n: int, random) -> Restarts:
+        """Return greedy trees that grow with the weights that leaves have."""
+        search, data = table.search, table.data
+        greedy = replace(search.greedy, class_weight=table.training_weights)
+        rows = table.x, table.seen, data.y, data.encoder.features_
+        return Restarts(replace(search, greedy=greedy), rows, n, random)
+
+    def _laid(self, table: Table, trees: list[Tree]) -> Starts:
+        """Lay trees over encoded columns into complete ones."""
+        offered = None
+        if self.constraints_.limits_splits:
+            features = table.data.encoder.features_
+            rules = ColumnRules.of(self.constraints_, features, self.labels())
+            offered = [offered_within(rules, tree) for tree in trees]
+        starts = greedy_starts(trees, table.x, table.values, offered=offered)
+        own = table.data.y, table.row_weights, table.objective
+        return with_leaf_values(starts, table.x, *own)
+
+    def _network(
+        self, table: Table, settings: GradTreeSettings, starts: Starts, generator
+    ) -> HardTrees:
+        """Bind the trees with the rows that they are trained on."""
+        data, judged, valid = table.data, table.judged(), {}
+        if settings.early_stopping:
+            valid = {"x_valid": table.seen, "y_valid": data.y}
+            if len(data.y_valid):
+                valid = {"x_valid": to_float32(data.X_valid), "y_valid": data.y_valid}
+
+        def errors(leaves: np.ndarray) -> np.ndarray:
+            return np.array([judged.error(leaf) for leaf in leaves])
+
+        return HardTrees(
+            starts,
+            Rows(table.x, judged.seen, data.y, table.row_weights, errors, **valid),
+            table.objective,
+            settings,
+            generator.device,
+        )
+
+    def _encoded(self, table: Table, trees: Starts) -> list[Tree]:
+        """Return trees over encoded columns."""
+        return trees.trees(table.data.encoder.features_, self.labels())
+
+    def _retained(
+        self, table: Table, settings, network: HardTrees, groups: list[Group], loss
+    ) -> list[int]:
+        """Return the place of the tree that each group retains."""
+        leaves, judged = network.leaves(), table.judged()
+        first, places = 0, []
+        for group in groups:
+            own = slice(first, first + len(group.trees))
+            if settings.early_stopping and loss is not None:
+                place = int(loss[own].argmin())
+            else:
+                predicted = [judged.predicted(leaf) for leaf in leaves[own]]
+                place = retained(predicted, judged.data.y)
+            places.append(first + place)
+            first += len(group.trees)
+        return places
+
+    def _tree(self, table: Table, encoded: Tree) -> Tree:
+        """Return a tree in the user's columns with its rows; leaves say what these do.
+
+        Values stay in the unit of the table's target, see ``Table.restore``.
+        """
+        weights = table.class_weights
+        tree = self._exported(encoded, table.data, weights, self._notes(weights))
+        return kept(simplify(tree), self.constraints_)
+
+    def _with_trained_leaves(
+        self, table: Table, network: HardTrees, place: int
+    ) -> Tree:
+        """Return a tree whose leaves are as they were trained."""
+        weights, encoded = table.class_weights, self.batch_.trees[place]
+        tree = self._exported(encoded, table.data, weights, self._notes(weights))
+        output = network.leaf_value[place].detach().double().cpu().numpy()
+        value = tree.value.copy()
+        value[tree.is_leaf] = self._trained_values(output, table.objective)
+        return simplify(replace(tree, value=value))
+
+    def _path(
+        self, table: Table, choice: Choice | None, groups: list[Group], trees
     ) -> SizePath:
         """Prune the retained trees to every number of leaves."""
-        paths = {plan: cost_complexity_path(tree) for plan, tree in whole.items()}
-        trees = []
-        for size, plan in zip(choice.sizes, choice.plans):
-            path = paths[plan]
-            step = int(steps_at(path, np.array([size]))[0])
-            merged = merge_equal(path.trees[step], same_class=True)
-            # A merged leaf predicts what its own rows say, weighted as all are.
-            own = weights if table.by_class else None
-            trees.append(self._with_rows(merged, table, own))
-        found = path_of_sizes(
-            trees, choice.sizes, choice.scores, choice.standard_errors, choice.chosen
+        if choice is None:
+            only, unknown = table.restore(trees[0]), np.array([np.nan])
+            size = np.array([only.n_leaves])
+            return path_of_sizes([only], size, unknown, unknown, 0)
+        found: dict[int, Tree] = {}
+        for group, tree in zip(groups, trees):
+            prunings = cost_complexity_path(tree)
+            steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
+            found |= {z: prunings.trees[step] for z, step in zip(group.sizes, steps)}
+        path = path_of_sizes(
+            [found[z] for z in range(len(choice.sizes))],
+            choice.sizes,
+            choice.scores,
+            choice.standard_errors,
+            choice.chosen,
         )
-        found = kept_path(found, table.target.constraints)
-        return replace(found, trees=tuple(map(table.restore, found.trees)))
+        path = kept_path(path, self.constraints_)
+        return replace(path, trees=tuple(map(table.restore, path.trees)))
 
-    def _retain(self, start: Tree, origin: Origin, table: Table) -> None:
+    def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
-        self.path_ = self._with_probabilities(self.path_, table.frame, table.target.y)
+        data = table.data
+        self.path_ = self._with_probabilities(self.path_, data.frame, data.y)
         tree = self.path_.tree
-        columns = feature_matrix(tree.features, table.frame).T
+        columns = feature_matrix(tree.features, data.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))
         self.origin_ = replace(origin, n_splits=tree.n_splits, n_changed=n_changed)
         self.model_ = with_origin(tree, self.origin_)
@@ -281,65 +353,45 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         trees[self.path_.chosen] = self.model_
         self.path_ = replace(self.path_, trees=tuple(trees))
 
-    def _export(
-        self,
-        table: Table,
-        encoder: TableEncoder,
-        hard: HardTree,
-        *,
-        weights: np.ndarray,
-        leaf_value: np.ndarray | None = None,
-    ) -> Tree:
-        """Rewrite a tree in the user's columns, with rows at its nodes.
+    def _snapshot(self, table: Table, network: HardTrees) -> Tree:
+        """Return the first tree as it is now."""
+        encoded = self._encoded(table, network.arrays())[0]
+        return table.restore(self._tree(table, encoded))
 
-        Values stay in the unit of the table's target, see ``Table.restore``. Leaves
-        are refitted to the rows, unless their values (L, C) are given.
-        """
-        tree = hard.export(encoder, table.target.n_outputs, table.target.classes)
-        constraints = table.target.constraints
-        tree = with_note(replace(tree, notes=self._notes(weights)), constraints)
-        tree = self._with_rows(tree, table, weights if table.by_class else None)
-        if leaf_value is not None:
-            value = tree.value.copy()
-            value[hard.leaves] = leaf_value
-            return replace(tree, value=value)
-        return kept(simplify(tree), constraints)
+    def _held_out_words(self, table: Table, settings, is_given: bool) -> str:
+        """Say what was held out to select by; "" for nothing."""
+        if settings.early_stopping:
+            return VALIDATION[is_given] if len(table.data.y_valid) else ""
+        is_tuned = settings.start == "greedy" and len(table.data.y) >= FEWEST_ROWS
+        return IN_FOLDS if is_tuned else ""
 
-    def _trained_values(self, value: np.ndarray, objective: Objective) -> np.ndarray:
-        """What trained raw outputs (L, C) predict."""
+    def _scale_of(self, y: np.ndarray) -> TargetScale:
+        """Return the unit of the target that is learned in."""
+        return TargetScale()
+
+    def _trained_values(self, output: np.ndarray, objective) -> np.ndarray:
+        """Return what trained raw outputs (L, C) predict."""
         raise NotImplementedError
 
-    def _notes(self, weights: np.ndarray) -> tuple[str, ...]:
+    def _notes(self, weights: np.ndarray | None) -> tuple[str, ...]:
         """Note what is special about a weighting of the classes."""
         return ()
 
 
-def trains(settings: GradTreeSettings) -> bool:
+def _unscored(table: Table) -> Choice:
+    """Choose the largest size, where there are too few rows to hold any out."""
+    sizes = table.search.sizes
+    candidate = Candidate(table.search.greedy.max_depth, 1, 0)
+    unknown = np.full((len(sizes), 1), np.nan)
+    last = len(sizes) - 1
+    return Choice(sizes, [candidate] * len(sizes), unknown, last, unknown[:, 0])
+
+
+def _most(trees: Sequence[Tree]) -> int:
+    """Leaves of the largest tree."""
+    return max(tree.n_leaves for tree in trees)
+
+
+def _moves(settings: GradTreeSettings) -> bool:
     """Whether a learning rate lets splits move."""
     return settings.learning_rate_index > 0 or settings.learning_rate_values > 0
-
-
-def _retained(
-    table: Table,
-    choice: Choice,
-    starts: list[PlannedStart],
-    hard: list[HardTree],
-    encoding: Encoding,
-) -> dict[Plan, int]:
-    """Place of the tree that is retained of each plan in use."""
-    leaves = [tree.apply(encoding.seen) for tree in hard]
-    rows = np.arange(len(table.frame))
-    retained: dict[Plan, int] = {}
-    own: list[int] = []
-    for plan in dict.fromkeys(choice.plans):
-        # All rows may fill fewer leaves than a plan has: then those of the last.
-        own = [e for e, start in enumerate(starts) if start.plan == plan] or own
-        best = medoids(
-            table.target,
-            [hard[e] for e in own],
-            [leaves[e] for e in own],
-            rows,
-            by_vote=plan.by_vote,
-        )
-        retained[plan] = own[best[choice.weighting]]
-    return retained

@@ -18,55 +18,76 @@ from treelab.learners.common.spec import (
 
 LEARNING_RATE = "Learning rate of Adam for the "
 STEPS, LARGE_STEPS, LARGE_TABLE = 200, 600, 5000
-PAPER_ONLY = " (the paper's recipe)"
+STOPS = ("early_stopping", (True,))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GradTreeSettings(AxisTreeSettings):
     """What can be set of a tree that gradient descent trains.
 
-    The paper's values are those of appendix C: three restarts, and the medians of table
-    12, whose values are tuned for each table.
+    The paper's values are those of appendices C and D: three restarts, and the medians
+    of table 12, whose values are tuned for each table.
     """
 
     recipe: str = recipe_setting()
+    start: str = setting(
+        "greedy",
+        "Where trees begin: as greedy trees of the size that folds choose, or as "
+        "complete trees of random splits.",
+        choices=("greedy", "random"),
+        paper="random",
+    )
     max_leaf_nodes: int = setting(
         64,
-        "Most leaves; trees of 4, 8, 16, ... leaves are trained side by side, and "
-        "cross-validation chooses (treelab's recipe).",
+        "Most leaves of trees that begin greedy; cross-validation chooses how many.",
         label="Max leaves",
         minimum=2,
         maximum=512,
     )
     max_depth: int = setting(
-        10,
-        "Most splits on the way to a leaf; all have as many in the paper's recipe.",
+        8,
+        "Most splits on the way to a leaf; trees that begin at random have as many on "
+        "the way to all.",
         label="Max depth",
         minimum=1,
         maximum=12,
-        paper=8,
     )
     n_restarts: int = setting(
-        8,
-        "Trees of each size that are trained side by side on all rows; the one most "
-        "like their vote is retained.",
+        24,
+        "Trees of each size that are trained side by side; the one that fits the rows "
+        "best and agrees most with all is retained.",
         label="Restarts",
         minimum=1,
         paper=3,
     )
     n_steps: int | str = setting(
         "auto",
-        "Steps of gradient descent, over which soft splits become hard; auto takes "
-        "200, and 600 above 5,000 rows.",
+        "Steps of gradient descent, where nothing stops it early; auto takes 200, and "
+        "600 above 5,000 rows.",
         label="Steps",
         minimum=1,
         choices=("auto",),
     )
+    early_stopping: bool = setting(
+        False,
+        "Whether a fifth of the rows, or the validation rows given, end the training "
+        "and choose the restart; leaves then stay as they were trained.",
+        paper=True,
+    )
+    max_epochs: int = setting(
+        10_000, "Passes over the rows at the latest.", minimum=1, needs=STOPS
+    )
+    patience: int = setting(
+        200,
+        "Epochs without a lower validation loss until training ends.",
+        minimum=1,
+        needs=STOPS,
+    )
     class_weight: Any = class_weight_setting(
         "auto",
-        "training weighs all rows alike, and 'auto' lets cross-validation choose a "
-        "power of the balanced weights for the leaves",
-        paper=None,
+        "'auto' lets cross-validation choose a power of the balanced weights, for "
+        "training and for the leaves",
+        paper="balanced",
     )
     batch_size: int = setting(256, "Training rows in each step.", minimum=1)
     learning_rate_index: float = setting(
@@ -83,18 +104,8 @@ class GradTreeSettings(AxisTreeSettings):
     )
     decision: str = setting(
         "logistic",
-        "Differentiable split function whose gradient a hard split takes"
-        + PAPER_ONLY
-        + ".",
+        "Differentiable split function whose gradient a hard split takes.",
         choices=("logistic", "softsign", "entmoid"),
-    )
-    max_epochs: int = setting(
-        10_000, "Passes over the rows at the latest" + PAPER_ONLY + ".", minimum=1
-    )
-    patience: int = setting(
-        200,
-        "Epochs without a lower validation loss until training ends" + PAPER_ONLY + ".",
-        minimum=1,
     )
 
     def steps(self, n_rows: int) -> int:
@@ -112,4 +123,5 @@ SPEC = LearnerSpec(
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
     settings=settings_in(GradTreeSettings),
+    scores_itself=False,  # its size is chosen by greedy trees, which are not trained
 )

@@ -1,179 +1,230 @@
-"""Where trees start: a greedy tree with rival features at each split, or at random."""
+"""Where GradTree's trees begin: greedy trees laid into complete ones, or at random.
 
-from dataclasses import dataclass
+Shapes: E trees, N splits, L leaves, F columns, K of them that a tree may test, C
+outputs, n rows.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+import torch
 
 from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.constrained.greedy import Limits, grow_constrained
-from treelab.learners.gradtree.constrained.rivals import Rivals, random_columns
-from treelab.learners.gradtree.hard_tree import HardTree
+from treelab.learners.common.greedy import encoded_tree
+from treelab.learners.common.objective import Objective
+from treelab.ops.axis_trees import axis_leaves
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
-RIVALS = 4  # features that a split chooses from while it trains, its own among them
-RANDOM_RIVALS = 16  # of a random start, which knows nothing of them
-MOST_ROWS = 256  # of a node, that rank its features
-# Logit of a feature that would gain nothing; the greedy one has 0, others lie between.
-NO_GAIN = -6.0
-GREEDY_LEAD = 0.1
-SPREAD = 0.5  # standard deviation of a random start's logits
-NEVER = -1000.0  # logit of a place that no feature fills
+MOST_COLUMNS = 32  # that a tree chooses from, unless its start tests more
+MOST_ROWS = 256  # of a node, that rank its columns
+FAR = 1000.0  # threshold of a place without a split: every row goes left
+LEAD = 0.1  # logit of the column that a split tests at first
+NO_GAIN = -4.0  # logit of a column that gains nothing; others lie between it and 0
+NEVER = -1000.0  # logit of a column that may not be tested: no gradient reaches it
+PRIOR = 2.0  # rows of all classes as they are, added to those of a leaf at first
+
+Offered = Callable[[int, int], np.ndarray]
+"""Which columns, bool (F,), the split of a node may test, whose level is given, too."""
 
 
 @dataclass(frozen=True)
-class Start:
-    """A tree before the first step: its shape, and what each split chooses from.
+class Starts:
+    """E complete trees.
 
     Attributes
     ----------
-    kind : {"greedy", "random"}
-    tree : HardTree
-        With the features and thresholds of the first choices.
-    columns : int64 array of shape (S, K)
-        Features that each split chooses from, splits in the order of the nodes.
-    threshold, logits : float32 arrays of shape (S, K)
-        Of each of them.
+    columns : int64 array of shape (E, K)
+        That each tree may test.
+    logits, threshold : float32 arrays of shape (E, N, K)
+        The split tests the column of the largest logit, at its threshold.
+    leaf_value : float32 array of shape (E, L, C)
+        Raw outputs.
     """
 
-    kind: str
-    tree: HardTree
     columns: np.ndarray
-    threshold: np.ndarray
     logits: np.ndarray
+    threshold: np.ndarray
+    leaf_value: np.ndarray
 
-    def first(self, n_leaves: int) -> "Start":
-        """Return the part of a greedy start that had grown to ``n_leaves`` leaves."""
-        tree, splits = self.tree.first(n_leaves)
-        return Start(
-            self.kind,
-            tree,
-            self.columns[splits],
-            self.threshold[splits],
-            self.logits[splits],
-        )
+    def __len__(self):
+        return len(self.columns)
 
+    def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Column and threshold (N,) that a tree's splits test."""
+        chosen = self.logits[tree].argmax(-1)
+        threshold = self.threshold[tree][np.arange(len(chosen)), chosen]
+        return self.columns[tree][chosen], threshold
 
-@dataclass(frozen=True)
-class StartRows:
-    """Encoded rows that starts are made from.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, F), float32
-    y : ndarray of shape (n,)
-        Class codes (int), or values (float).
-    values : ndarray of shape (n, C)
-        Indicators of the classes, or the values.
-    max_depth : int
-    weight : ndarray of shape (n,) or None, default=None
-        None: all rows alike.
-    rules : ColumnRules or None, default=None
-        What constraints say of the columns.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    values: np.ndarray
-    max_depth: int
-    weight: np.ndarray | None = None
-    rules: ColumnRules | None = None
-
-    def grow(
-        self, n_leaves: int, min_samples_leaf: int, weight: np.ndarray | None, random
-    ) -> HardTree:
-        """Grow a greedy tree, best split first, within the constraints."""
-        if self.rules is not None:
-            limits = Limits(n_leaves, self.max_depth, min_samples_leaf)
-            return HardTree.of_sklearn(
-                grow_constrained(self.x, self.values, weight, self.rules, limits)
+    def trees(self, features: Sequence[Feature], classes: tuple | None) -> list[Tree]:
+        """Return them over encoded columns, which are those features; no rows yet."""
+        n_splits = self.logits.shape[1]
+        node, none = np.arange(2 * n_splits + 1), np.full(n_splits + 1, -1)
+        found = []
+        for tree in range(len(self)):
+            feature, threshold = self.splits(tree)
+            grown = SimpleNamespace(
+                children_left=np.where(node < n_splits, 2 * node + 1, -1),
+                children_right=np.where(node < n_splits, 2 * node + 2, -1),
+                feature=np.concatenate([feature, none]),
+                threshold=np.concatenate([threshold, none]).astype(np.float64),
             )
-        is_classes = np.issubdtype(self.y.dtype, np.integer)
-        grower = DecisionTreeClassifier if is_classes else DecisionTreeRegressor
-        grown = grower(
-            max_leaf_nodes=n_leaves,
-            max_depth=self.max_depth,
-            min_samples_leaf=min_samples_leaf,
-            random_state=random,
-        ).fit(self.x, self.y, sample_weight=weight)
-        return HardTree.of_sklearn(grown.tree_)
+            found.append(encoded_tree(grown, features, classes))
+        return found
 
 
-def greedy_start(
-    rows: StartRows,
-    n_leaves: int,
-    min_samples_leaf: int,
-    random: np.random.RandomState,
+def greedy_starts(
+    trees: Sequence[Tree],
+    x: np.ndarray,
+    values: np.ndarray,
     *,
-    resampled: bool = False,
-) -> Start:
-    """Grow a greedy tree, best split first, and rank the rivals of each split.
+    offered: Sequence[Offered | None] | None = None,
+) -> Starts:
+    """Lay trees over encoded columns into complete ones.
 
-    Each feature stands with the threshold that gains most among the rows of its node,
-    so that a split which changes its feature lands on a good threshold. Where
-    ``resampled``, the tree grows on rows that are weighted by the Bayesian bootstrap
-    (Rubin, 1981), so that restarts begin apart.
+    Each column stands at each split with the threshold that gains most among the rows
+    of the node, so that a split which changes its column lands on a good threshold.
+
+    Parameters
+    ----------
+    trees : sequence of E Tree
+        Parents numbered before their children.
+    x : float32 array of shape (n, F)
+        Encoded rows.
+    values : ndarray of shape (n, C)
+        Indicators of the classes, or values.
+    offered : sequence of E callables or None
+        See ``Offered``; None: all columns.
     """
-    weight = rows.weight
-    if resampled:
-        drawn = random.exponential(size=len(rows.y))
-        weight = drawn if weight is None else weight * drawn
-    tree = rows.grow(n_leaves, min_samples_leaf, weight, random)
-    splits = tree.splits
-    offered = None if rows.rules is None else Rivals(tree, rows.rules)
-    n_columns = min(RIVALS, rows.x.shape[1])
-    columns = np.zeros((len(splits), n_columns), dtype=np.int64)
-    threshold = np.zeros(columns.shape, dtype=np.float32)
-    logits = np.zeros(columns.shape, dtype=np.float32)
-    passes = tree.decision_path(rows.x)
-    for place, node in enumerate(splits.tolist()):
-        here = passes.indices[passes.indptr[node] : passes.indptr[node + 1]]
-        if len(here) > MOST_ROWS:
-            here = random.choice(here, MOST_ROWS, replace=False)
-        gain, best = best_thresholds(rows.x[here], rows.values[here])
-        own = tree.feature[node]
-        best[own] = tree.threshold[node]
-        most = max(gain.max(), 1e-12)
-        gain[own] = np.inf
-        chosen = np.argsort(-gain, kind="stable")
-        if offered is not None:
-            chosen = offered.choose(place, chosen, n_columns)
-        chosen = chosen[:n_columns]
-        # Where fewer may be tested, the first one stands in for the others.
-        filled = np.resize(chosen, n_columns)
-        columns[place], threshold[place] = filled, best[filled]
-        logits[place] = NO_GAIN * (1 - np.clip(gain[filled] / most, 0, 1))
-        logits[place, 0] = GREEDY_LEAD
-        logits[place, len(chosen) :] = NEVER
-    return Start("greedy", tree, columns, threshold, logits)
+    offered = offered or [None] * len(trees)
+    depth = max(1, *(tree.depth for tree in trees))
+    n_splits, n_features = 2**depth - 1, x.shape[1]
+    used = [np.unique(tree.feature[~tree.is_leaf]) for tree in trees]
+    most = min(n_features, max(MOST_COLUMNS, *(len(own) for own in used)))
+    columns = np.empty((len(trees), most), dtype=np.int64)
+    logits = np.zeros((len(trees), n_splits, most), dtype=np.float32)
+    threshold = np.full(logits.shape, FAR, dtype=np.float32)
+    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}  # prunings share nodes
+    for e, tree in enumerate(trees):
+        gains = np.full((n_splits, n_features), -np.inf)
+        places = np.full((n_splits, n_features), FAR)
+        own = np.full(n_splits, -1)
+        here = {0: (0, np.arange(len(x)))}
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            place, rows = here.pop(node)
+            ranked = rows if len(rows) else np.arange(len(x))
+            if len(ranked) > MOST_ROWS:
+                ranked = ranked[:: len(ranked) // MOST_ROWS][:MOST_ROWS]
+            key = ranked.tobytes()
+            if key not in known:
+                known[key] = best_thresholds(x[ranked], values[ranked])
+            gain, best = known[key]
+            own[place], column = tree.feature[node], tree.feature[node]
+            places[place], places[place, column] = best, _rounded(tree.threshold[node])
+            may = offered[e]
+            allowed = slice(None) if may is None else may(node, int(tree.level[node]))
+            gains[place, allowed] = gain[allowed] / max(gain.max(), 1e-12)
+            left = x[rows, column] <= places[place, column].astype(np.float32)
+            here[int(tree.left[node])] = 2 * place + 1, rows[left]
+            here[int(tree.right[node])] = 2 * place + 2, rows[~left]
+        worth = np.where(np.isfinite(gains), gains, 0).sum(0)
+        worth[used[e]] += n_splits  # its own columns first
+        columns[e] = np.sort(np.argsort(-worth, kind="stable")[:most])
+        gains, places = gains[:, columns[e]], places[:, columns[e]]
+        allowed = np.isfinite(gains)
+        logit = np.where(allowed, NO_GAIN * (1 - np.clip(gains, 0, 1)), NEVER)
+        splits = np.flatnonzero(own >= 0)
+        logit[own < 0] = 0.0
+        logit[splits, np.searchsorted(columns[e], own[splits])] = LEAD
+        logits[e], threshold[e] = logit, places
+    leaf_value = np.zeros((len(trees), n_splits + 1, 1), dtype=np.float32)
+    return Starts(columns, logits, threshold, leaf_value)
 
 
-def random_start(
-    rows: StartRows, depth: int, random: np.random.RandomState
-) -> Start | None:
-    """Draw a complete tree: features at random, thresholds from their values.
+def with_leaf_values(
+    starts: Starts,
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    objective: Objective,
+) -> Starts:
+    """Let leaves begin at what the weighted rows (n,) in them say.
 
-    None where constraints leave a level without any feature.
+    ``weight`` is (n,), or (E, n) where each tree has its own.
     """
-    n_rows, n_features = rows.x.shape
+    leaf = axis_leaves(
+        torch.tensor(x),
+        torch.tensor(starts.logits),
+        torch.tensor(starts.threshold),
+        columns=torch.tensor(starts.columns),
+    ).numpy()
+    n_leaves, n_classes = starts.logits.shape[1] + 1, objective.n_classes
+    target = objective.encode(y)
+    weights = np.broadcast_to(weight, leaf.shape)
+    values = []
+    for own, of_row in zip(leaf, weights):
+        count = np.bincount(own, of_row, n_leaves)[:, None]
+        if not n_classes:
+            total = np.bincount(own, of_row * target, n_leaves)[:, None]
+            values.append(total / np.maximum(count, 1e-12))
+            continue
+        cell = own * n_classes + target
+        held = np.bincount(cell, of_row, n_leaves * n_classes).reshape(-1, n_classes)
+        prior = held.sum(0) / held.sum() + 1e-6
+        logit = np.log((held + PRIOR * prior) / (count + PRIOR))
+        values.append(logit if n_classes > 2 else logit[:, 1:] - logit[:, :1])
+    return replace(starts, leaf_value=np.stack(values).astype(np.float32))
+
+
+def random_starts(
+    n_trees: int,
+    depth: int,
+    n_features: int,
+    n_outputs: int,
+    generator: torch.Generator,
+) -> Starts:
+    """Draw complete trees: I, T and L uniformly by Glorot's bounds, algorithm 2."""
+
+    def uniform(*shape: int, bound: float) -> np.ndarray:
+        drawn = torch.rand(shape, generator=generator, device=generator.device)
+        return ((2 * drawn - 1) * bound).cpu().numpy()
+
     n_splits = 2**depth - 1
-    n_columns = min(RANDOM_RIVALS, n_features)
-    ranking = random.random_sample((n_splits, n_features))
-    if rows.rules is not None:
-        may = random_columns(rows.rules, depth, random)  # (S, F)
-        n_columns = min(n_columns, int(may.sum(axis=1).min()))
-        if n_columns == 0:
-            return None
-        ranking = np.where(may, ranking, 2.0)
-    columns = np.argsort(ranking, axis=1)[:, :n_columns]
-    threshold = rows.x[random.randint(n_rows, size=columns.shape), columns]
-    logits = (SPREAD * random.standard_normal(columns.shape)).astype(np.float32)
-    first = np.arange(n_splits), logits.argmax(1)
-    tree = HardTree.complete(columns[first], threshold[first])
-    return Start("random", tree, columns, threshold, logits)
+    bound = math.sqrt(6 / (2 ** (2 * depth - 1) + n_features))
+    return Starts(
+        np.tile(np.arange(n_features), (n_trees, 1)),
+        uniform(n_trees, n_splits, n_features, bound=bound),
+        uniform(n_trees, n_splits, n_features, bound=bound),
+        uniform(
+            n_trees,
+            n_splits + 1,
+            n_outputs,
+            bound=math.sqrt(6 / (2 ** (2 * depth) + n_outputs)),
+        ),
+    )
+
+
+def offered_within(rules: ColumnRules, tree: Tree) -> Offered:
+    """Return which columns the splits of a tree may come to test under constraints.
+
+    Splits choose independently, so where constraints bind several splits together each
+    keeps its own column, and only thresholds move.
+    """
+    bound = not rules.groups.all() or rules.cost.any()
+    bound |= rules.max_columns <= rules.column.max()
+
+    def may(node: int, level: int) -> np.ndarray:
+        own = rules.column == rules.column[tree.feature[node]]
+        return own if bound else rules.may_test(level, ())
+
+    return may
 
 
 def best_thresholds(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, of each feature, the largest gain of one split and its threshold.
+    """Return, of each column, the largest gain of one split and its threshold.
 
     Parameters
     ----------
@@ -185,7 +236,7 @@ def best_thresholds(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.n
     -------
     gain : ndarray of shape (F,)
         Fall of the summed squared error of the indicators (Gini) or the values; 0
-        where a feature has one value only.
+        where a column has one value only.
     threshold : ndarray of shape (F,)
     """
     n_rows = len(x)
@@ -204,3 +255,10 @@ def best_thresholds(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.n
     gain = explained[place, features] - (total**2).sum() / n_rows
     threshold = (ascending[place, features] + ascending[place + 1, features]) / 2
     return np.where(np.isfinite(gain), np.maximum(gain, 0), 0), threshold
+
+
+def _rounded(threshold: float) -> np.float32:
+    """Return the largest float32 that is not above a threshold."""
+    single = np.float32(threshold)
+    below = single > threshold
+    return np.nextafter(single, np.float32(-np.inf)) if below else single

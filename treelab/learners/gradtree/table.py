@@ -1,71 +1,209 @@
-"""All rows that training may see, and what is to be predicted of them."""
+"""The rows as GradTree trains on them, and the trees that were trained on them."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.objective import Objective
+from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
+from treelab.learners.common.base import TrainingData
+from treelab.learners.common.cross_validation import Search
+from treelab.learners.common.greedy import decoded_tree
+from treelab.learners.common.objective import (
+    ClassObjective,
+    Objective,
+    RegressionObjective,
+)
 from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.gradtree.encodings import Encoding, encode
-from treelab.learners.gradtree.selection import TargetRows
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.trees.midpoints import with_midpoint_thresholds
+from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree
+
+JUDGED_ROWS = 50_000  # at most, evenly spaced
 
 
 @dataclass(frozen=True)
 class Table:
-    """All rows that training may see, and what is to be predicted of them.
+    """The rows as GradTree trains on them.
 
     Attributes
     ----------
-    frame : DataFrame
-    target : TargetRows
-        Values in the unit of ``scale``, so that their own does not matter.
+    data : TrainingData
+        ``y`` are class codes, or values in the unit of ``scale``.
+    search : Search
     objective : Objective
-    values : ndarray of shape (n, C)
-        Indicators of the classes, or standardised values: what starts are grown on.
-    task : str
-    seed : int
-    scale : TargetScale, default=TargetScale()
-        Of values; classes have none.
+    scale : TargetScale
+    x : ndarray of shape (n, F), float32
+        Encoded rows to train on, categories cross-fitted.
+    seen : ndarray of shape (n, F), float32
+        The same as prediction sees them.
+    weighting : int, default=0
+        Which of the search's class weights is used.
     """
 
-    frame: pd.DataFrame
-    target: TargetRows
+    data: TrainingData
+    search: Search
     objective: Objective
-    values: np.ndarray
-    task: str
-    seed: int
-    scale: TargetScale = field(default_factory=TargetScale)
+    scale: TargetScale
+    x: np.ndarray
+    seen: np.ndarray
+    weighting: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        data: TrainingData,
+        search: Search,
+        settings: GradTreeSettings,
+        scale: TargetScale,
+    ) -> "Table":
+        """Encode the rows."""
+        seen = to_float32(data.encoder.transform(data.frame))
+        objective = objective_of(settings, data.y, search.greedy.classes)
+        return cls(data, search, objective, scale, to_float32(data.X), seen)
 
     @property
-    def by_class(self) -> bool:
+    def is_classes(self) -> bool:
         """Whether classes are predicted."""
-        return self.target.classes is not None
+        return self.search.greedy.classes is not None
 
     @property
-    def y(self) -> np.ndarray:
-        """Class codes, or values in the unit of ``scale``, (n,)."""
-        return self.target.y
+    def values(self) -> np.ndarray:
+        """Indicators of the classes, or standardised values, (n, C)."""
+        return values_of(self.objective, self.data.y)
 
-    def encode(self, held_out: np.ndarray) -> Encoding:
-        """Encode the rows as those that are not held out know them."""
-        y = self.target.y if self.by_class else self.scale.restore(self.target.y)
-        encoding = encode(self.frame, y, held_out, task=self.task, seed=self.seed)
-        encoding = replace(encoding, weight=self.weights)
-        constraints = self.target.constraints
-        if not constraints.limits_splits:
-            return encoding
-        features = encoding.encoder.features_
-        rules = ColumnRules.of(constraints, features, self.target.classes)
-        return replace(encoding, rules=rules)
+    @property
+    def class_weights(self) -> np.ndarray | None:
+        """Weight of each class in the leaves, (n_classes,); None for regression."""
+        return self.search.predicting[self.weighting] if self.is_classes else None
+
+    @property
+    def training_weights(self) -> np.ndarray:
+        """Weight of each class (n_classes,) while trees grow and are trained."""
+        if self.search.greedy.constraints.class_costs:
+            return self.search.greedy.class_weight
+        return self.search.predicting[self.weighting]
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        """Weight (n,) of each row while trees are trained."""
+        if not self.is_classes:
+            return np.ones(len(self.data.y))
+        weights = self.training_weights[self.data.y]
+        return weights / weights.mean()
+
+    def judged(self) -> "Table":
+        """Return the table with the rows by which trees are judged while they train."""
+        some = slice(None, None, -(-len(self.seen) // JUDGED_ROWS))
+        data = replace(self.data, y=self.data.y[some])
+        return replace(self, data=data, seen=self.seen[some])
+
+    def joined(self) -> "Table":
+        """Return the table whose trees are exported with the validation rows, too."""
+        data = self.data
+        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
+        y = np.concatenate([data.y, data.y_valid])
+        return replace(self, data=replace(data, frame=frame, y=y))
+
+    def predicted(
+        self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
+        """Class or value (n,) that leaves, fitted to their ``own`` rows, predict."""
+        return predicted_by_leaves(leaf, self.data.y, self._called, own)
+
+    def error(self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)) -> float:
+        """How badly leaves (n,), fitted to their ``own`` rows, predict these."""
+        return error_of(self.predicted(leaf, own)[own], self.data.y[own])
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""
-        return tree if self.by_class else self.scale.restore_tree(tree)
+        return tree if self.is_classes else self.scale.restore_tree(tree)
 
-    @property
-    def weights(self) -> np.ndarray:
-        """Weight (n,) of each row while splits are trained: what its errors cost."""
-        return self.objective.row_weights(self.target.y)[:, 0]
+    def _called(self, counts: np.ndarray) -> np.ndarray:
+        """Class (L,) that leaves of so many rows of each (L, C) predict."""
+        return self.search.predicted_class(counts, self.weighting)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Trees that were trained side by side on the same rows.
+
+    Attributes
+    ----------
+    trees : sequence of Tree
+        Over encoded columns, without rows.
+    encoder : TableEncoder
+        What their columns are.
+    """
+
+    trees: Sequence[Tree]
+    encoder: TableEncoder
+
+    def export(self, X, y) -> list[Tree]:
+        """Return the trees in the user's columns and units; leaves are not fitted.
+
+        ``X`` and ``y`` are the rows that they were trained on.
+        """
+        decoded = [decoded_tree(tree, self.encoder) for tree in self.trees]
+        filled = [prune_empty(tree.with_rows(X, y)) for tree in decoded]
+        return [with_midpoint_thresholds(tree) for tree in filled]
+
+
+def objective_of(
+    settings: GradTreeSettings, y: np.ndarray, classes: tuple | None
+) -> Objective:
+    """Return what trees are trained for: the settings' loss, or squared error."""
+    if classes is None:
+        return RegressionObjective(TargetScale.of(y))
+    return ClassObjective(
+        class_weights=np.ones((len(classes), 1)),
+        loss_kind=settings.loss,
+        focal_gamma=settings.focal_gamma,
+        poly_epsilon=settings.poly_epsilon,
+    )
+
+
+def values_of(objective: Objective, y: np.ndarray) -> np.ndarray:
+    """Return indicators of class codes, or standardised values, (n, C)."""
+    target = objective.encode(y)
+    n_classes = objective.n_classes
+    return np.eye(n_classes)[target] if n_classes else target[:, None]
+
+
+def predicted_by_leaves(
+    leaf: np.ndarray,
+    y: np.ndarray,
+    called: Callable[[np.ndarray], np.ndarray],
+    own: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """Return the class or value (n,) that leaves predict for the rows in them.
+
+    Parameters
+    ----------
+    leaf : int array of shape (n,)
+    y : ndarray of shape (n,)
+        Class codes (int), or values (float).
+    called : callable
+        Class (L,) that leaves of so many rows of each class (L, C) predict.
+    own : bool array of shape (n,), default=all
+        Rows to which the leaves are fitted.
+    """
+    n_leaves, here, target = leaf.max() + 1, leaf[own], y[own]
+    if np.issubdtype(y.dtype, np.floating):
+        count = np.bincount(here, minlength=n_leaves)
+        mean = np.bincount(here, target, n_leaves) / np.maximum(count, 1)
+        return np.where(count > 0, mean, target.mean())[leaf]
+    n_classes = y.max() + 1
+    counts = np.bincount(here * n_classes + target, minlength=n_leaves * n_classes)
+    return called(counts.reshape(n_leaves, n_classes))[leaf]
+
+
+def error_of(predicted: np.ndarray, y: np.ndarray) -> float:
+    """Return 1 - macro F1 of class codes, or 1 - R² of values."""
+    if np.issubdtype(y.dtype, np.floating):
+        return float(((y - predicted) ** 2).mean() / (y.var() or 1.0))
+    n_classes = int(max(y.max(), predicted.max())) + 1
+    return 1 - float(macro_f1(confusion_matrix(y, predicted, n_classes)))

@@ -1,7 +1,11 @@
-"""What an examination of a data folder finds."""
+"""What an examination of a data folder finds, and what a killed process left behind."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+# What an examination of a data folder finds.
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,18 @@ class Finding:
 def note(about: str, message: str) -> Finding:
     """Return a finding that is no trouble."""
     return Finding(about, message, is_trouble=False)
+
+
+# What a killed process left behind, as against what a living one is writing.
+
+
+OLD_SECONDS = 3600.0  # unchanged for so long, nobody is writing it any more
+
+
+def is_old(path: Path) -> bool:
+    """Whether a file, or all of a folder, has not been changed for an hour."""
+    try:
+        newest = max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+    except (OSError, ValueError):  # it went away while we looked
+        return False
+    return time.time() - newest > OLD_SECONDS

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from treelab.runs.care.contents import UNREADABLE, examine_backup, in_words
-from treelab.runs.care.members import DATABASE, is_member
+from treelab.runs.care.backup import (
+    DATABASE,
+    UNREADABLE,
+    examine_backup,
+    in_words,
+    is_member,
+)
 from treelab.runs.store.database import (
     StoreError,
     check_is_file,
@@ -17,7 +22,7 @@ from treelab.runs.store.database import (
     reading_file,
     writing,
 )
-from treelab.runs.store.private import make_private_folder, open_private
+from treelab.runs.store.files import make_private_folder, open_private
 
 MOST_FILES = 1_000_000
 MOST_BYTES = 100 * 10**9

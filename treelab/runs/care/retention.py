@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treelab.runs.care.finding import Finding, note
+from treelab.runs.store.files import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.sizes import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.tables import TableInfo
-from treelab.runs.users.roles import note_deed
+from treelab.runs.users import note_deed
 from treelab.trees.words import counted
 
 COMMAND = "python -m treelab doctor --clean"

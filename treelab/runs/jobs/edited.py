@@ -20,8 +20,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.runs.jobs.derived import save_derived, with_origin_of
-from treelab.runs.jobs.fit import Fitted
-from treelab.runs.jobs.model_facts import fitted_split, without_origin
+from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.events import Callback

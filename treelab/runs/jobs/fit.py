@@ -1,20 +1,334 @@
-"""Fitting a run's learner to the training rows of its table."""
+"""Fitting a run's learner to the training rows of its table, reported to the store."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.data.split import DataSplit
+from treelab.data.split import JOINED, DataSplit
+from treelab.editing.regrow import class_weights
+from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
-from treelab.runs.jobs.model_facts import fitted_split
-from treelab.runs.jobs.rashomon.trees_of_run import can_be_chosen_from, rashomon_set
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.training.events import Callback
+from treelab.training.checkpointer import Checkpointer
+from treelab.training.events import Callback, Progress, RetainedCurve
+from treelab.trees.cells import noted_form
+from treelab.trees.constraints import Constraints, violations
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning import SizePath
-from treelab.trees.pruning_path import Model
+from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
+from treelab.trees.tree import Tree
+
+# What a run adds to a model and reads from it: the target's name, its size.
+
+
+def with_names(model: Model, problem: Problem, X: pd.DataFrame | None = None) -> Model:
+    """Return a model with what ``target_facts`` says, which no learner is given."""
+    facts = target_facts(problem, X)
+    if isinstance(model, PruningPath):
+        trees = (replace(tree, **facts) for tree in model.trees)
+        return replace(model, trees=tuple(trees))
+    return replace(model, **facts)
+
+
+def target_facts(problem: Problem, X: pd.DataFrame | None = None) -> dict[str, Any]:
+    """Return the name, the unit and the cells' form of what a problem predicts.
+
+    ``X`` is the table that was trained on, with its note on how it was read.
+    """
+    unit = dict(problem.units).get(problem.target, "")
+    form = None if X is None else noted_form(X, problem.target)
+    return {"target": problem.target, "target_unit": unit, "target_form": form}
+
+
+def without_origin(tree: Tree, provenance: str) -> Tree:
+    """Return a tree without the note of its origin, for where that is said already."""
+    notes = tuple(note for note in tree.notes if note != provenance)
+    return tree if notes == tree.notes else replace(tree, notes=notes)
+
+
+def fitted_split(model: Model, split: DataSplit) -> str:
+    """Name the rows that a model was fitted to, by its count of them.
+
+    Returns
+    -------
+    str
+        ``JOINED`` where the validation rows trained as well, else "train".
+    """
+    if isinstance(model, WeightedTrees):
+        n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
+    else:
+        tree = model.tree if isinstance(model, PruningPath) else model
+        n_rows = int(tree.n_rows[0])
+    return JOINED if n_rows == split.n_rows(JOINED) else "train"
+
+
+def model_size(model: Model) -> dict[str, int]:
+    """Count the leaves, splits and levels of the trees by which a model is shown.
+
+    Returns
+    -------
+    dict
+        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
+        leaves and splits are those of all its trees; ``strengths`` for a path, whose
+        tree is the chosen one, and ``predictors`` where one on top of it predicts.
+    """
+    if isinstance(model, WeightedTrees):
+        return _ensemble_size(model)
+    tree = shown_tree(model)
+    size = {"leaves": tree.n_leaves, "splits": tree.n_splits, "depth": tree.depth}
+    if isinstance(model, PruningPath):
+        size["strengths"] = len(model)
+        if model.has_predictor:
+            size["predictors"] = 1  # on top of the tree
+    return size
+
+
+def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
+    """Count what training rows reach in all trees, without building any of them."""
+    n_splits = model.n_leaves - 1
+    n_rows = np.ones((model.n_estimators, n_splits + model.n_leaves))
+    if model.n_rows is not None:
+        n_rows = model.n_rows
+    divides = (n_rows[:, 1::2] > 0) & (n_rows[:, 2::2] > 0)  # (E, N)
+    level = np.zeros(n_rows.shape, dtype=np.int64)
+    for node in range(n_splits):
+        below = level[:, node] + divides[:, node]
+        level[:, 2 * node + 1] = level[:, 2 * node + 2] = below
+    return {
+        "estimators": model.n_estimators,
+        "leaves": int((n_rows[:, n_splits:] > 0).sum()),
+        "splits": int(divides.sum()),
+        "depth": int(level.max()),
+    }
+
+
+# The Rashomon set of a run: what its training left, scored on the rows it learnt.
+
+
+def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
+    """Return what a run is to look at, the run of the first tree, and its model.
+
+    Raises
+    ------
+    ValueError
+        If the first run is gone.
+    """
+    asked = json.loads(store.more(run.id) or "{}")
+    try:
+        parent = store.run(asked["run"])
+        return asked, parent, store.model(parent.id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
+
+
+def rashomon_set(
+    run: Run,
+    own: Tree,
+    others: Sequence[Tree],
+    rows: tuple[pd.DataFrame, Any],
+    path: SizePath | None,
+) -> RashomonSet:
+    """Return the trees near a run's own that keep the run's constraints.
+
+    Parameters
+    ----------
+    run : Run
+    own : Tree
+        The run's tree.
+    others : sequence of Tree
+        What else its training left; the trees of the path are looked at as well.
+    rows : (X, y)
+        That they were trained on.
+    path : SizePath or None
+        The run's trees by size.
+    """
+    trees = [*others, *(() if path is None else path.trees)]
+    return gather(
+        own,
+        trees,
+        rows,
+        class_weights(own),
+        path,
+        keeps=keeps_constraints(run),
+    )
+
+
+def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
+    """Return what says whether a tree keeps a run's constraints."""
+    constraints = Constraints.read(run.settings.get("constraints"))
+    return lambda tree: not violations(tree, constraints)
+
+
+def can_be_chosen_from(tree: Tree) -> bool:
+    """Whether other trees compare with a run's: it splits, its leaves are constant."""
+    return bool(tree.n_splits) and tree.leaf_weights is None
+
+
+# The event recorder: writes a training's reports to the run store, not too often.
+
+
+WRITE_SECONDS = 0.1  # reports that come faster are written together
+SNAPSHOT_SECONDS = 2.0  # at the least, between two snapshots
+SNAPSHOT_FRACTION = 0.05  # of the training's time may go into snapshots
+
+
+class Interrupted(Exception):
+    """Training was aborted, because its process has to end."""
+
+
+class Paused(Interrupted):
+    """Training was aborted, because somebody paused it."""
+
+
+class EventRecorder:
+    """Training callback that saves the loss curves, and now and then the tree.
+
+    The first report of a stage is written at once, later ones at most ten times a
+    second. Of the reports in between, the one with the lowest validation loss and the
+    last one are written, so that the curve has its start, its lowest point and its end.
+    Seconds are counted from when the recorder was made: what a learner does before its
+    own clock starts, as growing first trees, counts as well.
+
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+    should_abort : callable, optional
+        Called at each report; when it returns True, ``Interrupted`` is raised.
+
+    Attributes
+    ----------
+    checkpointer : Checkpointer or None
+        Of the training under way: what aborts it is raised once its state is saved.
+    stop_requested : bool
+        Whether the training was asked to stop.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        run_id: str,
+        should_abort: Callable[[], bool] = lambda: False,
+    ):
+        self.checkpointer: Checkpointer | None = None
+        self.stop_requested = False
+        self._store = store
+        self._run_id = run_id
+        self._should_abort = should_abort
+        self._pending: list[Progress] = []
+        self._stage: tuple | None = None  # of the last report
+        self._next_write = 0.0
+        self._next_snapshot = 0.0
+        self._made = time.monotonic()
+        self._before: float | None = None  # seconds until the learner's clock started
+
+    def __call__(self, report: Progress) -> bool:
+        """Record a report; True asks the training to stop."""
+        if self._before is None:
+            passed = time.monotonic() - self._made
+            self._before = max(passed - report.seconds, 0.0)
+        report = replace(report, seconds=report.seconds + self._before)
+        if report.retained is not None:
+            self._retain(report.retained)
+            return self.stop_requested
+        stage = (report.stage, report.is_preparation)
+        if stage != self._stage:
+            self.write()
+            self._stage, self._next_write, self._next_snapshot = stage, 0.0, 0.0
+        self._pending.append(report)
+        if self._should_abort():
+            self._abort(Interrupted())
+        if time.monotonic() >= self._next_write:
+            self.write()
+            if not self.stop_requested:
+                self._save_snapshot(report)
+            self._next_write = time.monotonic() + WRITE_SECONDS
+        return self.stop_requested
+
+    def write(self) -> None:
+        """Write the pending reports; raises ``Paused`` where a pause was asked for."""
+        if not self.flush() and not self.stop_requested:
+            if self._store.is_pause_requested(self._run_id):
+                self._abort(Paused())
+            else:
+                self.stop_requested = True
+
+    def flush(self) -> bool:
+        """Write the pending reports, as training has ended; whether it was to go on."""
+        reports, self._pending = _lowest_and_last(self._pending), []
+        return not reports or self._store.add_events(self._run_id, reports)
+
+    def _abort(self, error: Interrupted) -> None:
+        """End the training, after a checkpoint where one can be made."""
+        if self.checkpointer is not None and self.checkpointer.in_stage:
+            self.checkpointer.end_with(error)
+            return
+        if self.checkpointer is not None:
+            self.checkpointer.flush()
+        raise error
+
+    def _retain(self, curve: RetainedCurve) -> None:
+        """Put the curve and the trees of the retained candidate in the place of all."""
+        self.write()
+        seconds = curve.history["seconds"] + (self._before or 0.0)
+        self._store.replace_events(self._run_id, curve.history.assign(seconds=seconds))
+        trees = {
+            epoch: self._single_tree(build())
+            for epoch, build in curve.snapshots.items()
+        }
+        if known := {epoch: tree for epoch, tree in trees.items() if tree is not None}:
+            self._store.replace_snapshots(self._run_id, known)
+
+    def _save_snapshot(self, report: Progress) -> None:
+        """Save the tree of this moment when a snapshot is due."""
+        began = time.monotonic()
+        if report.snapshot is None or began < self._next_snapshot:
+            return
+        tree = self._single_tree(report.snapshot())
+        if tree is not None:
+            self._store.add_snapshot(self._run_id, report.epoch, tree)
+        now = time.monotonic()
+        self._next_snapshot = now + max(
+            SNAPSHOT_SECONDS, (now - began) / SNAPSHOT_FRACTION
+        )
+
+    def _single_tree(self, model) -> Tree | None:
+        """Return the tree that shows a model while it trains; None for an ensemble.
+
+        It has the name of its target, which no learner knows.
+        """
+        if isinstance(model, PruningPath):
+            model = model.trees[model.chosen]
+        if not isinstance(model, Tree):
+            return None
+        try:
+            facts = target_facts(self._store.run(self._run_id).problem)
+        except LookupError:  # the run was deleted meanwhile
+            return None
+        return replace(model, **facts)
+
+
+def _lowest_and_last(reports: list[Progress]) -> list[Progress]:
+    """Pick the report of the lowest validation loss and the last one, in order."""
+    if len(reports) <= 2:
+        return reports
+    *earlier, last = reports
+    measured = [r for r in earlier if r.valid_loss == r.valid_loss]
+    lowest = min(measured, key=lambda r: r.valid_loss, default=earlier[-1])
+    return [lowest, last]
+
+
+# Fitting a run's learner to the training rows of its table.
+
 
 GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page asks
 

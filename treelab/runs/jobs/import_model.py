@@ -15,10 +15,10 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
 from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import IMPORTED
-from treelab.runs.jobs.model_facts import with_names
+from treelab.runs.jobs.fit import with_names
 from treelab.runs.jobs.save_model import save_model
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.ensemble import WeightedTrees

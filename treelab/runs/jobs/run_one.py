@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -12,25 +13,61 @@ from pathlib import Path
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import fit_clusters
 from treelab.runs.jobs.edited import fit_edited
-from treelab.runs.jobs.event_recorder import EventRecorder, Interrupted, Paused
-from treelab.runs.jobs.fit import Fitted, fit_learner
-from treelab.runs.jobs.heartbeat import Heartbeat
+from treelab.runs.jobs.fit import (
+    EventRecorder,
+    Fitted,
+    Interrupted,
+    Paused,
+    fit_learner,
+)
 from treelab.runs.jobs.memory import check_memory, is_out_of_memory
-from treelab.runs.jobs.rashomon.all_trees import fit_all
-from treelab.runs.jobs.rashomon.more_trees import fit_more
-from treelab.runs.jobs.resume.checkpoints import (
+from treelab.runs.jobs.rashomon import fit_all, fit_more
+from treelab.runs.jobs.resume import (
     checkpointer_of,
     drop_checkpoints,
     keep_for_longer,
 )
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.database import StoreError
-from treelab.runs.store.private import make_private_folder, open_private
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
+from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Callback, Progress, notify
+
+# A thread that records, beside a training, that its process is alive.
+
+
+HEARTBEAT_SECONDS = 1.0
+
+
+class Heartbeat:
+    """Calls ``record`` every few seconds for the length of a ``with`` block."""
+
+    def __init__(self, record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS):
+        self._record, self._seconds = record, seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> "Heartbeat":
+        """Start the thread."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        """Call until the block ends."""
+        while not self._ended.wait(self._seconds):
+            self._record()
+
+
+# A run from its id to its model: all that a worker does, wherever it runs.
+
 
 PROCESS_ENDED = "The process that trained it was asked to end."
 PROGRAM_ENDED = "The program that trained it ended."

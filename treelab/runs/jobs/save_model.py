@@ -9,8 +9,8 @@ import treelab
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import find_spec
-from treelab.runs.jobs.fit import Fitted
-from treelab.runs.jobs.model_facts import (
+from treelab.runs.jobs.fit import (
+    Fitted,
     fitted_split,
     model_size,
     target_facts,

@@ -16,11 +16,12 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
-from treelab.runs.jobs.heartbeat import Heartbeat
+from treelab.runs.jobs.run_one import Heartbeat
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.plan import SweepPlan
-from treelab.runs.sweeps.study import (
+from treelab.runs.sweeps import (
+    SweepPlan,
+    TrialScorer,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -31,8 +32,8 @@ from treelab.runs.sweeps.study import (
     open_study,
     read_study,
     suggest,
+    trial_settings,
 )
-from treelab.runs.sweeps.trial_score import TrialScorer, trial_settings
 from treelab.training.events import Callback, Progress, notify
 from treelab.trees.words import counted
 

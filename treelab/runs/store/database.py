@@ -13,9 +13,14 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from treelab.runs.store.files import (
+    FILE_MODE,
+    WAY_OUT,
+    make_private_folder,
+    open_private,
+    remains,
+)
 from treelab.runs.store.migrations import apply_steps, migrate, schema_version
-from treelab.runs.store.private import FILE_MODE, make_private_folder, open_private
-from treelab.runs.store.remains import WAY_OUT, remains
 from treelab.runs.store.server import Server, ServerConnection, connected
 
 Database = sqlite3.Connection | ServerConnection  # what is asked

@@ -8,7 +8,7 @@ from typing import Any
 from treelab.data.problem import Problem
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.workers import ProcessId
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated

@@ -12,7 +12,7 @@ import pandas as pd
 
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
-from treelab.runs.store import snapshots
+from treelab.runs.store import events as snapshots
 from treelab.runs.store.database import (
     StoreError,
     is_there,
@@ -21,9 +21,7 @@ from treelab.runs.store.database import (
     writing,
 )
 from treelab.runs.store.events import read_events, replace_events, write_events
-from treelab.runs.store.private import make_private_folder, open_private
-from treelab.runs.store.process import ProcessId
-from treelab.runs.store.remains import WAY_OUT, remains
+from treelab.runs.store.files import WAY_OUT, make_private_folder, open_private, remains
 from treelab.runs.store.run import Run
 from treelab.runs.store.server import Server
 from treelab.runs.store.states import (
@@ -34,7 +32,7 @@ from treelab.runs.store.states import (
     to_json,
 )
 from treelab.runs.store.tables import TableInfo, TableStore
-from treelab.runs.store.worker_registry import WorkerRegistry
+from treelab.runs.store.workers import ProcessId, WorkerRegistry
 from treelab.training.events import Progress
 from treelab.trees.io import Stored, load
 from treelab.trees.pruning import SizePath

@@ -9,9 +9,9 @@ import numpy as np
 
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import Database, reading, writing
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run import FINISHED, RESUMABLE, Run
 from treelab.runs.store.server import Server
+from treelab.runs.store.workers import ProcessId
 
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."

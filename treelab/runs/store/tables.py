@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treelab.runs.store.database import StoreError, reading, writing
-from treelab.runs.store.private import make_private_folder, open_private
+from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.server import Server
 from treelab.trees.cells import ATTRIBUTE
 

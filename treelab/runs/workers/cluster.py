@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import treelab
-from treelab.runs.store.private import open_private
+from treelab.runs.store.files import open_private
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 from treelab.trees.words import counted

@@ -31,8 +31,7 @@ from treelab.runs.workers.cluster import (
     misfits,
     worker_addresses,
 )
-from treelab.runs.workers.log_line import log_line
-from treelab.runs.workers.worker import Worker
+from treelab.runs.workers.worker import Worker, log_line
 from treelab.trees.words import counted
 
 LOOK_SECONDS = 1.0  # between two looks at which workers the cluster has

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from treelab.runs.store.private import open_private
+from treelab.runs.store.files import open_private
 
 FILE = "kernels.json"  # in the data folder, while kernels are compiled
 STALE_SECONDS = 300.0  # without a word from the process, which then died

@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from treelab.learners.registry import find_spec
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.worker_registry import WorkerInfo
+from treelab.runs.store.workers import WorkerInfo
 from treelab.runs.workers.cluster import SLOT, check_cluster, cluster_address
 from treelab.runs.workers.kernels import compiling
-from treelab.runs.workers.slots import QUICK, describe_device, planned_slots
-from treelab.runs.workers.worker_pool import WORKER_COMMAND, WorkerPool
+from treelab.runs.workers.worker_pool import (
+    QUICK,
+    WORKER_COMMAND,
+    WorkerPool,
+    describe_device,
+    planned_slots,
+)
 
 
 class Queue:

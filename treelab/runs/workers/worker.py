@@ -14,15 +14,32 @@ import psutil
 from filelock import FileLock, Timeout
 
 from treelab.learners.registry import LEARNERS
-from treelab.runs.jobs.heartbeat import Heartbeat
-from treelab.runs.jobs.run_one import PROCESS_ENDED, train
+from treelab.runs.jobs.run_one import PROCESS_ENDED, Heartbeat, train
 from treelab.runs.store.database import StoreError
-from treelab.runs.store.private import FILE_MODE
-from treelab.runs.store.process import ProcessId
+from treelab.runs.store.files import FILE_MODE
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers.kernels import start_compiling
-from treelab.runs.workers.log_line import log_line
-from treelab.runs.workers.slots import FIRST_CPU, QUICK, slot_device
+from treelab.runs.workers.worker_pool import FIRST_CPU, QUICK, slot_device
+
+# Lines of a worker's log: when, about which run, what.
+
+
+def log_line(run_id: str, words: str) -> None:
+    """Print a line to standard error, which is the worker's log.
+
+    Parameters
+    ----------
+    run_id : str
+    words : str
+        What happened; line ends in it become spaces.
+    """
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    print(f"{now} {run_id} {' '.join(words.split())}", file=sys.stderr, flush=True)
+
+
+# A worker: a warm process that trains runs, one after the other.
+
 
 POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
@@ -43,7 +60,7 @@ class Worker:
     ----------
     store : RunStore
     slot : str
-        See ``treelab.runs.workers.slots``.
+        See ``treelab.runs.workers.worker_pool``.
     end_when_unused : bool, default=False
         End when no app that asked for workers is alive and no run waits, so that
         nothing is left behind a closed app. Else stay until ended by a signal.

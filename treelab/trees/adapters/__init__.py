@@ -3,6 +3,6 @@
 from treelab.trees.adapters.forest import Forest
 from treelab.trees.adapters.lightgbm_text import from_lightgbm
 from treelab.trees.adapters.scikit_learn import from_sklearn
-from treelab.trees.adapters.xgboost_json import from_xgboost
+from treelab.trees.adapters.xgboost import from_xgboost
 
 __all__ = ["Forest", "from_lightgbm", "from_sklearn", "from_xgboost"]

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from treelab.trees.adapters.boosted import boosted_model
-from treelab.trees.adapters.columns import MOST_COLUMNS, Columns
-from treelab.trees.adapters.forest import Forest
-from treelab.trees.adapters.wrapped import refuse_wrapped
+from treelab.trees.adapters.forest import (
+    MOST_COLUMNS,
+    Columns,
+    Forest,
+    boosted_model,
+    refuse_wrapped,
+)
 from treelab.trees.feature import Feature
 from treelab.trees.io import MOST_BYTES, read_regular_file
 from treelab.trees.labels import plain_label

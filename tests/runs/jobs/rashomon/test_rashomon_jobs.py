@@ -7,11 +7,9 @@ import pytest
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
 from treelab.evaluation.metrics import scores
-from treelab.runs.jobs.rashomon.all_trees import create_all
-from treelab.runs.jobs.rashomon.more_trees import create_more
-from treelab.runs.jobs.rashomon.save_member import save_member
+from treelab.runs.jobs.rashomon import create_all, create_more, save_member
+from treelab.runs.jobs.repeats import can_be_repeated
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.splits.repeats import can_be_repeated
 from treelab.runs.store.run_store import RunStore
 
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 20}

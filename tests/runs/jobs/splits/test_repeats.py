@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.pages.stores import add_run
-from treelab.runs.jobs.save_pruned import save_pruned
-from treelab.runs.jobs.splits.repeats import (
+from treelab.runs.jobs.derived import save_pruned
+from treelab.runs.jobs.repeats import (
     can_be_repeated,
     create_repeats,
     run_kind,
     runs_by_seed,
 )
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import ProcessId
 from treelab.trees.pruning import cost_complexity_path
 
 

@@ -14,15 +14,14 @@ from tests.runs.workers.slow_tree import SPEC
 from treelab.learners.common.search_space import Values
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.jobs.clusters import clusters_problem
-from treelab.runs.jobs.rashomon.more_trees import create_more
+from treelab.runs.jobs.rashomon import create_more
+from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.splits.repeats import create_repeats
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.database import reading
-from treelab.runs.store.process import ProcessId
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.sweeps.plan import SweepPlan
-from treelab.runs.sweeps.study import read_study, trial_table
+from treelab.runs.store.workers import ProcessId
+from treelab.runs.sweeps import SweepPlan, read_study, trial_table
 from treelab.runs.workers.queue import Queue
 
 pytestmark = pytest.mark.slow

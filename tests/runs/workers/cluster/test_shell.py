@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.contenders import Contender, Outcome
+from benchmarks.runner import Results, measure
+from benchmarks.tables import read_manifest
 from tests.runs.conftest import small_table
 from tests.runs.workers.cluster.local_cluster import LocalCluster, wait
 from tests.served_app import ROOT, free_port
-from treelab.bench.contenders import Contender, Outcome
-from treelab.bench.runner import Results, measure
-from treelab.bench.tables import read_manifest
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
 

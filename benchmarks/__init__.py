@@ -1,0 +1,1 @@
+"""Measurements of treelab that need its checkout, tables or a browser."""

@@ -1,0 +1,32 @@
+"""A large table is measured step by step."""
+
+import pytest
+
+from benchmarks import large
+from benchmarks.large import TARGET, large_table
+
+
+def test_the_table_has_the_shape_that_was_asked_for():
+    frame = large_table(500, 13, 4)
+    assert frame.shape == (500, 13)
+    assert frame[TARGET].nunique() == 4
+    assert frame.select_dtypes("number").shape[1] == 9
+    assert frame.equals(large_table(500, 13, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ending", "keeps"), [("parquet", True), ("csv", False)])
+def test_each_step_has_its_time_and_memory(ending, keeps, capsys):
+    table = large.run_large(400, 6, 3, ["cart"], ending, keeps_caches=keeps)
+    steps = table["step"].tolist()
+    assert steps[:3] == ["write", "read and store", "check and profile"]
+    assert {
+        "train cart",
+        "profile",
+        "data",
+        "tree cart",
+        "edit cart",
+        "rashomon cart",
+    } <= set(steps)
+    assert (table["gigabytes"] > 0).all()
+    assert "400 rows x 6 columns, 3 classes" in capsys.readouterr().out

@@ -1,0 +1,31 @@
+"""Sessions that watch runs and start them, as a browser speaks with the server."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(590)
+@pytest.mark.skipif(os.name == "nt", reason="the server is ended by a signal")
+def test_twenty_watchers_take_less_than_a_core_and_all_runs_end_in_turn():
+    command = [sys.executable, "-m", "benchmarks", "watchers", "--polls", "50"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=580)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "20 sessions watched one run" in ended.stdout
+
+
+def test_twenty_sessions_that_start_at_once_import_nothing_at_once():
+    lines = [
+        "import sys",
+        "from benchmarks.watchers import Session",
+        "Session(1, 'train')",
+        "names = ('streamlit.proto.BackMsg_pb2', 'streamlit.proto.ForwardMsg_pb2')",
+        "assert all(name in sys.modules for name in names), names",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr

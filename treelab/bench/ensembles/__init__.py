@@ -1,1 +1,0 @@
-"""What is measured of ensembles beside their scores."""

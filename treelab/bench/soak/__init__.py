@@ -1,1 +1,0 @@
-"""What the service survives: processes killed, disks full, rows damaged."""

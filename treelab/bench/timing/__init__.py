@@ -1,1 +1,0 @@
-"""How long a step of each operator takes, beside its dense formulation."""

@@ -1,0 +1,43 @@
+"""``python -m treelab restore``: a data folder from a backup."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from treelab.cli.arguments import add_home
+from treelab.cli.backup import say_damage
+from treelab.runs.care.restore import MOST_BYTES, restore
+from treelab.runs.store.run_store import default_home
+
+
+def add_command(commands) -> None:
+    """Add ``restore`` to the commands."""
+    parser = commands.add_parser(
+        "restore",
+        help="make a data folder from a backup",
+        description="Makes a data folder from a file of `backup`. The folder must be "
+        "new or empty. Exit code 1: made, but something is damaged; 2: not made.",
+    )
+    parser.add_argument("file", metavar="FILE.zip")
+    add_home(parser)
+    parser.add_argument(
+        "--most-gb",
+        type=float,
+        default=MOST_BYTES / 1e9,
+        metavar="GB",
+        help="refuse what is larger unpacked (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="restore what is whole of a damaged backup, and name the rest",
+    )
+    parser.set_defaults(command=restore_home)
+
+
+def restore_home(arguments: Namespace) -> int:
+    """Restore the backup, and say where."""
+    home = Path(arguments.home or default_home()).expanduser().absolute()
+    file, most_bytes = Path(arguments.file).expanduser(), round(arguments.most_gb * 1e9)
+    found = restore(file, home, most_bytes=most_bytes, anyway=arguments.anyway)
+    print(f"{found.n_runs:,} runs in {home}.")
+    return say_damage(found.damage)

@@ -1,1 +1,0 @@
-"""What constraints ask of soft trees: columns on offer, and terms of the loss."""

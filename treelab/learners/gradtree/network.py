@@ -1,0 +1,188 @@
+"""GradTree's network: complete hard trees, trained by straight-through gradients.
+
+Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning Axis-Aligned
+Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515, algorithm 1.
+
+Shapes: E trees, N splits, L leaves, F columns, K of them that a tree may test, C
+outputs, B rows of a step, n rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from treelab.learners.common.objective import Objective
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.starts import Starts
+from treelab.ops.axis_trees import axis_leaves, axis_trees
+from treelab.training.events import Monitor
+from treelab.training.loop import TrainResult, train
+from treelab.training.plan import TrainingPlan, steps_per_epoch
+from treelab.training.schedule import cosine_decay
+
+N_CHECKPOINTS = 5  # whose mean is tried where validation rows stop training
+EVALUATED_STEPS = 10  # about so many between two measurements of the error
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that trees are trained on, and by which the best step of each is retained.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, F), float32
+    seen : ndarray of shape (m, F), float32
+        Those by which trees are judged, as prediction sees them.
+    y : ndarray of shape (n,)
+        Class codes, or values.
+    weight : ndarray of shape (n,), or (E, n) where each tree has its own
+    errors : callable
+        Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves
+        fitted again.
+    x_valid, y_valid : ndarray or None, default=None
+        Rows whose loss stops the training instead, leaves as they are trained.
+    """
+
+    x: np.ndarray
+    seen: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    errors: Callable[[np.ndarray], np.ndarray]
+    x_valid: np.ndarray | None = None
+    y_valid: np.ndarray | None = None
+
+
+class HardTrees(nn.Module):
+    """E complete trees: the forward pass is hard, the gradient that of soft choices.
+
+    Parameters
+    ----------
+    starts : Starts
+    rows : Rows
+    objective : Objective
+    settings : GradTreeSettings
+    device : torch.device
+    """
+
+    def __init__(
+        self,
+        starts: Starts,
+        rows: Rows,
+        objective: Objective,
+        settings: GradTreeSettings,
+        device: torch.device | str = "cpu",
+    ):
+        super().__init__()
+
+        def parameter(array: np.ndarray) -> nn.Parameter:
+            return nn.Parameter(torch.tensor(array, dtype=torch.float32, device=device))
+
+        def tensor(array: np.ndarray) -> Tensor:
+            return torch.tensor(array, device=device)
+
+        self.logits = parameter(starts.logits)  # I (E, N, K)
+        self.threshold = parameter(starts.threshold)  # T (E, N, K)
+        self.leaf_value = parameter(starts.leaf_value)  # L (E, L, C)
+        self.columns = tensor(starts.columns)  # (E, K)
+        self.n_candidates, self.objective = len(starts), objective
+        self.soft, self.transform = settings.decision, settings.selector
+        self.x, self.seen = tensor(rows.x), tensor(rows.seen)
+        self.target = tensor(objective.encode(rows.y))
+        self.weight = tensor(np.atleast_2d(rows.weight).astype(np.float32))
+        self.errors, self.x_valid = rows.errors, None
+        if rows.x_valid is not None and rows.y_valid is not None:
+            self.x_valid = tensor(rows.x_valid)
+            self.target_valid = tensor(objective.encode(rows.y_valid))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raw outputs (E, C, B) on encoded rows (B, F); equations 1, 3, 6 and 7."""
+        return axis_trees(
+            x,
+            self.logits,
+            self.threshold,
+            self.leaf_value,
+            columns=self.columns,
+            transform=self.transform,
+            soft=self.soft,
+        )
+
+    def batch_loss(self, rows: Tensor) -> Tensor:
+        """Mean training loss (E,) on these rows."""
+        loss = self.objective.loss(self(self.x[rows]), self.target[rows])  # (E, B)
+        return (loss * self.weight[:, rows]).mean(1)
+
+    @torch.no_grad()
+    def valid_loss(self) -> Tensor:
+        """Mean loss (E,) on rows that stop training, else the hard trees' error."""
+        if self.x_valid is None:
+            return torch.tensor(self.errors(self.leaves()), device=self.x.device)
+        return self.objective.loss(self(self.x_valid), self.target_valid).mean(1)
+
+    def leaves(self) -> np.ndarray:
+        """Leaf (E, m), from the left, that each row that judges reaches."""
+        own = (self.logits, self.threshold)
+        return axis_leaves(self.seen, *own, columns=self.columns).cpu().numpy()
+
+    def arrays(self) -> Starts:
+        """Return the trees as they are now."""
+        own = (self.columns, self.logits, self.threshold, self.leaf_value)
+        return Starts(*(tensor.detach().cpu().numpy().copy() for tensor in own))
+
+
+def epochs_of(settings: GradTreeSettings, n_rows: int) -> int:
+    """Passes over the rows at the latest."""
+    if settings.early_stopping:
+        return settings.max_epochs
+    steps = steps_per_epoch(n_rows, min(settings.batch_size, n_rows))
+    return max(1, round(settings.steps(n_rows) / steps))
+
+
+def train_trees(
+    trees: HardTrees,
+    settings: GradTreeSettings,
+    monitor: Monitor,
+    generator: torch.Generator,
+) -> TrainResult:
+    """Descend the loss of all trees side by side, each by its own gradient.
+
+    Straight-through gradients do not always lower an error, so each tree retains the
+    step at which its own was lowest, the start among them: without early stopping that
+    of its training rows, while the rates fall along a cosine. With it the rates stay,
+    training ends where no tree's validation loss falls, and the mean of five
+    checkpoints is taken where its loss is lower (appendices A and C).
+    """
+    n_rows, stops = len(trees.x), trees.x_valid is not None
+    batch_size = min(settings.batch_size, n_rows)
+    steps, n_epochs = steps_per_epoch(n_rows, batch_size), epochs_of(settings, n_rows)
+    optimizer = torch.optim.Adam(
+        [
+            {"params": [trees.logits], "lr": settings.learning_rate_index},
+            {"params": [trees.threshold], "lr": settings.learning_rate_values},
+            {"params": [trees.leaf_value], "lr": settings.learning_rate_leaf},
+        ],
+        fused=True,
+    )
+    plan = TrainingPlan(
+        n_rows=n_rows,
+        batch_size=batch_size,
+        max_epochs=n_epochs,
+        patience=settings.patience if stops else n_epochs,
+        evaluate_every=max(1, round(EVALUATED_STEPS / steps)),
+        n_averaged=N_CHECKPOINTS if stops else 1,
+        has_open_end=stops,
+        measures_start=True,
+        on_training_rows=not stops,
+    )
+    result = train(
+        trees,
+        optimizer,
+        plan,
+        generator=generator,
+        monitor=monitor,
+        scheduler=None if stops else cosine_decay(optimizer, steps * n_epochs),
+    )
+    result.warn_if_diverged()
+    return result

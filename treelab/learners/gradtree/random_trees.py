@@ -1,0 +1,104 @@
+"""Trees from random starts, for what greedy trees cannot see: splits that pay in pairs.
+
+Small complete trees are trained from random starts in the folds that cross-validated
+greedy trees. Where they lead clearly at a number of leaves, they go on on all rows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from treelab.evaluation.pruning import pooled_scores
+from treelab.learners.common.cross_validation import Choice, path_sums
+from treelab.learners.common.folds import assign_parts, repeated_folds
+from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
+from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.starts import random_starts
+from treelab.learners.gradtree.table import Table
+from treelab.training.events import Monitor
+from treelab.trees.pruning import cost_complexity_path, within_one_standard_error
+from treelab.trees.tree import Tree
+
+MOST_LEVELS = 3
+N_SPLITS = 192  # in each fold: many small trees, as most fail
+CLEAR = 2.0  # standard errors by which they must lead
+
+
+@dataclass(frozen=True)
+class RandomTrees:
+    """Trees from random starts that were trained in folds.
+
+    Attributes
+    ----------
+    fold_scores : ndarray of shape (Z, n_parts)
+        At each number of leaves, of prunings of the best fit of each fold.
+    trees, began : list of Tree
+        Over encoded columns, as they are and as they began, the best fit first.
+    """
+
+    fold_scores: np.ndarray
+    trees: list[Tree]
+    began: list[Tree]
+
+
+def train_in_folds(
+    table: Table,
+    settings: GradTreeSettings,
+    monitor: Monitor,
+    generator: torch.Generator,
+) -> tuple[RandomTrees, bool]:
+    """Train random trees in five folds; return them, and whether a callback stopped."""
+    y, search, x = table.data.y, table.search, table.x
+    folds, *_ = repeated_folds(y, seed=search.seed, n_columns=table.data.frame.shape[1])
+    levels = int(np.log2(settings.max_leaf_nodes))
+    depth = min(MOST_LEVELS, settings.max_depth, levels)
+    n_trees = N_SPLITS // (2**depth - 1)
+    own = ~np.repeat(np.stack(folds), n_trees, axis=0)  # rows (E, n) that train each
+
+    def errors(leaves: np.ndarray) -> np.ndarray:
+        return np.array([table.error(*each) for each in zip(leaves, own)])
+
+    starts = random_starts(
+        len(own), depth, x.shape[1], table.objective.n_outputs, generator
+    )
+    weight = table.row_weights * own * len(y) / own.sum(1)[:, None]
+    network = HardTrees(
+        starts,
+        Rows(x, x, y, weight, errors),
+        table.objective,
+        settings,
+        generator.device,
+    )
+    result = train_trees(network, settings, monitor, generator)
+    features, classes = table.data.encoder.features_, search.greedy.classes
+    trees = network.arrays().trees(features, classes)
+    error, part = errors(network.leaves()), assign_parts(len(y), seed=search.seed)
+    sums = []
+    for fold, held in enumerate(folds):
+        best = fold * n_trees + int(np.split(error, len(folds))[fold].argmin())
+        path = cost_complexity_path(search.with_rows(trees[best], x[~held], y[~held]))
+        rows = x[held], y[held], part[held]
+        sums.append(path_sums(path, rows, search)[table.weighting])
+    scores = pooled_scores(np.sum(sums, axis=0), search.task)
+    began, order = starts.trees(features, classes), np.argsort(error, kind="stable")
+    found = RandomTrees(scores, [trees[e] for e in order], [began[e] for e in order])
+    return found, result.reason == "callback"
+
+
+def with_random_trees(choice: Choice, found: RandomTrees) -> tuple[Choice, np.ndarray]:
+    """Let random trees have the sizes at which they lead clearly; choose anew.
+
+    Returns
+    -------
+    choice : Choice
+    leads : bool array of shape (Z,)
+        Sizes that random trees have.
+    """
+    lead = found.fold_scores - choice.fold_scores  # (Z, n_parts)
+    error = lead.std(1, ddof=1) / np.sqrt(lead.shape[1])
+    leads = lead.mean(1) > CLEAR * error
+    scores = np.where(leads[:, None], found.fold_scores, choice.fold_scores)
+    chosen, errors = within_one_standard_error(scores)
+    choice = replace(choice, fold_scores=scores, chosen=chosen, standard_errors=errors)
+    return choice, leads

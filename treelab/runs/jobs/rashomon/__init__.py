@@ -1,1 +1,0 @@
-"""Trees that score alike: those of a run, more of them, one of them chosen."""

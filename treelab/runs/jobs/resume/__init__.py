@@ -1,1 +1,0 @@
-"""Trainings that go on: after a pause or a crash, or after their end."""

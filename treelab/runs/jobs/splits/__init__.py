@@ -1,1 +1,0 @@
-"""A run's learner and settings again: on other data splits, on folds."""

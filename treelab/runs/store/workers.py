@@ -1,0 +1,191 @@
+"""Workers by slot, the apps that need them, and which process is alive."""
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from treelab.runs.store.database import reading, writing
+from treelab.runs.store.server import Server
+
+# The identity of a process, by which another one finds out whether it is alive.
+
+
+CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A process on some machine; ``started`` differs from a later one of its number.
+
+    Attributes
+    ----------
+    host : str
+        Name of the machine.
+    pid : int
+    started : float
+        Seconds since 1970, as the operating system counts them.
+    """
+
+    host: str
+    pid: int
+    started: float
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId":
+        """Identify a living process of this machine."""
+        return cls(socket.gethostname(), pid, psutil.Process(pid).create_time())
+
+    @classmethod
+    def here(cls) -> "ProcessId":
+        """Identify the calling process."""
+        return cls.of(os.getpid())
+
+    @classmethod
+    def parse(cls, text: str) -> "ProcessId":
+        """Read what ``str`` wrote."""
+        host, pid, started = text.rsplit("/", 2)
+        return cls(host, int(pid), float(started))
+
+    def __str__(self) -> str:
+        """Write what ``parse`` reads."""
+        return f"{self.host}/{self.pid}/{self.started!r}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs, or ran, on this machine."""
+        return self.host == socket.gethostname()
+
+    def is_alive(self) -> bool:
+        """Whether it still runs; only for processes of this machine."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < CLOCK_SECONDS
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+
+# The worker registry of a run store: workers by slot, and the apps that need them.
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A registered worker process.
+
+    Attributes
+    ----------
+    slot : str
+        "quick", "cpu:N", "cuda:N" or "cluster"; see
+        ``treelab.runs.workers.worker_pool``.
+    process : ProcessId
+    state : str
+        "starting", "idle", "busy", or "away" where a cluster cannot train.
+    device_name : str
+        The device it found, for display; empty until it is warm. Of one that is away,
+        a sentence that says why.
+    started, heartbeat : float
+        Seconds since 1970.
+    failures : int
+        Workers of this slot in a row, before this one, that ended while starting.
+    """
+
+    slot: str
+    process: ProcessId
+    state: str
+    device_name: str
+    started: float
+    heartbeat: float
+    failures: int
+
+
+class WorkerRegistry:
+    """The workers and apps that are registered in the run store's database.
+
+    A PostgreSQL database may serve several machines: each sees its own workers, whose
+    slots are stored with its name.
+
+    Parameters
+    ----------
+    database : Path or Server
+        The run store's; see ``treelab.runs.store.database``.
+    """
+
+    def __init__(self, database: Path | Server):
+        self._database = database
+        is_shared = isinstance(database, Server)
+        self._ending = f"@{socket.gethostname()}" if is_shared else ""
+
+    def workers(self) -> list[WorkerInfo]:
+        """List the registered workers, dead or alive, by slot."""
+        with reading(self._database) as db:
+            rows = db.execute(
+                "SELECT slot, process, state, device_name, started, heartbeat,"
+                " failures FROM workers ORDER BY slot"
+            ).fetchall()
+        return [
+            WorkerInfo(slot.removesuffix(self._ending), ProcessId.parse(process), *rest)
+            for slot, process, *rest in rows
+            if slot.endswith(self._ending)
+        ]
+
+    def register(self, slot: str, process: ProcessId, failures: int = 0) -> None:
+        """Register the worker that now fills a slot, as "starting"."""
+        now = time.time()
+        with writing(self._database) as db:
+            db.execute(
+                "INSERT INTO workers"
+                " (slot, process, state, started, heartbeat, failures)"
+                " VALUES (?, ?, 'starting', ?, ?, ?)"
+                " ON CONFLICT (slot) DO UPDATE SET process = excluded.process,"
+                " state = excluded.state, device_name = '',"
+                " started = excluded.started, heartbeat = excluded.heartbeat,"
+                " failures = excluded.failures",
+                (slot + self._ending, str(process), now, now, failures),
+            )
+
+    def heartbeat(
+        self, slot: str, process: ProcessId, state: str, device_name: str = ""
+    ) -> bool:
+        """Renew a worker's entry; False when another worker has the slot by now."""
+        with writing(self._database) as db:
+            return (
+                db.execute(
+                    "UPDATE workers SET heartbeat = ?, state = ?, device_name = ?"
+                    " WHERE slot = ? AND process = ?",
+                    (
+                        *(time.time(), state, device_name),
+                        *(slot + self._ending, str(process)),
+                    ),
+                ).rowcount
+                == 1
+            )
+
+    def unregister(self, slot: str, process: ProcessId) -> None:
+        """Remove the entry of a worker that ends as it should."""
+        with writing(self._database) as db:
+            db.execute(
+                "DELETE FROM workers WHERE slot = ? AND process = ?",
+                (slot + self._ending, str(process)),
+            )
+
+    def register_app(self, process: ProcessId) -> None:
+        """Register a process that needs workers, and remove dead ones."""
+        with writing(self._database) as db:
+            db.execute(
+                "INSERT INTO apps VALUES (?) ON CONFLICT DO NOTHING", (str(process),)
+            )
+            for (text,) in db.execute("SELECT process FROM apps").fetchall():
+                other = ProcessId.parse(text)
+                if other.is_local and not other.is_alive():
+                    db.execute("DELETE FROM apps WHERE process = ?", (text,))
+
+    def has_living_app(self) -> bool:
+        """Whether a registered app of this machine is alive."""
+        with reading(self._database) as db:
+            rows = db.execute("SELECT process FROM apps").fetchall()
+        apps = [ProcessId.parse(text) for (text,) in rows]
+        return any(app.is_local and app.is_alive() for app in apps)

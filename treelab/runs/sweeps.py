@@ -1,0 +1,450 @@
+"""Sweeps: which settings of a learner score best, searched by Optuna."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+from optuna import TrialPruned
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.study import Study
+from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from treelab.data.split import JOINED, DataSplit
+from treelab.evaluation import metrics
+from treelab.learners.common.search_space import (
+    Preset,
+    Range,
+    Space,
+    Values,
+    check_space,
+    from_plain,
+    to_plain,
+)
+from treelab.learners.registry import complete_settings, find_spec, make_estimator
+from treelab.runs.jobs.fit import model_size
+from treelab.runs.store.run import Run
+from treelab.runs.store.states import SILENT_SECONDS
+from treelab.runs.store.workers import ProcessId
+from treelab.training.events import Progress
+from treelab.trees.pruning import SizePath
+
+# A sweep's plan: what is tried, how often, and by which score.
+
+
+SCORINGS = ("own", "folds", "validation")
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep tries.
+
+    Attributes
+    ----------
+    space : dict of str to Range or Values
+        By the name of the setting.
+    n_trials : int
+        Trials at the most, those that fail or are pruned included.
+    scoring : {"own", "folds", "validation"}
+        Whether a trial's score is the one that the learner cross-validates by itself,
+        the mean over folds of the training and validation rows, or that on the
+        validation rows of one fit to the training rows.
+    n_folds : int
+        Of "folds".
+    minutes : float or None
+        After which no more trial begins.
+    seed : int
+        Of the search; the data split and the training have the problem's. It fixes
+        which trials are tried where one worker tries them; of several, each asks when
+        it is free.
+    """
+
+    space: Mapping[str, Range | Values]
+    n_trials: int = 30
+    scoring: str = "folds"
+    n_folds: int = 3
+    minutes: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range."""
+        if self.n_trials < 1:
+            raise ValueError(f"A sweep needs one trial at least, got {self.n_trials}.")
+        if self.scoring not in SCORINGS:
+            raise ValueError(
+                f"Trials are scored by {', '.join(SCORINGS)}; got {self.scoring!r}."
+            )
+        if self.n_folds < 2:
+            raise ValueError(f"Folds are two at least, got {self.n_folds}.")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ValueError(f"Minutes must be above 0, got {self.minutes}.")
+
+    def check(self, learner: str, task: str) -> None:
+        """Raise ValueError unless the learner has the settings and allows the values.
+
+        A model from elsewhere is not trained, so it has no sweep.
+        """
+        spec = find_spec(learner)
+        if spec is None:
+            raise ValueError("A model from elsewhere is not trained here.")
+        if self.scoring == "own" and not spec.scores_itself:
+            raise ValueError(
+                f"{spec.title} cross-validates no score of its own that its training "
+                "changes; score trials by folds or by the validation rows."
+            )
+        check_space(spec, task, self.space)
+
+    def to_json(self) -> str:
+        """Write it as JSON."""
+        plain: dict[str, Any] = {**vars(self), "space": to_plain(self.space)}
+        return json.dumps(plain)
+
+    @classmethod
+    def from_json(cls, text: str) -> "SweepPlan":
+        """Read what ``to_json`` wrote, of this version or of one before."""
+        plain = json.loads(text)
+        plain.pop("batch", None)  # trials that once trained as one
+        return cls(**{**plain, "space": from_plain(plain["space"])})
+
+
+def presets(learner: str) -> dict[str, Preset]:
+    """Return the search spaces that are proposed for a learner, by name."""
+    find_spec(learner)  # or refuse the key
+    return import_module(f"treelab.learners.search_spaces.{learner}").PRESETS
+
+
+__all__ = ["SCORINGS", "Space", "SweepPlan", "presets"]
+
+
+# A sweep's study: Optuna's record of its trials, a file in the run's folder.
+#
+# The file is a journal to which lines are added, so that a killed worker loses the
+# trial
+# at which it was and no other. Several workers may try at once, and pages may read
+# while
+# they write.
+
+
+JOURNAL = "sweep.log"
+STATES = {
+    TrialState.COMPLETE: "done",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "queued",
+}
+ENDED = ("done", "pruned", "failed")
+PROCESS = "process"  # of the process that is at a trial
+SEEN = "seen"  # when that process last said so, in seconds since 1970
+JUST_BEGUN = timedelta(seconds=20)
+FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
+"""What is noted of a trial beside its settings and its score."""
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
+    """Open a sweep's study, or begin it.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    n_startup : int, default=5
+        Trials that are drawn at random and never pruned, before the search learns.
+    seed : int, default=0
+    """
+    storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    return optuna.create_study(
+        study_name="sweep",
+        storage=storage,
+        load_if_exists=True,
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(
+            seed=seed, n_startup_trials=2 * n_startup, constant_liar=True
+        ),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=n_startup),
+    )
+
+
+def read_study(folder: Path) -> Study | None:
+    """Open a sweep's study to read it; None where no trial was begun."""
+    return open_study(folder) if (folder / JOURNAL).is_file() else None
+
+
+def suggest(trial: Trial, space: Mapping[str, Range | Values]) -> dict[str, Any]:
+    """Draw a trial's settings."""
+    return {name: _suggest(trial, name, tried) for name, tried in space.items()}
+
+
+def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
+    """Draw one setting."""
+    if isinstance(tried, Values):
+        return trial.suggest_categorical(name, tried.values)
+    if tried.is_whole:
+        return trial.suggest_int(name, int(tried.low), int(tried.high), log=tried.log)
+    return trial.suggest_float(name, tried.low, tried.high, log=tried.log)
+
+
+def trial_table(study: Study) -> pd.DataFrame:
+    """Return a study's trials, one row each, in the order of their numbers.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
+        where none; of a pruned trial the mean of what was measured), ``FACTS`` where
+        known, and one for each setting.
+    """
+    trials = study.get_trials(deepcopy=False)
+    rows = [
+        {"trial": trial.number, "state": _state(trial), "score": _score(trial)}
+        | {name: trial.user_attrs.get(name) for name in FACTS}
+        | trial.params
+        for trial in trials
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
+
+
+def _state(trial: FrozenTrial) -> str:
+    """Return a trial's state; one that failed without an error was interrupted."""
+    interrupted = trial.state is TrialState.FAIL and "error" not in trial.user_attrs
+    return "interrupted" if interrupted else STATES[trial.state]
+
+
+def _score(trial: FrozenTrial) -> float:
+    """Return a trial's score, as far as it was measured; NaN for none."""
+    if trial.value is not None:
+        return trial.value
+    if trial.state is TrialState.PRUNED and trial.intermediate_values:
+        return trial.intermediate_values[max(trial.intermediate_values)]
+    return float("nan")
+
+
+def best_trial(study: Study) -> FrozenTrial | None:
+    """Return the trial of the highest score, of equals that with the fewest leaves."""
+    return max(
+        _done(study),
+        key=lambda trial: (trial.value, -trial.user_attrs.get("leaves", 0)),
+        default=None,
+    )
+
+
+def first_error(study: Study) -> str:
+    """Return what the first trial that failed said, "" where none did."""
+    errors = (t.user_attrs.get("error") for t in study.get_trials(deepcopy=False))
+    return next(filter(None, errors), "")
+
+
+def ask_trial(study: Study, n_trials: int) -> Trial | None:
+    """Begin a trial; None where so many have ended or are under way in any process."""
+    if n_ended(study) + n_running(study) >= n_trials:
+        return None
+    trial = study.ask()
+    trial.set_user_attr(SEEN, time.time())
+    trial.set_user_attr(PROCESS, str(ProcessId.here()))
+    # Several may have asked at once: of those the first go on.
+    counted = (*ENDED, "running")
+    trials = study.get_trials(deepcopy=False)[: trial.number]
+    if sum(_state(before) in counted for before in trials) >= n_trials:
+        study.tell(trial, state=TrialState.FAIL)
+        return None
+    return trial
+
+
+def note_seen(trial: Trial) -> None:
+    """Note that the process is alive that is at a trial."""
+    with suppress(RuntimeError):  # it has just ended
+        trial.set_user_attr(SEEN, time.time())
+
+
+def n_running(study: Study) -> int:
+    """Count the trials that are under way, in any process."""
+    return len(study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)))
+
+
+def n_ended(study: Study) -> int:
+    """Count the trials that ended by themselves: done, pruned or failed."""
+    trials = study.get_trials(deepcopy=False)
+    return sum(_state(trial) in ENDED for trial in trials)
+
+
+def end_stale_trials(study: Study) -> None:
+    """Fail the trials of processes that are gone, and those left by this one."""
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        if not _is_tried(trial):
+            # Another may just have ended it.
+            with suppress(ValueError):
+                study.tell(trial.number, state=TrialState.FAIL)
+
+
+def _is_tried(trial: FrozenTrial) -> bool:
+    """Whether another living process is at a trial; elsewhere, one that says so."""
+    named = trial.user_attrs.get(PROCESS)
+    if named is None:  # just begun, or by a process that ended at that moment
+        began = trial.datetime_start
+        return began is not None and datetime.now() - began < JUST_BEGUN
+    process = ProcessId.parse(named)
+    if not process.is_local:
+        return time.time() - trial.user_attrs.get(SEEN, 0) < SILENT_SECONDS
+    return process != ProcessId.here() and process.is_alive()
+
+
+def setting_importance(study: Study) -> dict[str, float]:
+    """Return how much of the differences in score each setting makes, by name.
+
+    Optuna's estimate (PED-ANOVA), from trials that are done; empty where all of them
+    have the same score.
+    """
+    scores = {trial.value for trial in _done(study)}
+    if len(scores) < 2:
+        return {}
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def _done(study: Study) -> list[FrozenTrial]:
+    """List the trials that came to an end."""
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+# What a sweep's trial scores: its settings, fitted to rows and scored on others.
+
+
+Watch = Callable[[float], bool]
+"""Called with the fraction of a trial that is done; True ends the trial."""
+
+
+def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Return all settings of a trial that drew some."""
+    return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
+
+
+@dataclass
+class TrialScorer:
+    """Fits and scores trials, in whatever process.
+
+    Attributes
+    ----------
+    run : Run
+    plan : SweepPlan
+    split : DataSplit
+    """
+
+    run: Run
+    plan: SweepPlan
+    split: DataSplit
+
+    def score(self, trial: BaseTrial, drawn: dict[str, Any], watch: Watch) -> float:
+        """Return a trial's mean score; note its size, its time, how scores spread.
+
+        Where ``watch`` ends it, the score is of what was fitted so far.
+
+        Raises
+        ------
+        TrialPruned
+            If it is hopeless.
+        ValueError, ArithmeticError
+            If it cannot be fitted.
+        """
+        settings = trial_settings(self.run, drawn)
+        parts = list(self._parts())
+        scores, sizes, seconds = [], [], 0.0
+        for number, (fit, held_out) in enumerate(parts):
+            part = _Part(watch, number, len(parts))
+            estimator, began = self._estimator(settings), time.monotonic()
+            estimator.fit(*fit, callbacks=[part])
+            scores.append(self._score_of(estimator, held_out))
+            sizes.append(model_size(estimator.model_))
+            seconds += time.monotonic() - began
+            trial.report(float(np.mean(scores)), number)
+            if part.stopped:
+                break
+            if number + 1 < len(parts) and trial.should_prune():
+                raise TrialPruned
+        trial.set_user_attr("seconds", seconds)
+        for fact in sizes[0].keys() & {"leaves", "depth"}:
+            trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
+        if len(scores) > 1:
+            error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+            trial.set_user_attr("standard_error", error)
+        return float(np.mean(scores))
+
+    def _estimator(self, settings: dict[str, Any]) -> Any:
+        """Build the untrained estimator of a trial's settings."""
+        return make_estimator(
+            self.run.learner,
+            self.run.problem.task,
+            settings,
+            random_state=self.run.problem.seed,
+            device=self.run.device,
+        )
+
+    def _score_of(self, estimator: Any, held_out: tuple) -> float:
+        """Return the headline score of a fitted estimator: macro F1, or R2."""
+        if self.plan.scoring == "own":
+            path = getattr(estimator, "path_", None)
+            score = math.nan
+            if isinstance(path, SizePath):
+                score = float(path.scores["score"].iloc[path.chosen])
+            return _measured(score)
+        X, y = held_out
+        found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
+        return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
+
+    def _parts(self):
+        """Yield the rows to fit and the rows to score, as pairs of (X, y).
+
+        A learner's own score holds rows out by itself.
+        """
+        if self.plan.scoring == "validation":
+            yield self.split.rows("train"), self.split.rows("valid")
+            return
+        X, y = self.split.rows(JOINED)
+        if self.plan.scoring == "own":
+            yield (X, y), (X, y)
+            return
+        kind = KFold if self.run.problem.task == "regression" else StratifiedKFold
+        folds = kind(self.plan.n_folds, shuffle=True, random_state=self.plan.seed)
+        for fit, held_out in folds.split(X, y):
+            yield (
+                (X.iloc[fit], y.iloc[fit]),
+                (X.iloc[held_out], y.iloc[held_out]),
+            )
+
+
+@dataclass
+class _Part:
+    """Callback of one of a trial's fits; remembers whether it was to stop."""
+
+    watch: Watch
+    number: int
+    n_parts: int
+    stopped: bool = False
+
+    def __call__(self, report: Progress) -> bool:
+        """Say how much of the trial is done."""
+        done = min(report.total_epoch / max(report.max_epochs, 1), 1.0)
+        self.stopped |= self.watch((self.number + done) / self.n_parts)
+        return self.stopped
+
+
+def _measured(score: float) -> float:
+    """Return the score that a learner cross-validated by itself, if it has one."""
+    if math.isnan(score):
+        raise ValueError(
+            "With these settings the learner cross-validates no score of its "
+            "own; score trials by folds."
+        )
+    return score

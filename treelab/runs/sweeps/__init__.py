@@ -1,1 +1,0 @@
-"""Sweeps: which settings of a learner score best on a problem, searched by Optuna."""

@@ -1,1 +1,0 @@
-"""Who may see and change which run, once people sign in to the app."""
