@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -25,6 +26,11 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 @pytest.mark.slow
 @parametrize_with_checks([GradTreeClassifier(**CHECKED)])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+    if "check_class_weight_classifiers" in str(check):
+        # One class weighs 10 million times the other in pure noise, and the light one
+        # is to be predicted hardly ever, which no leaf of one row does (CART's neither).
+        leaves_of_ten = {"min_samples_leaf": 10}
+        estimator = clone(estimator).set_params(constraints=leaves_of_ten)
     check(estimator)
 
 

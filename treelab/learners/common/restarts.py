@@ -99,7 +99,9 @@ class Restarts:
         return found[retained(predicted, self._rows[2])].at(n_leaves)
 
 
-def retained(predicted: Sequence[np.ndarray], y: np.ndarray) -> int:
+def retained(
+    predicted: Sequence[np.ndarray], y: np.ndarray, fit: np.ndarray | None = None
+) -> int:
     """Choose the tree that fits its rows best and agrees most with the vote of all.
 
     Fit is macro F1 and agreement the fraction of the votes that a row's class has, both
@@ -112,13 +114,16 @@ def retained(predicted: Sequence[np.ndarray], y: np.ndarray) -> int:
         Class codes, or values.
     y : ndarray of shape (n_rows,)
         Class codes (int), or values (float).
+    fit : ndarray of shape (R,), default=macro F1
+        Of classes.
     """
     found = np.stack(predicted)  # (R, n)
     if np.issubdtype(y.dtype, np.floating):
         error = ((found - y) ** 2).mean(1) + ((found - found.mean(0)) ** 2).mean(1)
         return int(error.argmin())
     n_classes = int(max(y.max(), found.max())) + 1
-    fit = [macro_f1(confusion_matrix(y, own, n_classes)) for own in found]
+    if fit is None:
+        fit = np.array([macro_f1(confusion_matrix(y, own, n_classes)) for own in found])
     votes = np.stack([(found == code).mean(0) for code in range(n_classes)], axis=1)
     agreement = votes[np.arange(len(y)), found].mean(1)
     return int(np.argmax(fit + agreement))

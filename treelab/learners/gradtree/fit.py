@@ -311,7 +311,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                 place = int(loss[own].argmin())
             else:
                 predicted = [judged.predicted(leaf) for leaf in leaves[own]]
-                place = retained(predicted, judged.data.y)
+                error = [judged.error(leaf) for leaf in leaves[own]]
+                place = retained(predicted, judged.data.y, 1 - np.array(error))
             places.append(first + place)
             first += len(group.trees)
         return places

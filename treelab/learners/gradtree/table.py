@@ -115,8 +115,14 @@ class Table:
         return predicted_by_leaves(leaf, self.data.y, self._called, own)
 
     def error(self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)) -> float:
-        """How badly leaves (n,), fitted to their ``own`` rows, predict these."""
-        return error_of(self.predicted(leaf, own)[own], self.data.y[own])
+        """How badly leaves (n,), fitted to their ``own`` rows, predict these.
+
+        By the class weights that were asked for, or the costs of errors, where there
+        are any.
+        """
+        weights, is_asked = self.training_weights, len(self.search.predicting) == 1
+        by = weights if is_asked and np.ptp(weights) > 0 else None
+        return error_of(self.predicted(leaf, own)[own], self.data.y[own], by)
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""
@@ -201,8 +207,15 @@ def predicted_by_leaves(
     return called(counts.reshape(n_leaves, n_classes))[leaf]
 
 
-def error_of(predicted: np.ndarray, y: np.ndarray) -> float:
-    """Return 1 - macro F1 of class codes, or 1 - R² of values."""
+def error_of(
+    predicted: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> float:
+    """Return 1 - macro F1 of class codes, or 1 - R² of values.
+
+    With ``weights`` (n_classes,) it is the fraction of weighted rows that are wrong.
+    """
+    if weights is not None:
+        return float(np.average(predicted != y, weights=weights[y]))
     if np.issubdtype(y.dtype, np.floating):
         return float(((y - predicted) ** 2).mean() / (y.var() or 1.0))
     n_classes = int(max(y.max(), predicted.max())) + 1
