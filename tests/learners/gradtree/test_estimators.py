@@ -28,7 +28,7 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     if "check_class_weight_classifiers" in str(check):
         # One class weighs 10 million times the other in pure noise, and the light one
-        # is to be predicted hardly ever, which no leaf of one row does (CART's neither).
+        # is to be predicted hardly ever, which no leaf of one row does, as with CART.
         leaves_of_ten = {"min_samples_leaf": 10}
         estimator = clone(estimator).set_params(constraints=leaves_of_ten)
     check(estimator)
