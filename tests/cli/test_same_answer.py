@@ -8,13 +8,15 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 import xlsxwriter
 
 from treelab import CartClassifier
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.cells import CellForm
+from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.feature import forms_of_model
 
 PLAIN = ("--learner", "cart", "--set", "tune=false")  # how cells are read is the same
@@ -107,6 +109,59 @@ def test_a_cell_that_cannot_be_read_is_refused_with_its_place(shell, capsys):
     said = capsys.readouterr().err
     assert "'a' holds '2021.5' in line 3" in said
     assert "dates, day first, such as '31/01/2021'" in said
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_column_where_that_is_clear():
+    cells = "".join(f"{1.5 * i},{'uvw'[i % 3]},{i}\n" for i in range(30))
+    forms = forms_of(read_table(f"a,b,c\n{cells}".encode()).frame)
+
+    def read(text):
+        return read_table(text.encode(), as_in=forms).frame.to_dict("list")
+
+    assert read("a,b,c\n1,u,3,\n") == {"a": [1], "b": ["u"], "c": [3]}
+    assert read("a,c\n1.5,3,\n") == {"a": [1.5], "c": [3]}  # R names no row 1.5
+    assert read("a,c\n1,3,\n1,4,\n") == {"a": [1, 1], "c": [3, 4]}
+    named = read("a,b,c\nx,2.5,u,\n")  # R's names of rows
+    assert (named["a"], named["b"]) == ([2.5], ["u"])
+    with pytest.raises(TableError, match="the first may be the name of the row"):
+        read("a,c\n1,3,\n")
+
+
+def test_parts_of_dates_are_learned_and_read_as_the_dates_are_written(shell, capsys):
+    frame = rows_of(
+        {
+            f"28/{m:02d}/{y}": "pq"[m > 6]
+            for m in range(1, 13)
+            for y in range(1990, 2020)
+        }
+    )
+    run = shell.train(frame, "--dates", "a:month,days")
+    new = "a,n\n04/11/2022,1\n11/04/2022,2\n"
+    assert shell.predict(run, new)[0] == ["q", "p"]
+    out = str(shell.file("model.json", ""))
+    assert main(["export", run, "--format", "json", "-o", out]) == 0
+    for table, code in (("train.csv", 0), ("words.csv", 2)):
+        words = frame.assign(a="June").to_csv(index=False)
+        path = shell.file(table, words if code else frame.to_csv(index=False))
+        assert main(["import", out, path, "--target", "y"]) == code
+    assert "'a' holds 'June'" in capsys.readouterr().err
+
+
+def test_a_model_from_elsewhere_reads_parts_of_a_tables_dates(shell, capsys):
+    frame = rows_of({f"2021-{m:02d}-15": "pq"[m > 6] for m in range(1, 13)})
+    X = pd.DataFrame({"month of a": pd.to_datetime(frame["a"]).dt.month})
+    model = xgboost.XGBClassifier(n_estimators=2, max_depth=1)
+    model.fit(X, frame["y"] == "q").save_model(out := shell.file("model.json", ""))
+    command = [
+        *("import", out, shell.file("t.csv", frame.to_csv(index=False))),
+        *("--target", "y", "--classes", "p", "q", "--json"),
+    ]
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert run["metrics"]["test"]["accuracy"] == 1
+    assert shell.predict(run["id"], "a,n\n2022-11-04,1\n2022-04-11,2\n")[0] == list(
+        "qp"
+    )
 
 
 @pytest.mark.parametrize("way", [(), ("--decimal", ",")])

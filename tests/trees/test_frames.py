@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_tree
 from treelab.data.reading.read_table import read_table
+from treelab.trees.cells import CellForm
+from treelab.trees.dates import ISO
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.frames import as_pandas, plain_column, plain_frame
 
@@ -216,7 +218,7 @@ def test_a_bare_tree_reads_frames_of_any_library_and_extra_columns():
 
 def test_number_features_read_dates_and_parts_of_dates_and_categories_do_not():
     features = [
-        Feature("day"),
+        Feature("day", form=CellForm("date", date=ISO)),
         Feature("month of day"),
         Feature("when", "category", categories=("2020-01-01 00:00:00",), scores=(7,)),
     ]

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from treelab.trees.cells import ATTRIBUTE, CellForm, note_forms
-from treelab.trees.dates import ISO
-from treelab.trees.frames import as_pandas, holds_dates, plain_frame
+from treelab.trees.cells import ATTRIBUTE, note_forms
+from treelab.trees.frames import as_pandas, form_of_moments, plain_frame
 from treelab.trees.words import listed
 
 TASKS = ("binary", "multiclass", "regression")
@@ -88,9 +87,10 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
         frame = pd.DataFrame(values, columns=list(feature_names))
     plain = plain_frame(frame)
     if plain is not frame and ATTRIBUTE not in frame.attrs:
-        names = [str(n) for n, column in frame.items() if holds_dates(column)]
-        if names:  # so that a file's dates are read as such
-            note_forms(plain, dict.fromkeys(names, CellForm("date", date=ISO)))
+        found = {str(n): form_of_moments(column) for n, column in frame.items()}
+        forms = {name: form for name, form in found.items() if form is not None}
+        if forms:  # so that a file's dates are read as such
+            note_forms(plain, forms)
     return plain
 
 

@@ -32,6 +32,7 @@ MISSING = (
 # Marks that may be categories among words, but mean "no value" among numbers.
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
+DAYS = "days"  # the unit of durations
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
@@ -404,7 +405,9 @@ def typed_value(word: str) -> str | int | float | bool:
     return float(text) if re.search("[.e]", text) else int(text)
 
 
-def check_held(name: object, dtype: object, held: CellForm, form: CellForm) -> None:
+def check_held(
+    name: object, dtype: object, held: CellForm, form: CellForm | None
+) -> None:
     """Raise ValueError where typed cells are not what those of training rows held.
 
     Parameters
@@ -415,11 +418,20 @@ def check_held(name: object, dtype: object, held: CellForm, form: CellForm) -> N
         Of the cells.
     held : CellForm
         How they were read, or of which kind they are: true and false are categories.
-    form : CellForm
-        Of the training rows.
+    form : CellForm or None
+        Of the training rows; None of numbers of which no more is known.
     """
+    is_moment = held.kind == "date" or held.unit == DAYS
+    if form is None:
+        if is_moment:
+            raise ValueError(
+                f"Column {name!r} holds {dtype} values, but the model was trained "
+                "elsewhere, on numbers. Give the column as these numbers."
+            )
+        return
     # Of a number with a format 5% is 0.05, and of a text 5.
     is_same = held.kind == form.kind and (held.unit == "%") == (form.unit == "%")
+    is_same &= held.unit != DAYS or form.unit == DAYS
     if form.kind != "category" and not is_same:
         raise ValueError(
             f"Column {name!r} holds {dtype} values, but the training rows held {form}. "

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import CellForm, read_column
-from treelab.trees.dates import from_decimal_years, year_bounds
+from treelab.trees.dates import ISO, from_decimal_years, year_bounds
 from treelab.trees.frames import plain_column
 
 # What each part holds; "days" counts from a day that stands in the column's name.
@@ -26,6 +26,7 @@ PARTS = {
 _NAME = re.compile(
     r"(?:(year|month|weekday|hour) of|days from (\d{4}-\d{2}-\d{2}) to) (.+)", re.S
 )
+_PLAIN = CellForm("date", date=ISO)
 _ROUNDED = 1e-3  # seconds by which a year with decimals may miss a whole second
 
 
@@ -79,17 +80,23 @@ def with_date_parts(
     Raises
     ------
     ValueError
-        If a date is text, and not written so.
+        If a cell is no date, or text that is not written so: without a form, as ISO
+        8601 has it.
     """
     own = {str(name): place for place, name in enumerate(frame.columns)}
     added = {}
     for name in dict.fromkeys(names):
         found = None if name in own else parse_part(name)
         if found is not None and found[1] in own:
-            dates = frame.iloc[:, own[found[1]]]
-            if forms and name in forms:
-                dates = read_column(dates, forms[name], "number")
-            added[name] = _part(moments(dates), found[0], found[2])
+            dates = plain_column(frame.iloc[:, own[found[1]]])
+            dates = read_column(dates, (forms or {}).get(name, _PLAIN), "number")
+            found_moments = moments(dates)
+            if (np.isnat(found_moments) & dates.notna()).any():
+                raise ValueError(
+                    f"Column {found[1]!r} holds numbers that are no years with "
+                    f"decimals, as dates are: there is no {name!r}."
+                )
+            added[name] = _part(found_moments, found[0], found[2])
     if not added:
         return frame
     both = pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)

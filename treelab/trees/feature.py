@@ -19,7 +19,7 @@ from treelab.trees.cells import (
     read_column,
 )
 from treelab.trees.date_parts import parse_part, with_date_parts
-from treelab.trees.frames import as_pandas, holds_dates, plain_frame
+from treelab.trees.frames import as_pandas, form_of_moments, plain_frame
 
 KINDS = ("number", "category")
 
@@ -345,13 +345,15 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     dates, such as "month of admitted", are computed where it has the dates.
     """
     kinds = {feature.column: feature.kind for feature in features}
-    forms = {f.column: f.form for f in features if f.form is not None}
+    forms = {f.column: f.form for f in features if f.form or f.kind == "number"}
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
-        parts = [found for name in kinds if (found := parse_part(name))]
-        dates = {column: "number" for _, column, _ in parts}
-        _check_held(X, forms)
-        return with_date_parts(plain_frame(X, dates | kinds), kinds, forms)
+        parts = {name: found for name in kinds if (found := parse_part(name))}
+        dates = {column: "number" for _, column, _ in parts.values()}
+        # The form of a part is that of its dates: the part itself holds numbers.
+        _check_held(X, {name: forms[name] for name in forms if name not in parts})
+        known = {name: form for name, form in forms.items() if form is not None}
+        return with_date_parts(plain_frame(X, dates | kinds), kinds, known)
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -372,18 +374,18 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     return plain_frame(frame, kinds)
 
 
-def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm]) -> None:
+def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm | None]) -> None:
     """Raise ValueError where typed columns are not what those of training rows held."""
     for place, (name, dtype) in enumerate(zip(map(str, X.columns), X.dtypes)):
-        form = forms.get(name)
-        if form is None or form == (noted := noted_form(X, name)):
+        noted = noted_form(X, name)
+        if name not in forms or (noted is not None and forms[name] == noted):
             continue
         is_number = is_numeric_dtype(dtype)  # true and false, too
-        is_date = not is_number and holds_dates(X.iloc[:, place])
-        if (is_number or is_date) and X.iloc[:, place].notna().any():
-            kind = "category" if is_bool_dtype(dtype) else "number"
-            held = noted or CellForm("date" if is_date else kind)
-            check_held(name, dtype, held, form)
+        moments = None if is_number else form_of_moments(X.iloc[:, place])
+        if not (is_number or moments) or X.iloc[:, place].isna().all():
+            continue
+        plain = CellForm("category" if is_bool_dtype(dtype) else "number")
+        check_held(name, dtype, noted or moments or plain, forms[name])
 
 
 def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:

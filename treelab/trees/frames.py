@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from treelab.trees.dates import decimal_years
+from treelab.trees.cells import DAYS, CellForm
+from treelab.trees.dates import ISO, decimal_years
 
 # What the cells of a column of objects are called, the first that fits: a timedelta64
 # counts as an integer for numpy, and true and false do for Python.
@@ -134,14 +135,17 @@ def plain_column(column: pd.Series) -> pd.Series:
     return pd.Series(numbers, index=column.index, name=column.name)
 
 
-def holds_dates(column: pd.Series) -> bool:
-    """Whether a column holds dates or periods, by its type or its first object."""
-    if types.is_datetime64_any_dtype(column.dtype):
-        return True
-    if column.dtype != np.dtype(object):
-        return isinstance(column.dtype, pd.PeriodDtype)
-    known = column.dropna()
-    return len(known) > 0 and isinstance(known.iloc[0], _KINDS["date"])
+def form_of_moments(column: pd.Series) -> CellForm | None:
+    """Return the form of a column of dates, periods or durations; of another None."""
+    dates, durations = CellForm("date", date=ISO), CellForm(unit=DAYS)
+    dtype, known = column.dtype, column.dropna()
+    is_date = types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype)
+    if is_date or types.is_timedelta64_dtype(dtype):
+        return dates if is_date else durations
+    first = None if known.empty or dtype.kind != "O" else known.iloc[0]
+    if isinstance(first, _KINDS["duration"]):
+        return durations
+    return dates if isinstance(first, _KINDS["date"]) else None
 
 
 def _is_plain(dtype) -> bool:

@@ -1,3 +1,5 @@
+import copy
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.slow_params import slow_after
 from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
+from treelab.learners.argmin import fit
 from treelab.learners.argmin.export import trained_trees
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import ArgminSettings
@@ -62,16 +65,21 @@ def test_scikit_learns_checks_of_the_regressor(estimator, check):
 
 
 def fitted(key, monkeypatch, **settings):
-    """A model of a built-in table, its columns, and the network that it trained."""
-    kept = {}
-    build = argmin._Argmin._network
+    """A model of a built-in table, its columns, and its network at each strength."""
+    kept, networks = {}, []
+    build, point = argmin._Argmin._network, fit.PathPoint
 
     def keep(self, exporter, seed):
         kept["data"] = exporter.data
         kept["network"] = build(self, exporter, seed)
         return kept["network"]
 
+    def keep_too(*values):
+        networks.append(copy.deepcopy(kept["network"]).eval())
+        return point(*values)
+
     monkeypatch.setattr(argmin._Argmin, "_network", keep)
+    monkeypatch.setattr(fit, "PathPoint", keep_too)
     table = BUILTIN[key]
     frame = table.load().dropna(subset=[table.target])
     target = frame.pop(table.target)
@@ -79,44 +87,47 @@ def fitted(key, monkeypatch, **settings):
     settings = {"depth": 3, "max_epochs": 10, "random_state": 0} | settings
     settings = {"n_restarts": 1} | settings
     model = kind(**settings).fit(frame, target)
-    return model, frame, kept["network"].eval(), kept["data"]
+    assert len(networks) == len(model.path_)
+    return model, frame, networks, kept["data"]
 
 
 @pytest.mark.parametrize("key", slow_after(1, ["diabetes", "wine"]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_export_answers_as_the_trained_tensors(key, kind, monkeypatch):
-    # The network ends with the trees of the last strength.
-    kind = {"pruning_strength": 1.0} | kind
-    model, _X, network, data = fitted(key, monkeypatch, **kind)
+    kind = {"pruning_strength": (0.1, 1.0, 30.0)} | kind
+    model, _X, networks, data = fitted(key, monkeypatch, **kind)
     # Other rows may enter a node that no training row passed; there the export stops.
     rows = torch.tensor(data.encoder.transform(data.frame).T, dtype=torch.float32)
-    with torch.no_grad():
-        z = known_traversal(network.scores(rows), network.activity())
-        expected = network.outputs(z, rows)[0].double()  # (C, B)
-    if key == "wine":
-        found = model.path_.predict_proba(data.frame)
-        np.testing.assert_allclose(found, expected.softmax(0).T, atol=1e-4)
-    else:
-        found = (model.path_.predict(data.frame) - data.y.mean()) / data.y.std()
-        np.testing.assert_allclose(found, expected[0], atol=1e-4)
+    for step, network in enumerate(networks):
+        path = replace(model.path_, chosen=step)
+        with torch.no_grad():
+            z = known_traversal(network.scores(rows), network.activity())
+            expected = network.outputs(z, rows)[0].double()  # (C, B)
+        if key == "wine":
+            found = path.predict_proba(data.frame)
+            np.testing.assert_allclose(found, expected.softmax(0).T, atol=1e-4)
+        else:
+            found = (path.predict(data.frame) - data.y.mean()) / data.y.std()
+            np.testing.assert_allclose(found, expected[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("key", BUILTIN)
 def test_rows_take_the_route_of_the_trained_splits(key, monkeypatch):
     settings = {"depth": 4, "max_epochs": 3, "pruning_strength": (1.0, 30.0)}
     settings |= {"predictor": "linear"}  # with every node, as it was trained
-    model, X, network, data = fitted(key, monkeypatch, **settings)
+    model, X, networks, data = fitted(key, monkeypatch, **settings)
     encoded = torch.tensor(data.encoder.transform(X).T, dtype=torch.float32)
     trained = X.index.isin(data.frame.index)
-    with torch.no_grad():
-        q = path_scores(network.scores(encoded))[0].numpy()  # (T, B)
-    tree, (numbers, _) = model.path_.trees[-1], trained_trees(network)[0].nodes()
-    passed = tree.decision_path(X)
-    agree = passed == (q[numbers] > 0).T
-    assert agree[trained].all()
-    assert agree.mean() >= 0.999
-    z = model.path_.traversal(len(model.path_) - 1, X)
-    assert ((z > 0) == (passed & (tree.activity > 0))).all()
+    for step, network in enumerate(networks):
+        with torch.no_grad():
+            q = path_scores(network.scores(encoded))[0].numpy()  # (T, B)
+        tree, (numbers, _) = model.path_.trees[step], trained_trees(network)[0].nodes()
+        passed = tree.decision_path(X)
+        agree = passed == (q[numbers] > 0).T
+        assert agree[trained].all()
+        assert agree.mean() >= 0.999
+        z = model.path_.traversal(step, X)
+        assert ((z > 0) == (passed & (tree.activity > 0))).all()
 
 
 def rows_of(seed, task, n_rows=160):

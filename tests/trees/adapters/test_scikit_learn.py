@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 import treelab
+from treelab.data.reading.read_table import read_table
 from treelab.trees.adapters import Forest
 from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.tree import Tree
@@ -146,3 +147,32 @@ def test_other_combinations_of_trees_are_refused(model):
 def test_other_models_are_refused_by_name(model, sentence):
     with pytest.raises(ValueError, match=sentence):
         treelab.from_sklearn(model)
+
+
+@pytest.mark.parametrize("moments", ["datetime64[s]", "timedelta64[s]"])
+@pytest.mark.parametrize(
+    "model",
+    [tree.DecisionTreeRegressor(), ensemble.HistGradientBoostingRegressor(max_iter=3)],
+)
+def test_dates_and_durations_are_no_numbers_of_a_model_from_elsewhere(model, moments):
+    seconds = np.random.default_rng(0).integers(0, 10**9, 200)
+    frame = pd.DataFrame({"at": seconds.astype(moments)})
+    model.fit(frame, seconds % 7)  # which makes whole numbers of them
+    ours = treelab.from_sklearn(model)
+    with pytest.raises(ValueError, match="trained elsewhere, on numbers"):
+        ours.predict(frame)
+    numbers = frame.astype("int64")
+    np.testing.assert_allclose(ours.predict(numbers), model.predict(frame))
+
+
+def test_durations_of_training_rows_are_days_and_other_numbers_are_none():
+    hours = pd.Series(range(0, 240, 2))
+    frame = pd.DataFrame({"stay": pd.to_timedelta(hours, unit="h")})
+    model = treelab.CartRegressor().fit(frame, hours > 50)
+    days = pd.DataFrame({"stay": hours / 24})
+    assert (model.predict(frame) == model.tree_.predict(days)).all()
+    plain = treelab.CartRegressor().fit(
+        read_table(days.to_csv().encode()).frame, hours > 50
+    )
+    with pytest.raises(ValueError, match=r"'stay' holds timedelta.* held numbers"):
+        plain.tree_.predict(frame.assign(column_1=1))

@@ -224,6 +224,28 @@ def test_names_and_categories_of_any_letters(engine):
     assert same(engine.select(to_sql(tree), columns), tree.predict(table))
 
 
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("unseen", [0.0, 1.0])
+@pytest.mark.parametrize("kind", ["double", "whole", "text"])
+def test_nan_among_categories_that_are_numbers_is_missing(
+    kind, unseen, missing_left, engine
+):
+    grade = Feature(
+        *("grade", "category"),
+        categories=("1", "2", "3"),
+        scores=(0.0, 1.0, 0.0),
+        unseen=unseen,
+        fill=1.0,
+    )
+    cells = [1, 2, 3, 4, None, *([NAN] if kind == "double" else [])]
+    cells = [str(cell) if kind == "text" and cell else cell for cell in cells]
+    split = stump(grade, 0.5, missing_left=[missing_left] * 3)
+    total = stump(grade, 0.5, feature=[-2, -1, -1], weights=[[1.0], [0.0], [0.0]])
+    for tree in (split, total):
+        found = engine.select(to_sql(tree), {"grade": (kind, cells)})
+        assert same(found, tree.predict(pd.DataFrame({"grade": cells}, dtype=object)))
+
+
 def test_a_part_of_a_date_is_a_column_like_others(engine):
     tree = stump(Feature("month of admitted"), 6.5, missing_left=[True] * 3)
     dates = pd.DataFrame({"admitted": ["2020-03-01", "2020-11-30", None]})

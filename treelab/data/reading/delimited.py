@@ -2,10 +2,11 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ from treelab.data.reading.row_errors import (
     refuse_ragged_rows,
 )
 from treelab.data.reading.table_error import TableError
-from treelab.trees.cells import TYPED
+from treelab.trees.cells import TYPED, CellForm
 
 MOST_LINE = 2**22  # bytes
 
@@ -92,7 +93,7 @@ def read_cells(
     header: int | None = None,
     *,
     one_column: bool = False,
-    known: Collection[str] = (),
+    known: Mapping[str, CellForm] = MappingProxyType({}),
 ) -> Cells:
     """Split the text of a file into cells.
 
@@ -108,7 +109,7 @@ def read_cells(
         The line that names the columns, from 1; 0 if none does, None finds out.
     one_column : bool, default=False
         Whether a single column will do.
-    known : collection of str
+    known : mapping of str to CellForm
         Columns of another table that this one is read as: a line that names some of
         them is the header.
 
@@ -138,7 +139,7 @@ def read_cells(
     elif delimiter != ",":
         character = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {character}s.")
-    text = mend_header(text, delimiter, name, is_known=bool(known))
+    text = mend_header(text, delimiter, name, known)
     if known and len(sample_records(text, delimiter)[0]) == 1:
         text = _with_blank_cells(text)
     if not text.endswith(b"\n"):

@@ -1,9 +1,13 @@
 """The header of a delimited text: whether its first line names the columns."""
 
 import re
+from collections.abc import Mapping
+
+import pyarrow as pa
 
 from treelab.data.reading.records import NUMBER, sample_records
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import CellForm, read_words
 
 
 def looks_like_header(sample: list[list[str]]) -> bool:
@@ -31,7 +35,9 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     return sum(again) <= len(first) / 2
 
 
-def mend_header(text: bytes, delimiter: str, name: str, *, is_known: bool) -> bytes:
+def mend_header(
+    text: bytes, delimiter: str, name: str, known: Mapping[str, CellForm]
+) -> bytes:
     """Name one column more where every row has exactly one field more.
 
     So R writes row names (before the first column), and so look lines that end in a
@@ -43,23 +49,48 @@ def mend_header(text: bytes, delimiter: str, name: str, *, is_known: bool) -> by
         If the columns are known, so that few rows may come, and it may be either.
     """
     sample = sample_records(text, delimiter)
-    widths = {len(row) for row in sample[1:]}
-    if len(sample[0]) < 2 or widths != {len(sample[0]) + 1}:
+    names, rows = [each.strip() for each in sample[0]], sample[1:]
+    if len(names) < 2 or {len(row) for row in rows} != {len(names) + 1}:
         return text  # a single field may well be a title
     place = 0
     while text[place : place + 1] in (b"\r", b"\n"):
         place += 1
-    if all(row[-1].strip() == "" for row in sample[1:]):
-        firsts = [row[0].strip() for row in sample[1:]]
-        if is_known and len(set(firsts) - {""}) == len(firsts):
-            raise TableError(
-                f"{name} names {len(sample[0])} columns, but each row has one field "
-                "more, and the last is empty: the first may be the name of the row, or "
-                "the line may end in a delimiter. Name each column in the first line."
-            )
-        end = re.compile(rb"\r?\n").search(text, place)
-        place = end.start() if end else len(text)
+    if all(row[-1].strip() == "" for row in rows):
+        if known and _may_name_rows([row[0].strip() for row in rows]):
+            after, before = (_fits(rows, names, known, first) for first in (0, 1))
+            if after and before:
+                raise TableError(
+                    f"{name} names {len(names)} columns, but each row has one field "
+                    "more, and the last is empty: the first may be the name of the "
+                    "row, or the line may end in a delimiter. Name each column in the "
+                    "first line."
+                )
+        else:
+            before = False
+        if not before:
+            end = re.compile(rb"\r?\n").search(text, place)
+            place = end.start() if end else len(text)
     return text[:place] + delimiter.encode() + text[place:]
+
+
+def _may_name_rows(cells: list[str]) -> bool:
+    """Whether cells may name rows as R does: distinct, no numbers with decimals."""
+    numbers = [cell for cell in cells if NUMBER.match(cell)]
+    is_one_each = "" not in cells and len(set(cells)) == len(cells)
+    return is_one_each and all(map(str.isdigit, numbers))
+
+
+def _fits(
+    rows: list[list[str]], names: list[str], known: Mapping[str, CellForm], first: int
+) -> bool:
+    """Whether cells, from a first field on, are written as the columns' forms say."""
+    for name, *cells in zip(names, *(row[first:] for row in rows)):
+        form = known.get(name)
+        if form is not None and form.kind != "category":
+            words = pa.array([cell.strip() for cell in cells], pa.string())
+            if read_words(words, form)[2].any():
+                return False
+    return True
 
 
 def _mostly_numbers(cells: tuple[str, ...]) -> bool:

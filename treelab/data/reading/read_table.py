@@ -272,7 +272,7 @@ def _typed(
     as_text = form.kind == "category" and (held != "number" or name not in as_in)
     try:
         if column.dtype != "str" and column.notna().any():
-            check_held(name, column.dtype, CellForm(held), form)
+            check_held(name, column.dtype, reading.form or CellForm(held), form)
             if column.dtype == bool:
                 return replace(reading, form=form)
             if reading.is_date and not as_text:

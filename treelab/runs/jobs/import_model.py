@@ -20,6 +20,7 @@ from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
+from treelab.trees.date_parts import with_date_parts
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import (
     MOST_BYTES,
@@ -186,6 +187,7 @@ def import_model(
     """
     frame = store.table(problem.table_id)
     model = _with_spaces(model, frame)
+    frame = with_date_parts(frame, model.columns)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:

@@ -6,8 +6,9 @@ condition is written for that side of a split which missing values do not take, 
 that it holds of numbers alone, and ``ELSE`` takes all that is missing.
 """
 
+from collections.abc import Collection
 from fractions import Fraction
-from math import inf, isinf, ulp
+from math import inf, isfinite, isinf, ulp
 
 from treelab.trees.code.writer import (
     CategoryTest,
@@ -27,6 +28,8 @@ from treelab.trees.tree import Tree
 # deeper is one list of leaves.
 LEVELS = 8
 _LARGEST = 1.7976931348623157e308
+# Of a column of any type; as a number, 'NaN' cannot be compared with whole numbers.
+_IS_NAN = "CAST({} AS VARCHAR) IN ('NaN', 'nan')"
 _WHOLE = 2.0**53  # from here on not every whole number is a float64
 
 
@@ -155,7 +158,8 @@ class _Case(Writer):
         name = quoted_name(test.source)
         if isinstance(test, NumberTest):
             return _number_side(name, test.threshold, left), left
-        return _category_side(name, test, left), left
+        categories = self.tree.features[self.tree.feature[node]].categories
+        return _category_side(name, test, left, _are_numbers(categories)), left
 
     def sum_test(self, test: SumTest) -> str:
         total = self.sum(test.terms) or "0e0"
@@ -173,7 +177,10 @@ class _Case(Writer):
         name = quoted_name(term.source)
         if term.scores is None:
             return _number(name, None if term.may_fail else term.fill)
-        parts = [f"WHEN {name} IS NULL THEN {number(term.fill)}"]
+        missing = f"{name} IS NULL"
+        if _are_numbers(term.scores):
+            missing += f" OR {_IS_NAN.format(name)}"
+        parts = [f"WHEN {missing} THEN {number(term.fill)}"]
         parts += [
             f"WHEN {name} = {text(category)} THEN {number(score)}"
             for category, score in term.scores.items()
@@ -224,13 +231,22 @@ def _double(expression: str) -> str:
     return f"CAST({expression} AS DOUBLE PRECISION)"
 
 
-def _category_side(name: str, test: CategoryTest, left: bool) -> str:
-    """Write when a category goes to a side; never where it is NULL."""
+def _category_side(name: str, test: CategoryTest, left: bool, numbers: bool) -> str:
+    """Write when a category goes to a side; never where it is NULL, or may be NaN."""
     inside = test.inside == left
-    if not test.listed:
-        return "1 = 0" if inside else f"{name} IS NOT NULL"
     listed = ", ".join(map(text, test.listed))
-    return f"{name} {'IN' if inside else 'NOT IN'} ({listed})"
+    if inside:
+        return f"{name} IN ({listed})" if listed else "1 = 0"
+    known = f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
+    return f"{known} AND NOT {_IS_NAN.format(name)}" if numbers else known
+
+
+def _are_numbers(categories: Collection[str]) -> bool:
+    """Whether all categories are numbers, so that a column of doubles may hold them."""
+    try:
+        return all(isfinite(float(category)) for category in categories)
+    except ValueError:
+        return False
 
 
 def number(value: float) -> str:

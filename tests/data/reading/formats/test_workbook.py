@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from tests.data.reading.files import refusal
-from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsx
+from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsb, xlsx
 from treelab.data.reading.formats import guarded, zipped
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import ChoiceError
@@ -19,12 +19,20 @@ def read(content, **choices):
     return found.frame, "\n".join(found.notes)
 
 
-@pytest.mark.parametrize("write", [lambda rows: xlsx(A=sheet_xml(rows)), ods])
+@pytest.mark.parametrize("write", [lambda rows: xlsx(A=sheet_xml(rows)), ods, xlsb])
 def test_a_plain_sheet_is_read_without_a_note(write):
     frame, notes = read(write(ROWS))
     assert notes == ""
     assert frame["age"].tolist() == [31, 28, 45.5]
     assert frame["word"].tolist() == ["a", "b", "a"]
+
+
+def test_errors_of_formulas_are_no_empty_cells_without_a_word():
+    rows = [*ROWS, ["=", "b"]]
+    frame, notes = read(xlsb(rows))
+    assert frame["age"].isna().tolist() == [False, False, False, True]
+    assert "a formula's error, such as #DIV/0!, is read as an empty cell" in notes
+    assert "sheet 'A' has no value, but shows #DIV/0!" in refusal(ods(rows))
 
 
 def test_a_sheet_is_chosen_where_several_are_filled():

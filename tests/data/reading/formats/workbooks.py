@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import struct
 import zipfile
 from xml.sax.saxutils import escape
 
@@ -82,13 +83,56 @@ def xlsx(**sheets: str) -> bytes:
     )
 
 
+def xlsb(rows: list[list]) -> bytes:
+    """A binary workbook of one sheet, with texts and numbers; "=" is an error."""
+
+    def record(kind: int, body: bytes = b"") -> bytes:
+        number = [kind] if kind < 128 else [kind & 0xFF, kind >> 8]
+        return bytes([*number, len(body)]) + body
+
+    def wide(text: str) -> bytes:
+        return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+    def cell(place: int, value) -> bytes:
+        at = struct.pack("<II", place, 0)
+        if value == "=":
+            return record(3, at + b"\x07")  # #DIV/0!
+        if isinstance(value, str):
+            return record(6, at + wide(value))
+        return record(5, at + struct.pack("<d", value))
+
+    lines = b"".join(
+        record(0, struct.pack("<IIHHB", i, 0, 300, 0, 0) + bytes(4))
+        + b"".join(cell(j, value) for j, value in enumerate(row))
+        for i, row in enumerate(rows)
+    )
+    size = struct.pack("<4I", 0, len(rows) - 1, 0, len(rows[0]) - 1)
+    sheet = record(0x0194, size) + record(0x0191) + lines + record(0x0192)
+    named = struct.pack("<II", 0, 1) + wide("r1") + wide("A")
+    links = (
+        f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
+        f'Type="{LINKS}/worksheet" Target="worksheets/s1.bin"/></Relationships>'
+    )
+    return zipped(
+        xl__workbook_0_bin=record(0x0199, bytes(12))
+        + record(0x019C, named)
+        + record(0x0190)
+        + record(0x019D, bytes(26)),
+        xl___rels__workbook_0_bin_0_rels=links,
+        xl__worksheets__s1_0_bin=sheet,
+    )
+
+
 def ods(rows: list[list]) -> bytes:
-    """An OpenDocument workbook of one sheet, with texts and numbers."""
+    """An OpenDocument workbook of one sheet, texts and numbers; "=" is an error."""
     kind = "urn:oasis:names:tc:opendocument:xmlns:"
     lines = "".join(
         "<table:table-row>"
         + "".join(
-            f'<table:table-cell office:value-type="string"><text:p>{v}</text:p>'
+            '<table:table-cell office:value-type="float" office:value="0" '
+            'table:formula="of:=1/0"><text:p>#DIV/0!</text:p></table:table-cell>'
+            if v == "="
+            else f'<table:table-cell office:value-type="string"><text:p>{v}</text:p>'
             "</table:table-cell>"
             if isinstance(v, str)
             else f'<table:table-cell office:value-type="float" office:value="{v}"/>'

@@ -15,7 +15,7 @@ from treelab.data.reading.dates import date_note
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import ColumnReading
-from treelab.trees.cells import CellForm
+from treelab.trees.cells import DAYS, CellForm
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.frames import plain_column
 
@@ -171,9 +171,10 @@ def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> Column
         return ColumnReading(decimal_years(times).rename(name), form=form)
     if types.is_duration(kind) or types.is_time(kind):
         cells = column.to_pandas().rename(name)
-        unit = "days" if types.is_duration(kind) else "hours since midnight"
+        unit = DAYS if types.is_duration(kind) else "hours since midnight"
         notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
-        return ColumnReading(plain_column(cells))
+        days = CellForm(unit=DAYS) if types.is_duration(kind) else None
+        return ColumnReading(plain_column(cells), form=days)
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)

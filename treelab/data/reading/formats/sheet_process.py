@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
 from treelab.data.reading.formats.guarded import serve
@@ -21,6 +22,11 @@ _ERROR = re.compile(
     rb'<(?:\w+:)?c (?=[^>]*\bt="e")[^>]*\br="([A-Z]+\d+)"[^>]*>'
     rb"(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>(#[^<]{1,20})<",
     re.S,
+)
+# The same in .ods.
+_ODS_ERROR = re.compile(
+    rb"<table:table-cell [^>]*table:formula=[^>]*>\s*<text:p>"
+    rb"(#N/A|#[A-Z0/]+[!?]|Err:\d+)</text:p>"
 )
 Row = list
 Merge = tuple[tuple[int, int], tuple[int, int]]  # first and last (row, column)
@@ -66,7 +72,7 @@ def sheet_as_text(
         if type(error).__name__ != "PanicException":  # of Rust
             raise
         raise _damaged(name, error) from error
-    errors = _errors(content, page.name)
+    errors = _errors(content, page.name, name)
     left = page.start[1] if page.start else 0
     merges = [
         ((top, first - left), (bottom, last - left))
@@ -76,14 +82,20 @@ def sheet_as_text(
     def page_rows() -> Iterator[Row]:
         """Yield the rows of the sheet, with the errors that calamine leaves out."""
         for i, row in enumerate(page.iter_rows()):
-            for j in errors.get(i, {}).keys() & {j + left for j in range(len(row))}:
-                row[j - left] = errors[i][j]
+            own = {} if errors is None else errors.get(i, {})
+            for j in own.keys() & {j + left for j in range(len(row))}:
+                row[j - left] = own[j]
             yield row
 
     height, width = _filled_extent(page_rows())
     if not height:
         raise TableError(f"{name}: the sheet {page.name!r} is empty. Choose another.")
     notes: list[str] = []
+    if errors is None and any("" in row[:width] for row in islice(page_rows(), height)):
+        notes.append(
+            "In this kind of workbook a formula's error, such as #DIV/0!, is read as "
+            "an empty cell; saved as .xlsx it would be named."
+        )
     rows = _fill_merges((row[:width] for row in islice(page_rows(), height)), merges)
     head = list(islice(rows, max(HEAD, header or 0) + 1))
     if header is None:
@@ -116,21 +128,31 @@ def _pick_sheet(book, name: str, sheet: str | None) -> str:
     return pick_table(name, shown or names[:1], None, "sheet")
 
 
-def _errors(content: bytes, sheet: str) -> dict[int, dict[int, str]]:
-    """Return the errors, such as #DIV/0!, by row and column of a sheet of .xlsx."""
+def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] | None:
+    """Return the errors, such as #DIV/0!, by row and column of a sheet of .xlsx.
+
+    Those of .xls and .xlsb are not known: None. An .ods with one is refused, as some
+    programs write it as zero.
+    """
     found: dict[int, dict[int, str]] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as book:
+            if "content.xml" in book.namelist():
+                _refuse_error(book.read("content.xml"), sheet, name)
+            if "xl/workbook.bin" in book.namelist():
+                return None
             sheets = ElementTree.fromstring(book.read("xl/workbook.xml")).iter()
             links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
             target = {link.get("Id"): link.get("Target", "") for link in links}
             own = next(s for s in sheets if s.get("name") == sheet)
             (link,) = (value for key, value in own.items() if key.endswith("}id"))
             text = book.read(posixpath.join("/xl", target[link])[1:])
-    # Another kind of workbook, or one of which only the sheets themselves are whole.
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration):
-        return found
-    except ElementTree.ParseError:
+    except zipfile.BadZipFile:  # .xls
+        return None
+    except TableError:
+        raise
+    # One of which only the sheets themselves are whole.
+    except (KeyError, ValueError, TypeError, StopIteration, ElementTree.ParseError):
         return found
     for cell, error in _ERROR.findall(text):
         row = cell.decode().lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -140,6 +162,19 @@ def _errors(content: bytes, sheet: str) -> dict[int, dict[int, str]]:
             column = 26 * column + ord(letter) - ord("A") + 1
         found.setdefault(int(row) - 1, {})[column - 1] = error.decode()
     return found
+
+
+def _refuse_error(text: bytes, sheet: str, name: str) -> None:
+    """Raise TableError where a cell of a sheet of .ods shows an error."""
+    for part in text.split(b"<table:table ")[1:]:
+        tag = part[: part.find(b">") + 1]
+        found = _ODS_ERROR.search(part)
+        if found and f"table:name={quoteattr(sheet)}".encode() in tag:
+            raise TableError(
+                f"{name}: a formula in the sheet {sheet!r} has no value, but shows "
+                f"{found.group(1).decode()}, which OpenDocument files hold as zero or "
+                "as an empty cell. Empty such cells, or save the workbook as .xlsx."
+            )
 
 
 def _filled_extent(rows: Iterable[Row]) -> tuple[int, int]:
