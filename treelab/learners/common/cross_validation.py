@@ -260,8 +260,8 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
     leaf = leaf_of(tree, x)
     if tree.classes is None:
         apart = [part == place for place in range(N_PARTS)]
-        sums = [value_sums(path, leaf[own], truth[own])[steps] for own in apart]
-        return [np.stack(sums)]
+        sums = value_sums(path, [(leaf[own], truth[own]) for own in apart])
+        return [sums[steps].transpose(1, 0, 2, 3)]
     assert tree.class_counts is not None
     n_classes = len(tree.classes)
     counts = rows_through(tree, leaf, part * n_classes + truth, N_PARTS * n_classes)
