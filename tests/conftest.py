@@ -1,5 +1,6 @@
 """Settings of a test run, made before anything imports torch."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -18,6 +19,19 @@ if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ENOUGH_BYTES:
 # Two test processes with as many threads each as there are cores wait for one another.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+# Thousands of tests and the libraries under them are made once and stay: a garbage
+# collection that looks through them all finds nothing, each time for longer.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect garbage of what the tests make, once they are found."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # Of two processes neither waits for the other where the longest files come first.

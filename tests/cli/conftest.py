@@ -28,7 +28,8 @@ def table(tmp_path):
 @pytest.fixture
 def trained(home, table, capsys):
     """The id of a CART run."""
-    assert main(["train", table, "--target", "kind", "--learner", "cart"]) == 0
+    command = ["train", table, "--target", "kind", "--learner", "cart"]
+    assert main([*command, "--set", "tune=false"]) == 0
     capsys.readouterr()
     return RunStore().runs()[0].id
 

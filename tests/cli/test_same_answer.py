@@ -19,6 +19,8 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.feature import forms_of_model
 
+PLAIN = ("--learner", "cart", "--set", "tune=false")  # how cells are read is the same
+
 
 def rows_of(cells: dict[str, str], n_rows: int = 240) -> pd.DataFrame:
     """Make a table of text whose target is that of the cell, with a column of noise."""
@@ -39,7 +41,7 @@ def shell(tmp_path, monkeypatch, capsys):
 
     def train(frame: pd.DataFrame, *more: str, delimiter: str = ",") -> str:
         table = file("train.csv", frame.to_csv(index=False, sep=delimiter))
-        command = ["train", table, "--target", "y", "--learner", "cart", *more]
+        command = ["train", table, "--target", "y", *PLAIN, *more]
         assert main([*command, "--json"]) == 0
         return json.loads(capsys.readouterr().out)["id"]
 
@@ -242,7 +244,7 @@ def test_true_and_false_are_alike_however_they_are_written(shell, tmp_path, caps
         assert capsys.readouterr().out.split() == ["prediction", "p", "q"]
     typed = tmp_path / "typed.parquet"
     frame.assign(a=frame["a"] == "TRUE").to_parquet(typed)
-    command = ["train", str(typed), "--target", "y", "--learner", "cart", "--json"]
+    command = ["train", str(typed), "--target", "y", *PLAIN, "--json"]
     assert main(command) == 0
     run = json.loads(capsys.readouterr().out)
     assert run["metrics"]["test"]["accuracy"] == 1
@@ -380,7 +382,7 @@ def test_typed_dates_may_be_read_as_text(shell, tmp_path, capsys):
     frame = rows_of({"2021-01-31": "p", "2021-02-01": "q", "2021-02-02": "p"})
     typed = tmp_path / "typed.parquet"
     frame.assign(a=pd.to_datetime(frame["a"])).to_parquet(typed)
-    command = ["train", str(typed), "--target", "y", "--learner", "cart", "--as-text"]
+    command = ["train", str(typed), "--target", "y", *PLAIN, "--as-text"]
     assert main([*command, "a", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)["id"]
     (form,) = {f.form for f in RunStore().model(run).features if f.column == "a"}
@@ -419,7 +421,7 @@ def test_row_names_that_may_be_values_are_refused(shell, capsys):
 def test_a_file_without_names_has_the_columns_of_training(shell, tmp_path, capsys):
     frame = rows_of({"1": "p", "2": "q"})[["y", "a", "n"]].assign(one="7")
     table = shell.file("t.csv", frame.to_csv(index=False, header=False))
-    command = ["train", table, "--target", "column_1", "--learner", "cart", "--json"]
+    command = ["train", table, "--target", "column_1", *PLAIN, "--json"]
     assert main(command) == 0
     run = json.loads(capsys.readouterr().out)["id"]
     new = frame.to_csv(index=False, header=False)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import treelab
+from benchmarks.__main__ import build_parser as build_benchmarks
 from tests.docs.pages import DOCS, LINK, PAGES, ROOT, anchors, name_of, without_code
 from treelab.cli.main import build_parser
 from treelab.learners.registry import find_spec
@@ -19,7 +20,7 @@ settings_tables = importlib.util.module_from_spec(here)
 here.loader.exec_module(settings_tables)
 
 LISTED = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \|", re.MULTILINE)
-COMMAND = re.compile(r"^(?: {4})?python -m treelab (\S.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^(?: {4})?python -m (treelab|benchmarks) (\S.*)$", re.MULTILINE)
 MOST_BYTES = {".png": 150_000, ".gif": 1_500_000, ".svg": 20_000}
 
 
@@ -99,10 +100,10 @@ def test_a_learners_page_has_its_settings_as_they_are_declared(key):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_that_is_shown_is_one(page):
-    parser = build_parser()
-    for line in COMMAND.findall(page.read_text("utf-8")):
+    parsers = {"treelab": build_parser(), "benchmarks": build_benchmarks()}
+    for program, line in COMMAND.findall(page.read_text("utf-8")):
         words = [word for word in shlex.split(line, comments=True) if word != "--help"]
-        parser.parse_args(words)
+        parsers[program].parse_args(words)
 
 
 @pytest.mark.slow

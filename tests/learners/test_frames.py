@@ -58,18 +58,24 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("fitted", SAME)
-def test_every_kind_of_frame_gives_the_same_model_and_predictions(fitted):
+@pytest.fixture(scope="module")
+def expected():
+    """Return a model that is fitted to the pandas frame."""
     frame, y = table()
-    expected = learner(tune=True).fit(frame, y)
-    assert expected.score(frame, y) > 0.9
-    assert "day" in expected.tree_.columns
+    model = learner(tune=True).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    assert "day" in model.tree_.columns
+    return model
+
+
+@pytest.mark.parametrize("fitted", SAME)
+def test_every_kind_of_frame_gives_the_same_model_and_predictions(expected, fitted):
+    frame, y = table()
+    proba = expected.predict_proba(frame)
     model = learner(tune=True).fit(SAME[fitted](frame), pl.Series(y))
     assert set(model.feature_names_in_) == set(frame.columns)
     for predicted in SAME.values():
-        assert (
-            model.predict_proba(predicted(frame)) == expected.predict_proba(frame)
-        ).all()
+        assert (model.predict_proba(predicted(frame)) == proba).all()
 
 
 @pytest.mark.parametrize("key", [
@@ -87,14 +93,13 @@ def test_every_learner_reads_dates_as_numbers_and_frames_by_name(key):
     assert (model.model_.predict_proba(X.with_columns(odd=pl.lit([1]))) == proba).all()
 
 
-def test_a_model_of_a_file_reads_a_frame_and_the_other_way_round():
+def test_a_model_of_a_file_reads_a_frame_and_the_other_way_round(expected):
     frame, y = table()
     read = read_table(frame.to_csv(index=False).encode()).frame
     of_file = learner(tune=True).fit(read, y)
-    of_frame = learner(tune=True).fit(frame, y)
-    for model in (of_file, of_frame):
+    for model in (of_file, expected):
         assert (model.predict_proba(read) == model.predict_proba(frame)).all()
-    assert (of_file.predict_proba(frame) == of_frame.predict_proba(frame)).all()
+    assert (of_file.predict_proba(frame) == expected.predict_proba(frame)).all()
 
 
 @pytest.mark.parametrize("library", [lambda X: X, pl.from_pandas,
@@ -158,8 +163,8 @@ def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
     numbers = pl.from_pandas(frame[["size", "flag"]]).cast(pl.Float64)
     scaled = make_pipeline(StandardScaler().set_output(transform="polars"), learner())
     assert scaled.fit(numbers, y)[-1].feature_names_in_.tolist() == ["size", "flag"]
-    search = GridSearchCV(learner(), {"max_depth": [2, 3]}, cv=3).fit(X, pl.Series(y))
+    search = GridSearchCV(learner(), {"max_depth": [2, 3]}, cv=2).fit(X, pl.Series(y))
     assert search.best_estimator_.feature_names_in_.tolist() == X.columns
-    expected = cross_val_score(learner(), frame, y, cv=3)
+    expected = cross_val_score(learner(), frame, y, cv=2)
     for again in (X, X.to_arrow()):
-        assert cross_val_score(learner(), again, y, cv=3).tolist() == expected.tolist()
+        assert cross_val_score(learner(), again, y, cv=2).tolist() == expected.tolist()

@@ -30,6 +30,7 @@ def mixed_table(n_rows=300, seed=0):
     return frame, target.to_numpy()
 
 
+@pytest.mark.slow
 @parametrize_with_checks([GetClassifier(**CHECKED)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

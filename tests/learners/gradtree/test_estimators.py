@@ -389,6 +389,17 @@ def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
         )
 
 
+def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
+    _, X, y = table("iris")
+    fitted = GradTreeClassifier(**QUICK, early_stopping=True, max_epochs=20)
+    origin = fitted.fit(X, y).origin_
+    assert (origin.start, origin.held_out) == ("greedy", "a fifth of the rows")
+    assert fitted.score(X, y) > 0.9
+    assert fitted.history_["valid_loss"].notna().all()
+    with pytest.raises(ValueError, match="patience=5 needs early_stopping=True"):
+        GradTreeClassifier(patience=5).fit(X, y)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("given", [False, True])
 def test_the_papers_recipe_says_what_it_selected_on(given):

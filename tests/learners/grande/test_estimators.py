@@ -293,7 +293,7 @@ def test_one_class_alone_is_refused():
         GrandeClassifier(**QUICK).fit(np.zeros((30, 2)), np.ones(30))
 
 
-@pytest.mark.parametrize("key", ["wine", "breast_cancer", "diabetes"])
+@pytest.mark.parametrize("key", slow_after(2, ["wine", "diabetes", "breast_cancer"]))
 def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
     task, X, y = table(key)
     learner = GrandeRegressor if task == "regression" else GrandeClassifier

@@ -13,6 +13,7 @@ from treelab import OptimalTreeClassifier, OptimalTreeRegressor
 from treelab.data.encoding.candidate_thresholds import candidate_thresholds
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         OptimalTreeClassifier(max_depth=2, n_thresholds=4, min_samples_leaf=10),

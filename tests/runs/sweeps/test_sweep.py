@@ -57,7 +57,7 @@ def problem(store):
 
 
 def swept(store, problem, settings=PLAIN, **plan):
-    plan = SweepPlan(**{"space": SPACE, "n_trials": 6, "n_folds": 3} | plan)
+    plan = SweepPlan(**{"space": SPACE, "n_trials": 4, "n_folds": 2} | plan)
     run_id = create_sweep(store, "cart", dict(settings), problem, plan)
     run_one(run_id, store.home)
     return store.run(run_id), read_study(store.folder(run_id))
@@ -73,10 +73,10 @@ def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
     assert {name: run.settings[name] for name in SPACE} == best.params
     assert run.settings["tune"] is False
     table = trial_table(study)
-    assert len(table) == 6
+    assert len(table) == 4
     assert best.value == table.loc[table["state"] == "done", "score"].max()
     assert store.model(run.id).depth <= best.params["max_depth"]
-    assert "Settings chosen by a sweep of 6 trials" in run.summary["notes"][0]
+    assert "Settings chosen by a sweep of 4 trials" in run.summary["notes"][0]
 
 
 def test_a_score_is_that_of_the_folds_by_hand(store, problem):
@@ -85,7 +85,7 @@ def test_a_score_is_that_of_the_folds_by_hand(store, problem):
 
     from treelab import CartClassifier
 
-    _, study = swept(store, problem, n_trials=2)
+    _, study = swept(store, problem, n_trials=2, n_folds=3)
     split = problem.split(store.table(problem.table_id))
     X, y = split.rows("train+valid")
     trial = study.trials[1]
@@ -103,7 +103,8 @@ def test_a_score_is_that_of_the_folds_by_hand(store, problem):
 
 def test_the_defaults_are_tried_first(store, problem):
     space = {"max_depth": Range(1, 4), "min_samples_leaf": Values((1, 40))}
-    _, study = swept(store, problem, {"tune": False, "max_depth": 3}, space=space)
+    settings = {"tune": False, "max_depth": 3}
+    _, study = swept(store, problem, settings, space=space, n_trials=1)
     assert study.trials[0].params == {"max_depth": 3, "min_samples_leaf": 1}
 
 

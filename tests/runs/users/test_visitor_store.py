@@ -1,12 +1,15 @@
 """A visitor sees and changes what is allowed, and no more."""
 
 import inspect
+import shutil
 
 import pandas as pd
 import pytest
 
 from tests.runs.conftest import problem_in, small_table
+from tests.runs.workers.slow_tree import SPEC
 from treelab.cli.main import main
+from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
@@ -226,18 +229,33 @@ METHODS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Stores whose run of ann's is finished and another waits: private, and shown."""
+    made = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(LEARNERS, SPEC.key, SPEC)
+        for is_private in (True, False):
+            home = tmp_path_factory.mktemp("trained") / "home"
+            ann = VisitorStore(home, Visitor("ann@x.org"))
+            problem = problem_in(ann)
+            run_id, waits = (ann.create(key, {}, problem) for key in ("slow", "cart"))
+            for each in (run_id, waits):
+                ann.set_private(each, is_private)
+            run_one(run_id, home)
+            RunStore(home).submit(waits)
+            made[is_private] = home, problem, run_id, waits
+    return made
+
+
 @pytest.mark.parametrize("is_private", [True, False])
 @pytest.mark.parametrize("name", METHODS)
 def test_no_method_shows_or_changes_what_is_another_s(
-    store, ann, bob, name, is_private
+    trained, tmp_path, name, is_private
 ):
-    problem = problem_in(ann)
-    run_id = ann.create("slow", {}, problem)
-    ann.set_private(run_id, is_private)
-    run_one(run_id, store.home)
-    waits, table_id = ann.create("cart", {}, problem), problem.table_id
-    store.submit(waits)
-    ann.set_private(waits, is_private)
+    home, problem, run_id, waits = trained[is_private]
+    store = RunStore(shutil.copytree(home, tmp_path / "copy"))
+    bob, table_id = VisitorStore(store.home, Visitor("bob@x.org")), problem.table_id
     run = store.run(run_id)
     before = (run, store.run(waits), store.events(run_id).to_csv(), files(store))
     values = {"run_id": run_id, "table_id": table_id, "run": run, "state": "failed"}

@@ -14,7 +14,9 @@ class SlowTree(CartClassifier):
     def __init__(
         self, epochs=5, *, pause=0.0, fail_at=None, random_state=None, device="auto"
     ):
-        super().__init__(max_depth=3, random_state=random_state, device=device)
+        super().__init__(
+            tune=False, max_depth=3, random_state=random_state, device=device
+        )
         self.epochs = epochs
         self.pause = pause
         self.fail_at = fail_at

@@ -31,7 +31,27 @@ from treelab.ops.threads import one_thread
 
 
 class _Argmin(ArgminSettings, WithPath, TableEstimator):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    path_ : PruningPath
+        The trees of all strengths, their predictors and their scores.
+    tree_ : Tree
+        The tree of the chosen strength, thresholds in the units of ``X``; it predicts
+        as the model does, and is refused where a predictor on top does.
+    pruning_strength_ : float
+        The chosen strength.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        How the chosen tree came about.
+    history_ : DataFrame
+        Losses of the chosen tree from its start, epoch 0, to its end, in nats or in
+        variances of ``y``.
+    n_epochs_ : int
+        Epochs that the chosen tree was trained.
+    """
 
     @one_thread()  # sums that threads share differ in their last bits
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
@@ -131,24 +151,6 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     and differentiated through; a penalty on activity, the pruning strength, prunes
     nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
     as in the paper, by a predictor that reads how far the row passes each node.
-
-    Attributes
-    ----------
-    path_ : PruningPath
-        The trees of all strengths, their predictors and their scores.
-    tree_ : Tree
-        The tree of the chosen strength, thresholds in the units of ``X``; it predicts
-        as the model does, and is refused where a predictor on top does.
-    pruning_strength_ : float
-        The chosen strength.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        How the chosen tree came about.
-    history_ : DataFrame
-        Losses of the chosen tree from its start, epoch 0, to its end, in nats.
-    n_epochs_ : int
-        Epochs that the chosen tree was trained.
     """
 
     def _class_weight_or_scale(self, y):
@@ -167,25 +169,6 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     and differentiated through; a penalty on activity, the pruning strength, prunes
     nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
     as in the paper, by a predictor that reads how far the row passes each node.
-
-    Attributes
-    ----------
-    path_ : PruningPath
-        The trees of all strengths, their predictors and their scores.
-    tree_ : Tree
-        The tree of the chosen strength, thresholds in the units of ``X``; it predicts
-        as the model does, and is refused where a predictor on top does.
-    pruning_strength_ : float
-        The chosen strength.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        How the chosen tree came about.
-    history_ : DataFrame
-        Losses of the chosen tree from its start, epoch 0, to its end, in variances
-        of ``y``.
-    n_epochs_ : int
-        Epochs that the chosen tree was trained.
     """
 
     def _class_weight_or_scale(self, y):

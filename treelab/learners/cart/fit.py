@@ -17,7 +17,25 @@ MOST_LEAVES = 1000  # of a path, unless larger trees score better: nobody reads 
 
 
 class CartFit(CartSettings, TunedTree):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, with its cross-validated score; of a
+        tree that is not tuned its cost-complexity prunings, without scores.
+    best_params_ : dict
+        Settings that the tree was grown with, those that tuning chose among them.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        That the tree was grown greedily.
+    history_ : DataFrame
+        One row: log loss, or squared error, on training rows, and on validation rows
+        where they were given and nothing was tuned; seconds.
+    """
 
     _start = "greedy"
     best_params_: dict

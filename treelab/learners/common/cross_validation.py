@@ -225,13 +225,11 @@ def _fold_sums(
     data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
-    frame, y = data.frame[~held_out], data.y[~held_out]
+    y = data.y[~held_out]
     encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
-    X = to_float32(encoder.fit_transform(frame, y))
-    seen = X  # as prediction sees the same rows
-    if encoder.target_encoded_:
-        seen = to_float32(encoder.transform(frame))
-    unseen = to_float32(encoder.transform(data.frame[held_out]))
+    X = to_float32(encoder.fit_transform(data.frame[~held_out], y))
+    all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
+    seen, unseen = all_rows[~held_out], all_rows[held_out]
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
         tree = search.grow(X, seen, y, encoder.features_, leaf_size)

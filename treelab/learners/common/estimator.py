@@ -37,7 +37,8 @@ def estimator(cls: type[Estimator]) -> type[Estimator]:
     """Make a class, which derives from settings, an estimator with these parameters.
 
     It becomes a keyword-only dataclass, without the settings of other tasks than its
-    own; its docstring gains a section for the parameters, before the attributes.
+    own; its docstring gains a section for the parameters, and where it has no section
+    of attributes that of the first base that has one.
     """
     for base in cls.__mro__:
         for declared in vars(base).get("__dataclass_fields__", {}).values():
@@ -55,8 +56,10 @@ def _with_parameters(cls: type) -> str:
     settings = sorted(settings_in(cls), key=lambda one: one.name in common)
     section = "\n".join(["Parameters", "----------", *map(_entry, settings)])
     heading = "\nAttributes\n----------\n"
-    text, attributes, rest = inspect.cleandoc(cls.__doc__ or "").partition(heading)
-    return f"{text.rstrip()}\n\n{section}\n{attributes}{rest}"
+    texts = [inspect.cleandoc(vars(base).get("__doc__") or "") for base in cls.__mro__]
+    attributes = next((text for text in texts if heading in text), heading)
+    attributes = heading + attributes.partition(heading)[2]
+    return f"{texts[0].partition(heading)[0].rstrip()}\n\n{section}\n{attributes}"
 
 
 def _entry(one: Setting) -> str:

@@ -19,8 +19,9 @@ from treelab.learners.common.spec import read_settings
 from treelab.learners.common.target_scale import TargetScale
 from treelab.training.events import Callback, Monitor
 from treelab.trees.pruning import SizePath
+from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.tree import Tree
-from treelab.trees.walk import sum_up
+from treelab.trees.walk import leaf_of, read_features, sum_up
 
 
 class Rows(Protocol):
@@ -112,11 +113,13 @@ class GrownTree(TableEstimator):
         that reach them at prediction time. On numbers alone the two are the same.
         ``class_weights`` (n_classes,) are those of the settings where None.
         """
-        tree = tree.with_rows(data.frame, self._decode_target(data.y))
+        matrix = read_features(tree, data.frame)
+        leaf = leaf_of(tree, matrix)
+        target = check_target(tree, len(leaf), self._decode_target(data.y))
+        tree = with_leaves(tree, matrix, leaf, target)
         weights = self._row_weights(data.y)
         if class_weights is not None:
             weights = class_weights[data.y]
-        leaf = tree.apply(data.frame)
         weights = weights * self._vote_weights(data.y)
         tree = with_node_means(tree, leaf, self._values_of(data.y), weights)
         return replace(tree, class_weights=self._by_class(data.y, weights))

@@ -110,8 +110,7 @@ def measured_strengths(
 def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:
     """Sum the log loss on a fold's held-out rows, (n_sizes, n_strengths)."""
     encoder = TableEncoder("rank", task=task, random_state=seed)
-    own = frame[~held_out]
-    X = to_float32(encoder.fit_transform(own, y[~held_out]))
+    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
     grown = DecisionTreeClassifier(
         max_leaf_nodes=max(2, *sizes),
         min_samples_leaf=min_samples_leaf,
@@ -121,9 +120,9 @@ def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.
     n_classes = int(y.max()) + 1
     tree = encoded_tree(grown, encoder.features_, None)
     # Categories were cross-fitted; prediction sees their plain rates.
-    seen = grown.apply(to_float32(encoder.transform(own)))
-    counts = rows_through(tree, seen, y[~held_out], n_classes)
-    unseen = grown.apply(to_float32(encoder.transform(frame[held_out])))
+    leaf = grown.apply(to_float32(encoder.transform(frame)))
+    unseen = leaf[held_out]
+    counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes)
     reached = [
         np.unique(at * n_classes + y[held_out], return_counts=True)
         for at in (_node_at_size(tree, unseen, size) for size in sizes)

@@ -47,7 +47,23 @@ MIN_PROBABILITY = 1e-6  # of a class, before the logarithm
 
 
 class GetEstimator(GetSettings, TableEstimator):
-    """From a table to a tree, its path and its origin; a subclass knows the target."""
+    """From a table to a tree, its path and its origin; a subclass knows the target.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, in the columns and units of ``X``.
+    path_ : SizePath
+        The best tree at each number of leaves, scored on the validation rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        What the tree began as, and what training changed.
+    history_ : DataFrame
+        epoch, train_loss (soft trees), valid_loss (hard trees), seconds, stage; losses
+        are squared errors of the fractions of classes, or fractions of the target's
+        variance.
+    """
 
     path_: SizePath
 
@@ -211,22 +227,6 @@ class GetClassifier(GetEstimator, TableClassifier):
 
     Source: Mao and Cao, arXiv:2411.17003. Classification is ours; ``docs/learners/get``
     lists what else differs.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, in the columns and units of ``X``.
-    path_ : SizePath
-        The best tree at each number of leaves, scored on the validation rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        What the tree began as, and what training changed.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both the squared
-        error of the fractions of classes, seconds, stage.
     """
 
     def _set_target(self, data, settings):
@@ -278,20 +278,6 @@ class GetRegressor(GetEstimator, TableRegressor):
     the rows that reach it (GET-Linear).
 
     Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, in the columns and units of ``X``.
-    path_ : SizePath
-        The best tree at each number of leaves, scored on the validation rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        What the tree began as, and what training changed.
-    history_ : DataFrame
-        epoch, train_loss (soft trees), valid_loss (hard trees), both as fractions
-        of the target's variance, seconds, stage.
     """
 
     def _set_target(self, data, settings):

@@ -20,23 +20,6 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, thresholds in the units of ``X``.
-    path_ : SizePath
-        A trained tree for each number of leaves; scores are those of the
-        cross-validation by which the size was chosen, of greedy trees for most sizes.
-    batch_ : Batch
-        All trees that were trained on all rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        How the tree began and how many of its splits training changed.
-    history_ : DataFrame
-        Epoch, mean training loss (nats) of the retained restart's steps, seconds; the
-        tree is that of the step with the least error.
     """
 
     def _trained_values(self, output, objective):
@@ -56,23 +39,6 @@ class GradTreeRegressor(GradTreeFit, TunedRegressor):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, thresholds in the units of ``X``.
-    path_ : SizePath
-        A trained tree for each number of leaves; scores are those of the
-        cross-validation by which the size was chosen, of greedy trees for most sizes.
-    batch_ : Batch
-        All trees that were trained on all rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        How the tree began and how many of its splits training changed.
-    history_ : DataFrame
-        Epoch, mean training loss (variances of the target) of the retained restart's
-        steps, seconds; the tree is that of the step with the least error.
     """
 
     def _scale_of(self, y):

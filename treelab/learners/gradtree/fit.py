@@ -48,6 +48,7 @@ from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import (
     SizePath,
     cost_complexity_path,
+    merge_equal,
     path_of_sizes,
     simplify,
     steps_at,
@@ -80,7 +81,25 @@ class Group:
 
 
 class GradTreeFit(GradTreeSettings, TunedTree):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``.
+    path_ : SizePath
+        A trained tree for each number of leaves; scores are those of the
+        cross-validation by which the size was chosen, of greedy trees for most sizes.
+    batch_ : Batch
+        All trees that were trained on all rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        How the tree began and how many of its splits training changed.
+    history_ : DataFrame
+        Epoch, mean training loss (nats, or variances of the target) of the retained
+        restart's steps, seconds; the tree is that of the step with the least error.
+    """
 
     def fit(
         self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
@@ -329,7 +348,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         for group, tree in zip(groups, trees):
             prunings = cost_complexity_path(tree)
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
-            found |= {z: prunings.trees[step] for z, step in zip(group.sizes, steps)}
+            for place, step in zip(group.sizes, steps):
+                found[place] = self._merged(table, prunings.trees[step])
         path = path_of_sizes(
             [found[z] for z in range(len(choice.sizes))],
             choice.sizes,
@@ -339,6 +359,13 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         )
         path = kept_path(path, self.constraints_)
         return replace(path, trees=tuple(map(table.restore, path.trees)))
+
+    def _merged(self, table: Table, tree: Tree) -> Tree:
+        """Return a tree whose sibling leaves of one class are one leaf."""
+        merged = merge_equal(tree, same_class=True)
+        if merged.n_leaves == tree.n_leaves or read_settings(self).early_stopping:
+            return tree
+        return self._with_rows(merged, table.data, table.class_weights)
 
     def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""

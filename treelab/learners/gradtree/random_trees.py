@@ -17,12 +17,17 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import Monitor
-from treelab.trees.pruning import cost_complexity_path, within_one_standard_error
+from treelab.trees.pruning import (
+    cost_complexity_path,
+    prune_empty,
+    within_one_standard_error,
+)
 from treelab.trees.tree import Tree
 
 MOST_LEVELS = 3
 N_SPLITS = 192  # in each fold: many small trees, as most fail
 CLEAR = 2.0  # standard errors by which they must lead
+FEWEST = 0.01  # of the rows: a smaller branch of theirs goes
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ def train_in_folds(
     generator: torch.Generator,
 ) -> tuple[RandomTrees, bool]:
     """Train random trees in five folds; return them, and whether a callback stopped."""
+    settings = replace(settings, early_stopping=False)
     y, search, x = table.data.y, table.search, table.x
     folds, *_ = repeated_folds(y, seed=search.seed, n_columns=table.data.frame.shape[1])
     levels = int(np.log2(settings.max_leaf_nodes))
@@ -72,7 +78,10 @@ def train_in_folds(
     )
     result = train_trees(network, settings, monitor, generator)
     features, classes = table.data.encoder.features_, search.greedy.classes
-    trees = network.arrays().trees(features, classes)
+    trees = [
+        _without_small_branches(search.with_rows(tree, x, y), FEWEST * len(y))
+        for tree in network.arrays().trees(features, classes)
+    ]
     error, part = errors(network.leaves()), assign_parts(len(y), seed=search.seed)
     sums = []
     for fold, held in enumerate(folds):
@@ -102,3 +111,9 @@ def with_random_trees(choice: Choice, found: RandomTrees) -> tuple[Choice, np.nd
     chosen, errors = within_one_standard_error(scores)
     choice = replace(choice, fold_scores=scores, chosen=chosen, standard_errors=errors)
     return choice, leads
+
+
+def _without_small_branches(tree: Tree, least: float) -> Tree:
+    """Return a tree whose branches of fewer rows give way to the other one."""
+    n_rows = np.where(tree.n_rows < least, 0, tree.n_rows)
+    return prune_empty(replace(tree, n_rows=n_rows))

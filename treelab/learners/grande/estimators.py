@@ -51,7 +51,24 @@ ONE_HOT_MAX = 10  # category columns of up to so many categories become 0 and 1
 
 
 class GrandeEstimator(GrandeSettings, TableEstimator):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    ensemble_ : WeightedTrees
+        The fitted ensemble, thresholds in the units of ``X``.
+    held_out_predictions_ : ndarray of shape (n_rows, n_outputs)
+        Class probabilities, or the value, of each training row, by the sub-ensemble
+        that holds it out; NaN for rows that all trees were trained on.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Variance that the splits on each column of ``X`` make in what the trees
+        predict, as a fraction of all.
+    origin_ : Origin
+        How the ensemble came about.
+    history_ : DataFrame
+        Epoch, 0 for the start, training and validation loss (nats, or variances of
+        the target), seconds.
+    """
 
     def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
@@ -211,21 +228,6 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
-
-    Attributes
-    ----------
-    ensemble_ : WeightedTrees
-        The fitted ensemble, thresholds in the units of ``X``.
-    held_out_predictions_ : ndarray of shape (n_rows, n_classes)
-        Class probabilities of each training row, by the sub-ensemble that holds it
-        out; NaN for rows that all trees were trained on.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Variance that the splits on each column of ``X`` make in what the trees
-        predict, as a fraction of all.
-    origin_ : Origin
-        How the ensemble came about.
-    history_ : DataFrame
-        Epoch, 0 for the start, training and validation loss (nats), seconds.
     """
 
     def _objective(self, settings, y):
@@ -258,22 +260,6 @@ class GrandeRegressor(GrandeEstimator, TableRegressor):
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
-
-    Attributes
-    ----------
-    ensemble_ : WeightedTrees
-        The fitted ensemble, thresholds in the units of ``X``.
-    held_out_predictions_ : ndarray of shape (n_rows, 1)
-        Value of each training row, by the sub-ensemble that holds it out; NaN for
-        rows that all trees were trained on.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Variance that the splits on each column of ``X`` make in what the trees
-        predict, as a fraction of all.
-    origin_ : Origin
-        How the ensemble came about.
-    history_ : DataFrame
-        Epoch, 0 for the start, training and validation loss (variances of the
-        target), seconds.
     """
 
     def _objective(self, settings, y):

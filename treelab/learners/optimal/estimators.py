@@ -26,7 +26,24 @@ from treelab.trees.tree import Tree
 
 
 class _Optimal(OptimalSettings, GrownTree):
-    """What the classifier and the regressor share."""
+    """What the classifier and the regressor share.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree, thresholds in the units of ``X``; its notes say what is proven.
+    path_ : SizePath
+        The best tree of each depth from 1 to ``max_depth``, none cross-validated.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
+    origin_ : Origin
+        That the tree was found by search.
+    proven_ : bool
+        Whether no tree over the candidate thresholds has fewer training errors
+        (a lower squared error).
+    history_ : DataFrame
+        One row: log loss, or squared error, on training and validation rows, seconds.
+    """
 
     objective: str  # in STreeD's words
     _start = "search"
@@ -121,21 +138,6 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
     target rate. The search holds the interpreter until ``time_limit``.
 
     Source: van der Linden, de Weerdt and Demirovic, NeurIPS 2023 (STreeD).
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, thresholds in the units of ``X``; its notes say what is proven.
-    path_ : SizePath
-        The best tree of each depth from 1 to ``max_depth``, none cross-validated.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        That the tree was found by search.
-    proven_ : bool
-        Whether no tree over the candidate thresholds has fewer training errors.
-    history_ : DataFrame
-        One row: log loss on training and validation rows, seconds.
     """
 
     objective = "accuracy"
@@ -151,21 +153,6 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
 
     Source: van den Bos, van der Linden and Demirovic, "Piecewise Constant and Linear
     Regression Trees: An Optimal Dynamic Programming Approach", ICML 2024 (STreeD).
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The fitted tree, thresholds in the units of ``X``; its notes say what is proven.
-    path_ : SizePath
-        The best tree of each depth from 1 to ``max_depth``, none cross-validated.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Impurity that the splits on each column of ``X`` remove, as a fraction of all.
-    origin_ : Origin
-        That the tree was found by search.
-    proven_ : bool
-        Whether no tree over the candidate thresholds has a lower squared error.
-    history_ : DataFrame
-        One row: squared error on training and validation rows, seconds.
     """
 
     objective = "regression"
