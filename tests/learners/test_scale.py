@@ -15,7 +15,7 @@ from treelab.learners.argmin.estimators import (
     ArgminTreeRegressor,
 )
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
