@@ -223,7 +223,7 @@ def boosted_trees(package: str) -> FitPredict:
 
 def encode(X, y, X_test, task, seed, *, numbers="none"):
     """Categories by their cross-fitted target rate, numbers as they are or scaled."""
-    from treelab.data.encoding.table_encoder import TableEncoder
+    from treelab.data.encoding import TableEncoder
 
     encoder = TableEncoder(numbers, task=task, random_state=seed)
     return encoder.fit_transform(X, y), encoder.transform(X_test)

@@ -15,7 +15,7 @@ FILES = sorted(path for room in ROOMS for path in ROOT.glob(f"{room}/**/*.py"))
 METHODS = sorted(
     folder.name
     for folder in (ROOT / "treelab" / "learners").iterdir()
-    if (folder / "settings.py").exists()
+    if (folder / "settings.py").exists() and folder.name != "common"
 )
 
 PAGES = [f"pages.{path.stem}" for path in sorted(ROOT.glob("pages/*.py"))]
@@ -88,7 +88,7 @@ LIGHT = [
     "treelab",
     "treelab.trees.tree",
     "treelab.trees.io",
-    "treelab.data.encoding.table_encoder",
+    "treelab.data.encoding",
     "treelab.data.builtin",
     "treelab.runs.store.run_store",
     "treelab.runs.workers.queue",

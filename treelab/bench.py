@@ -20,7 +20,7 @@ from torch import Generator, Tensor, float32, full, randn
 from torch.nn import functional
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, ranked_classes, shown_tree
-from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.evaluation.routing import (
@@ -22,6 +21,7 @@ from treelab.evaluation.routing import (
     shift_by_month,
     target_bands,
 )
+from treelab.trees.dates import months
 from treelab.trees.tree import Tree
 from treelab.trees.words import significant
 

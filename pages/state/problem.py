@@ -10,7 +10,7 @@ from pages.cached.tables import stored_table_id
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, folds_problem, make_problem
-from treelab.learners.common.spec import Setting
+from treelab.learners.common.settings import Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.store.run import Run
 

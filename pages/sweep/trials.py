@@ -25,8 +25,13 @@ from treelab.figures.sweeps import (
     parallel_figure,
     size_figure,
 )
-from treelab.learners.common.search_space import Preset, Range, Values, parse_tried
-from treelab.learners.common.spec import LearnerSpec
+from treelab.learners.common.settings import (
+    LearnerSpec,
+    Preset,
+    Range,
+    Values,
+    parse_tried,
+)
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
 from treelab.runs.jobs.sweep import create_trial_run

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.cached.tables import column_facts, column_kinds, date_columns
 from pages.state.problem import change_problem
 from pages.widgets.words import plain
-from treelab.data.encoding.rare import least_text, parse_least
+from treelab.data.encoding import least_text, parse_least
 from treelab.data.problem import Problem, pairs
 from treelab.trees.date_parts import PARTS, parse_part, part_name
 

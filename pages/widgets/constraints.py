@@ -9,7 +9,7 @@ from pages.cached.store import table
 from pages.cached.tables import column_kinds
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
-from treelab.learners.common.spec import LearnerSpec
+from treelab.learners.common.settings import LearnerSpec
 from treelab.trees.constraints import DOWN, UP, Constraints
 
 TITLE = "Constraints"

@@ -10,7 +10,7 @@ from pages.cached.tables import findings
 from pages.widgets.constraints import constraints_form
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
-from treelab.learners.common.spec import LearnerSpec, Setting, with_recipe
+from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import LEARNERS, find_spec
 from treelab.trees.constraints import Constraints
 from treelab.trees.words import counted

@@ -106,8 +106,9 @@ def test_export_writes_onnx_and_pmml(trained, tmp_path, capsys, refused):
 def train_argmin(table, *more) -> str:
     """The id of an argmin run of few epochs."""
     command = ["train", table, "--target", "kind", "--learner", "argmin"]
-    settings = ["--set", "max_epochs=5", "--set", "depth=2", *more]
-    assert main([*command, *settings]) == 0
+    for setting in ("max_epochs=5", "depth=2", "n_restarts=2"):
+        command += ["--set", setting]
+    assert main([*command, *more]) == 0
     return RunStore().runs()[0].id
 
 

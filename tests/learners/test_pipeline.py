@@ -18,7 +18,12 @@ QUICK = {
     "gradtree": {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 10},
     "grande": {"n_estimators": 4, "depth": 2, "max_epochs": 2},
     "get": {"max_depth": 2, "n_steps": 10, "n_starts": 2},
-    "argmin": {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 5},
+    "argmin": {
+        "depth": 2,
+        "pruning_strength": (0.0, 10.0),
+        "max_epochs": 5,
+        "n_restarts": 2,
+    },
 }
 
 

@@ -15,7 +15,7 @@ from treelab.learners.argmin.estimators import (
     ArgminTreeRegressor,
 )
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
@@ -29,6 +29,7 @@ GRADTREE = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 20}
 PAPER = {"recipe": "paper", "max_depth": 2, "n_restarts": 1, "max_epochs": 15}
 GET = {"max_depth": 2, "n_starts": 2, "n_steps": 30}
 ARGMIN = {"depth": 2, "pruning_strength": (0.0, 1.0), "max_epochs": 15}
+ARGMIN |= {"n_restarts": 2}
 GRANDE = {"n_estimators": 4, "depth": 2, "n_folds": 2, "max_epochs": 3}
 REGRESSORS = {
     "cart": CartRegressor(random_state=0),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.learners.common.spec import CLASSES, TASKS, read_settings
+from treelab.learners.common.settings import CLASSES, TASKS, read_settings
 from treelab.learners.registry import (
     LEARNERS,
     complete_settings,

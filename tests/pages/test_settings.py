@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.widgets.settings import setting_words
-from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
+from treelab.learners.common.settings import RECIPES, LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS, complete_settings
 
 PAPER = LearnerSpec(
@@ -27,7 +27,7 @@ def form():
     import streamlit as st
 
     from pages.widgets.settings import settings_form
-    from treelab.learners.common.spec import RECIPES, LearnerSpec, Setting
+    from treelab.learners.common.settings import RECIPES, LearnerSpec, Setting
 
     settings = (
         Setting("size", "Size", "", "int", None, 1, 9),

@@ -2,7 +2,7 @@
 
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
-from treelab.learners.common.search_space import Range
+from treelab.learners.common.settings import Range
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.sweeps import SweepPlan

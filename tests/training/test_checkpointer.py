@@ -29,6 +29,7 @@ TINY = {
         "depth": 2,
         "pruning_strength": (0.0, 9.0),
         "max_epochs": 12,
+        "n_restarts": 2,
         "predictor": "mlp",
         "hidden_size": 3,
         "dropout": 0.2,

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainResult, train
-from treelab.training.plan import TrainingPlan
+from treelab.training.loop import TrainingPlan, TrainResult, train
 
 
 class Lines(torch.nn.Module):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from treelab.training.schedule import cosine_decay
+from treelab.training.loop import cosine_decay
 
 
 def test_rates_warm_up_and_then_fall_to_the_lowest_and_stay():

@@ -14,7 +14,7 @@ from treelab.cli.arguments import (
 )
 from treelab.cli.tables import read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
-from treelab.learners.common.search_space import Range, Values, parse_tried
+from treelab.learners.common.settings import Range, Values, parse_tried
 from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_setting, parse_settings
 from treelab.runs.jobs.sweep import create_sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from treelab.data.columns import column_kind, listed
-from treelab.data.encoding.rare import parse_least
+from treelab.data.encoding import parse_least
 from treelab.data.openml import PREFIX, read_openml
 from treelab.data.problem import (
     Problem,

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.class_weight import compute_sample_weight
 
 from treelab.data.columns import column_kind
-from treelab.data.encoding.scale import LARGEST, ranks, zscore
+from treelab.data.encoding import LARGEST, ranks, zscore
 from treelab.data.values import class_labels
 
 SETTLED = 0.99  # of held-out rows: balanced accuracy, or R2

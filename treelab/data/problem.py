@@ -49,7 +49,7 @@ class Problem:
     rare : tuple of (str, float)
         Category column, and the training rows (below 1: the fraction of them) that a
         value needs, or else it becomes one with the other rare ones, see
-        ``treelab/data/encoding/rare.py``.
+        ``treelab/data/encoding.py``.
     origin : str
         Of a clustering: the id of the table in which clusters are found. The target
         is then a column of clusters, which the table has once ``table_id`` differs

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from treelab.data.encoding.scale import Affine, Scale, ranks, zscore
+from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.midpoints import midpoint

@@ -10,7 +10,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from treelab.data.encoding.scale import power_of_two
+from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
 
 TITLES = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treelab.data.encoding.scale import power_of_two
+from treelab.data.encoding import power_of_two
 from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
 
 _BLOCK = 4_000_000  # numbers of a block of resampled counts

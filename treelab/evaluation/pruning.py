@@ -76,7 +76,7 @@ def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarr
     path = cost_complexity_path(tree)
     if tree.classes is None:
         leaf = tree.apply(X)
-        sums = value_sums(path, leaf, np.asarray(y, dtype=float))
+        sums = value_sums(path, [(leaf, np.asarray(y, dtype=float))])[:, 0]
     else:
         predicted = tree.predicted_class
         sums = class_sums(path, tree.node_counts(X, y), predicted)
@@ -151,24 +151,27 @@ def class_sums(
     return sums
 
 
-def value_sums(path: CostComplexityPath, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
+def value_sums(
+    path: CostComplexityPath, parts: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
     """Sum up what R² needs of each subtree of a regression tree.
 
     Parameters
     ----------
     path : CostComplexityPath
-    leaf : int array of shape (n_rows,)
-        Leaf of the unpruned tree that each row reaches.
-    y : float array of shape (n_rows,)
+    parts : sequence of (leaf, y)
+        Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), and
+        its target, float (n_rows,).
 
     Returns
     -------
-    ndarray of shape (n_steps, 2, 1)
+    ndarray of shape (n_steps, n_parts, 2, 1)
         Squared error; squared error of the root's value alone.
     """
-    at_node = _squared_errors(path.tree, leaf, y)
-    error = pruned_sums(path, at_node[:, None])
-    return np.stack([error, np.full_like(error, at_node[0])], axis=1)
+    at_node = _squared_errors(path.tree, parts)
+    error = pruned_sums(path, at_node)
+    of_root = np.broadcast_to(at_node[0], error.shape)
+    return np.stack([error, of_root], axis=2)[..., None]
 
 
 def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
@@ -194,14 +197,22 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     return change.cumsum(axis=0)[:-1]
 
 
-def _squared_errors(tree: Tree, leaf: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Squared error of the rows that pass each node, were it to predict its value."""
-    centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
-    n_rows, first, second = (
-        sum_up(tree, np.bincount(leaf, (y - centre) ** power, tree.n_nodes))
+def _squared_errors(
+    tree: Tree, parts: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """Squared error of the rows of each part that pass a node, (n_nodes, n_parts).
+
+    It is that of the node's value.
+    """
+    # The mean keeps the squares small and exact.
+    centre = [y.mean() if len(y) else 0.0 for _, y in parts]
+    at_leaf = [
+        np.bincount(leaf, (y - own) ** power, tree.n_nodes)
         for power in (0, 1, 2)
-    )
-    value = tree.value[:, 0] - centre
+        for (leaf, y), own in zip(parts, centre)
+    ]
+    n_rows, first, second = np.split(sum_up(tree, np.stack(at_leaf, axis=1)), 3, axis=1)
+    value = tree.value[:, :1] - centre
     return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
 
 
@@ -213,7 +224,7 @@ def _r2(path, X, y, leaf) -> np.ndarray:
         return np.full(len(path), np.nan)
     # By linear models, maybe.
     unpruned = np.bincount(leaf, (y - tree.predict(X)) ** 2, tree.n_nodes)
-    error = np.where(tree.is_leaf, unpruned, _squared_errors(tree, leaf, y))
+    error = np.where(tree.is_leaf, unpruned, _squared_errors(tree, [(leaf, y)])[:, 0])
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding.candidate_thresholds import (
+from treelab.data.encoding import (
     Candidates,
     candidate_thresholds,
 )

@@ -10,7 +10,7 @@ from typing import Any
 from treelab.learners.argmin.settings import CLUSTERS
 from treelab.learners.argmin.settings import SPEC as ARGMIN
 from treelab.learners.cart.settings import SPEC as CART
-from treelab.learners.common.spec import (
+from treelab.learners.common.settings import (
     GivenRecipe,
     LearnerSpec,
     check_settings,

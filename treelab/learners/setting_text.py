@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treelab.learners.common.spec import Setting
+from treelab.learners.common.settings import Setting
 from treelab.learners.registry import find_spec
 from treelab.trees.constraints import Constraints
 

@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from treelab.data.split import JOINED, DataSplit
 from treelab.evaluation import metrics
-from treelab.learners.common.search_space import (
+from treelab.learners.common.settings import (
     Preset,
     Range,
     Space,
@@ -121,7 +121,7 @@ class SweepPlan:
 def presets(learner: str) -> dict[str, Preset]:
     """Return the search spaces that are proposed for a learner, by name."""
     find_spec(learner)  # or refuse the key
-    return import_module(f"treelab.learners.search_spaces.{learner}").PRESETS
+    return import_module(f"treelab.learners.{learner}.settings").PRESETS
 
 
 __all__ = ["SCORINGS", "Space", "SweepPlan", "presets"]

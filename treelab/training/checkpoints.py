@@ -12,7 +12,7 @@ class BestCheckpoints:
     Parameters
     ----------
     candidates : Module
-        See ``treelab.training.plan.Candidates``.
+        See ``treelab.training.loop.Candidates``.
     n_saved : int, default=1
         Checkpoints saved of each candidate: the last that improved.
 

@@ -1,27 +1,325 @@
-"""The one training loop: candidates side by side, early stopping, the best restored."""
+"""The training loop: schedules, steps, early stopping, the best parameters."""
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
 
-from treelab.training.checkpointer import Stage
+from treelab.training.checkpointer import Stage, State
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
-from treelab.training.plan import Candidates, Scheduler, TrainingPlan
-from treelab.training.state import (
-    fits,
-    generators_of,
-    pack,
-    set_generators,
-    set_parameters,
-    unpack,
-)
-from treelab.training.steps import Epoch, Steps
+
+# What the training loop trains, how long, and in what batches.
+
+
+class Candidates(Protocol):
+    """K independent models in one module, trained as one batch.
+
+    Every parameter has the K candidates as its first axis, unless K is 1. Where a
+    parameter belongs to some of them alone, ``parameter_candidates`` maps its name to
+    the slice of candidates along its first axis.
+    """
+
+    n_candidates: int
+
+    def named_parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        """Names and parameters, as an ``nn.Module`` has them."""
+        ...
+
+    def batch_loss(self, rows: Tensor) -> Tensor:
+        """Training loss (K,) on the training rows of these indices, with gradient."""
+        ...
+
+    def valid_loss(self) -> Tensor:
+        """Validation loss (K,) of the model as it would be exported, no gradient."""
+        ...
+
+
+class Scheduler(Protocol):
+    """What changes from step to step, as learning rates do."""
+
+    def step(self) -> None:
+        """Called after each step of the optimizer."""
+        ...
+
+    def state_dict(self) -> dict:
+        """Plain values and tensors, from which ``load_state_dict`` goes on."""
+        ...
+
+    def load_state_dict(self, saved: dict) -> None:
+        """Go back to a state."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How long to train, and in what batches.
+
+    Attributes
+    ----------
+    n_rows : int
+        Training rows; batches are drawn without replacement each epoch.
+    batch_size : int
+        Rows a step; a last batch under a quarter of it is left out of the epoch.
+    max_epochs : int
+        Epochs at the latest.
+    patience : int
+        Epochs without a better validation loss of any candidate until training ends.
+    evaluate_every : int, default=1
+        Epochs from one measurement of the validation loss to the next.
+    n_averaged : int, default=1
+        With 2 or more, the mean of that many of a candidate's best checkpoints is
+        tried at the end and retained where its validation loss is lower; where nothing
+        is validated, the mean of the last epochs' parameters is retained.
+    first_epoch : int, default=1
+        The first whose parameters may be retained; patience counts from it.
+    validates : bool, default=True
+        Whether a validation loss is measured; without one training goes to its end.
+    has_open_end : bool, default=False
+        Whether no schedule depends on ``max_epochs``, so that a training that reached
+        it may go on later, as if there had been more from the start.
+    on_training_rows : bool, default=False
+        Whether what validates are the training rows themselves: it selects, and is not
+        reported.
+    measures_start : bool, default=False
+        Whether the start is measured, too: it is reported as epoch 0, and retained
+        where no epoch is better.
+    """
+
+    n_rows: int
+    batch_size: int
+    max_epochs: int
+    patience: int
+    evaluate_every: int = 1
+    n_averaged: int = 1
+    first_epoch: int = 1
+    validates: bool = True
+    has_open_end: bool = False
+    on_training_rows: bool = False
+    measures_start: bool = False
+
+    def evaluates(self, epoch: int) -> bool:
+        """Whether the validation loss is measured after an epoch, counted from 1."""
+        return epoch % self.evaluate_every == 0 or epoch == self.max_epochs
+
+
+def steps_per_epoch(n_rows: int, batch_size: int) -> int:
+    """Batches that an epoch has: a last one under a quarter of the size is left out."""
+    n_full, rest = divmod(n_rows, batch_size)
+    return max(1, n_full + (rest >= batch_size // 4 and rest > 0))
+
+
+# Learning rates that change from step to step.
+
+
+def cosine_decay(
+    optimizer: torch.optim.Optimizer,
+    n_steps: int,
+    *,
+    warm_up: float = 0.0,
+    lowest: float = 0.05,
+) -> LambdaLR:
+    """Warm up in a straight line, then decay along a cosine.
+
+    Source of the cosine: Loshchilov and Hutter, "SGDR", ICLR 2017, arXiv:1608.03983,
+    eq. 5, with one period.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Its groups' learning rates are the highest that are reached.
+    n_steps : int
+        Steps until the lowest rate; it stays there.
+    warm_up : float, default=0.0
+        Fraction of the steps in which the rates rise from a tenth.
+    lowest : float, default=0.05
+        Fraction of the highest rate that is left in the end.
+
+    Returns
+    -------
+    LambdaLR
+        Its ``step`` is called after each step of the optimizer.
+    """
+    n_warm_up = int(warm_up * n_steps)
+    n_decay = max(1, n_steps - n_warm_up)
+
+    def factor(step: int) -> float:
+        if step < n_warm_up:
+            return 0.1 + 0.9 * step / n_warm_up
+        cosine = math.cos(math.pi * min(1.0, (step - n_warm_up) / n_decay))
+        return lowest + (1 - lowest) * (1 + cosine) / 2
+
+    return LambdaLR(optimizer, factor)
+
+
+# The state of modules, optimizers and generators as plain values and arrays.
+
+
+def pack(value: Any) -> State:
+    """Take a nest of dicts, lists, tensors and plain values apart; see ``unpack``."""
+    arrays: dict[str, np.ndarray] = {}
+
+    def plain(part):
+        if isinstance(part, Tensor | np.ndarray):
+            is_tensor = isinstance(part, Tensor)
+            array = part.detach().cpu().numpy().copy() if is_tensor else part.copy()
+            name = str(len(arrays))
+            arrays[name] = array
+            return {"tensor" if is_tensor else "array": name}
+        if isinstance(part, dict):  # JSON has no numbers as keys
+            return {"items": [[key, plain(each)] for key, each in part.items()]}
+        if isinstance(part, list | tuple):
+            return [plain(each) for each in part]
+        if isinstance(part, np.generic):
+            return part.item()
+        return part
+
+    return plain(value), arrays
+
+
+def unpack(state: State) -> Any:
+    """Put together what ``pack`` took apart; tensors on the CPU, tuples as lists."""
+    plain, arrays = state
+
+    def whole(part):
+        if isinstance(part, list):
+            return [whole(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if "tensor" in part:
+            return torch.from_numpy(arrays[part["tensor"]])
+        if "array" in part:
+            return arrays[part["array"]]
+        return {key: whole(each) for key, each in part["items"]}
+
+    return whole(plain)
+
+
+def generators_of(*owners: Any) -> list[torch.Generator]:
+    """List the generators that objects hold, or are, in a fixed order."""
+    found = []
+    for owner in owners:
+        held = [owner] if isinstance(owner, torch.Generator) else vars(owner).values()
+        found += [each for each in held if isinstance(each, torch.Generator)]
+    return found
+
+
+def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
+    """Whether saved parameters are of a module, and generators of the same device."""
+    own = {name: each.shape for name, each in module.named_parameters()}
+    states = [each.get_state().shape for each in generators]
+    return own == {
+        name: each.shape for name, each in saved["parameters"].items()
+    } and states == [each.shape for each in saved["generators"]]
+
+
+@torch.no_grad()
+def set_parameters(module, saved: dict[str, Tensor]) -> None:
+    """Put saved parameters into a module."""
+    for name, parameter in module.named_parameters():
+        parameter.copy_(saved[name])
+
+
+def set_generators(generators: list[torch.Generator], saved: list[Tensor]) -> None:
+    """Put generators back where they were."""
+    for generator, state in zip(generators, saved):
+        generator.set_state(state)
+
+
+# Steps of an optimizer: batches drawn, gradients taken, and their state.
+
+
+@dataclass
+class Epoch:
+    """An epoch under way.
+
+    Attributes
+    ----------
+    order : LongTensor of shape (n_rows,)
+        Of the rows.
+    total : Tensor of shape (K,)
+        Training losses of its steps so far, added up.
+    step : int, default=0
+        Steps taken.
+    """
+
+    order: Tensor
+    total: Tensor
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The optimizer's steps of one training.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    optimizer : Optimizer
+    scheduler : Scheduler or None
+    plan : TrainingPlan
+    generator : torch.Generator
+        Draws the batches.
+    after_epoch : callable or None
+        Gets each validation loss (K,).
+    """
+
+    candidates: Candidates
+    optimizer: torch.optim.Optimizer
+    scheduler: Scheduler | None
+    plan: TrainingPlan
+    generator: torch.Generator
+    after_epoch: Callable[[Tensor], None] | None
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Take one step on a batch of rows; return its loss (K,)."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.candidates.batch_loss(rows)  # (K,)
+        loss.sum().backward()
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+        return loss.detach()
+
+    def draw_order(self) -> Tensor:
+        """Shuffled row indices of an epoch."""
+        device = self.generator.device
+        return torch.randperm(self.plan.n_rows, generator=self.generator, device=device)
+
+    def batches(self, order: Tensor) -> tuple[Tensor, ...]:
+        """Row indices in batches; a tiny rest is left for the next shuffle."""
+        n_steps = steps_per_epoch(self.plan.n_rows, self.plan.batch_size)
+        return order.split(self.plan.batch_size)[:n_steps]
+
+    def state_dict(self) -> dict:
+        """State of the optimizer, and of what changes from step to step."""
+        return {name: each.state_dict() for name, each in self._stateful.items()}
+
+    def load_state_dict(self, saved: dict) -> None:
+        """Go back to a state."""
+        for name, each in self._stateful.items():
+            each.load_state_dict(saved[name])
+
+    @property
+    def _stateful(self) -> dict[str, Any]:
+        """What has a state, by name."""
+        found = {
+            "optimizer": self.optimizer,
+            "scheduler": self.scheduler,
+            "after_epoch": self.after_epoch,
+        }
+        return {k: each for k, each in found.items() if hasattr(each, "state_dict")}
+
+
+# The one training loop: candidates side by side, early stopping, the best restored.
+
 
 START_ROWS = 10_000  # at most, evenly spaced, for the training loss of the start
 

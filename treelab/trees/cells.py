@@ -421,12 +421,12 @@ def check_held(
     form : CellForm or None
         Of the training rows; None of numbers of which no more is known.
     """
-    is_moment = held.kind == "date" or held.unit == DAYS
     if form is None:
-        if is_moment:
+        if held.kind == "date" or held.unit == DAYS:
+            what = "dates" if held.kind == "date" else "durations"
             raise ValueError(
-                f"Column {name!r} holds {dtype} values, but the model was trained "
-                "elsewhere, on numbers. Give the column as these numbers."
+                f"Column {name!r} holds {what}, but the model was trained elsewhere, "
+                "on numbers. Give the column as these numbers."
             )
         return
     # Of a number with a format 5% is 0.05, and of a text 5.

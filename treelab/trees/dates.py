@@ -170,6 +170,12 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
     return np.where(known, found, np.datetime64("NaT", "s"))
 
 
+def months(years: np.ndarray) -> np.ndarray:
+    """Return the months of years with decimals as text "2019-07"; "" where missing."""
+    found = from_decimal_years(np.asarray(years, dtype=float)).astype("datetime64[M]")
+    return np.where(np.isnat(found), "", found.astype(str))
+
+
 def year_bounds(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first second of whole years, and how many seconds they have."""
     year = (whole - 1970).astype("datetime64[Y]")

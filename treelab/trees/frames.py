@@ -138,11 +138,10 @@ def plain_column(column: pd.Series) -> pd.Series:
 def form_of_moments(column: pd.Series) -> CellForm | None:
     """Return the form of a column of dates, periods or durations; of another None."""
     dates, durations = CellForm("date", date=ISO), CellForm(unit=DAYS)
-    dtype, known = column.dtype, column.dropna()
-    is_date = types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype)
-    if is_date or types.is_timedelta64_dtype(dtype):
-        return dates if is_date else durations
-    first = None if known.empty or dtype.kind != "O" else known.iloc[0]
+    if column.dtype.kind in "Mm":
+        return dates if column.dtype.kind == "M" else durations
+    known = column.dropna() if column.dtype.kind == "O" else column[:0]
+    first = None if known.empty else known.iloc[0]
     if isinstance(first, _KINDS["duration"]):
         return durations
     return dates if isinstance(first, _KINDS["date"]) else None

@@ -3,8 +3,7 @@ import pandas as pd
 import pytest
 
 from tests.trees.code.run import python_predictions, sql_predictions
-from treelab.data.encoding.rare import join_rare, least_text, parse_least
-from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.data.encoding import TableEncoder, join_rare, least_text, parse_least
 from treelab.data.problem import Problem, make_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.values import categories

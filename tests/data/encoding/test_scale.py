@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
 from tests.slow_params import slow_after
-from treelab.data.encoding.scale import SCALES, power_of_two, spread
+from treelab.data.encoding import SCALES, power_of_two, spread
 
 COLUMNS = st.integers(1, 60).flatmap(
     lambda n: arrays(

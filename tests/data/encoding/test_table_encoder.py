@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import TargetEncoder
 
 from tests.slow_params import slow_after
-from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder, to_float32
 from treelab.trees.feature import feature_matrix
 
 SCALED = ["quantile", "rank", "zscore", "minmax", "none"]

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from treelab.data.reading.dates import months
 from treelab.data.reading.read_table import read_table
-from treelab.trees.dates import decimal_years
+from treelab.trees.dates import decimal_years, months
 
 
 def test_each_day_lies_in_its_own_month():

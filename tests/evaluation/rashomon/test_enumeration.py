@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.data.encoding.candidate_thresholds import candidate_thresholds
+from treelab.data.encoding import candidate_thresholds
 from treelab.evaluation import rashomon_enumeration as module
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.rashomon_enumeration import (

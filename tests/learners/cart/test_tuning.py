@@ -9,9 +9,9 @@ from sklearn.metrics import f1_score
 from tests.trees.make import shrunk_by_hand
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
-from treelab.learners.common import cross_validation as tuning
-from treelab.learners.common.cross_validation import Candidate
+from treelab.learners.common import tuned_tree as tuning
 from treelab.learners.common.folds import repeated_folds
+from treelab.learners.common.tuned_tree import Candidate
 from treelab.training.checkpointer import Checkpointer
 from treelab.trees.pruning import cut_at, prune_to_size, within_one_standard_error
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treelab.learners.common.checks import (
+from treelab.learners.common.settings import (
     check_at_least,
     check_between,
     check_choice,

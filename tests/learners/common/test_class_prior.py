@@ -1,7 +1,7 @@
 import numpy as np
 from sklearn.metrics import f1_score
 
-from treelab.learners.common.class_prior import POWERS, best_weight_power
+from treelab.learners.common.base import POWERS, best_weight_power
 
 
 def log_proba(second):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.learners.common.grown_tree import with_node_means
+from treelab.learners.common.tuned_tree import with_node_means
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

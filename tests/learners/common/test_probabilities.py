@@ -23,7 +23,13 @@ QUICK = {
     "grande": {"n_estimators": 16, "max_epochs": 5},
     "gradtree": {"n_steps": 10, "n_restarts": 1, "max_leaf_nodes": 8},
     "get": {"n_steps": 20, "n_starts": 2, "max_depth": 3},
-    "argmin": {"max_epochs": 5, "depth": 3, "predictor": "leaf"},
+    "argmin": {
+        "max_epochs": 5,
+        "depth": 3,
+        "predictor": "leaf",
+        "n_restarts": 2,
+        "pruning_strength": (0.0, 10.0),
+    },
     "optimal": {"max_depth": 2},
 }
 KEYS = [key for key in QUICK if key in LEARNERS]

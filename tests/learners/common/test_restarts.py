@@ -6,10 +6,9 @@ import pytest
 from sklearn.metrics import f1_score
 
 from treelab import CartClassifier, CartRegressor
-from treelab.data.encoding.table_encoder import TableEncoder, to_float32
-from treelab.learners.common.cross_validation import Candidate, Search
+from treelab.data.encoding import TableEncoder, to_float32
 from treelab.learners.common.greedy import Greedy, decoded_tree
-from treelab.learners.common.restarts import Restarts, retained
+from treelab.learners.common.tuned_tree import Candidate, Restarts, Search, retained
 
 
 def noisy(n_rows=120, seed=0):

@@ -6,7 +6,7 @@ import torch
 
 from treelab.data.builtin import BUILTIN
 from treelab.learners.common.objective import ClassObjective
-from treelab.learners.common.spec import read_settings
+from treelab.learners.common.settings import read_settings
 from treelab.learners.gradtree import fit
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.gradtree.network import HardTrees, Rows, train_trees

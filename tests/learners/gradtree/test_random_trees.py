@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treelab.learners.common.cross_validation import Candidate, Choice
+from treelab.learners.common.tuned_tree import Candidate, Choice
 from treelab.learners.gradtree.random_trees import RandomTrees, with_random_trees
 
 

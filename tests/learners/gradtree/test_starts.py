@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.greedy import Greedy
-from treelab.learners.common.objective import ClassObjective, RegressionObjective
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.greedy import ColumnRules, Greedy
+from treelab.learners.common.objective import (
+    ClassObjective,
+    RegressionObjective,
+    TargetScale,
+)
 from treelab.learners.gradtree.starts import (
     LEAD,
     NEVER,

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
-from treelab.data.encoding.table_encoder import to_float32
+from treelab.data.encoding import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.grande.settings import SPEC
 from treelab.learners.grande.weighting import tree_weights

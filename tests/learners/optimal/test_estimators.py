@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 pytest.importorskip("pystreed")
 
 from treelab import OptimalTreeClassifier, OptimalTreeRegressor
-from treelab.data.encoding.candidate_thresholds import candidate_thresholds
+from treelab.data.encoding import candidate_thresholds
 
 
 @pytest.mark.slow

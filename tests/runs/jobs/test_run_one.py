@@ -61,7 +61,15 @@ def test_a_run_saves_its_curve_and_a_tree(store, problem):
         ("gradtree", {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 5}),
         ("grande", {"n_estimators": 4, "max_epochs": 3}),
         ("get", {"max_depth": 2, "n_steps": 3, "n_starts": 2}),
-        ("argmin", {"depth": 2, "pruning_strength": (0.0, 9.0), "max_epochs": 3}),
+        (
+            "argmin",
+            {
+                "depth": 2,
+                "pruning_strength": (0.0, 9.0),
+                "max_epochs": 3,
+                "n_restarts": 2,
+            },
+        ),
         ("optimal", {"max_depth": 2}),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from tests.runs.workers.slow_tree import SPEC
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
-from treelab.learners.common.search_space import (
+from treelab.learners.common.settings import (
     Range,
     Values,
     check_space,

@@ -3,7 +3,7 @@
 import time
 
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.learners.common.spec import LearnerSpec, Setting
+from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS
 from treelab.training.events import Progress, notify
 

@@ -165,14 +165,15 @@ def test_dates_and_durations_are_no_numbers_of_a_model_from_elsewhere(model, mom
     np.testing.assert_allclose(ours.predict(numbers), model.predict(frame))
 
 
-def test_durations_of_training_rows_are_days_and_other_numbers_are_none():
+@pytest.mark.parametrize("kind", ["timedelta64[s]", "duration[ms][pyarrow]", object])
+def test_durations_of_training_rows_are_days_and_other_numbers_are_none(kind):
     hours = pd.Series(range(0, 240, 2))
-    frame = pd.DataFrame({"stay": pd.to_timedelta(hours, unit="h")})
+    stay = pd.to_timedelta(hours, unit="h").astype("timedelta64[s]").astype(kind)
+    frame = pd.DataFrame({"stay": stay})
     model = treelab.CartRegressor().fit(frame, hours > 50)
     days = pd.DataFrame({"stay": hours / 24})
     assert (model.predict(frame) == model.tree_.predict(days)).all()
-    plain = treelab.CartRegressor().fit(
-        read_table(days.to_csv().encode()).frame, hours > 50
-    )
-    with pytest.raises(ValueError, match=r"'stay' holds timedelta.* held numbers"):
-        plain.tree_.predict(frame.assign(column_1=1))
+    file = read_table(days.to_csv(index=False).encode(), one_column=True)
+    plain = treelab.CartRegressor().fit(file.frame, hours > 50)
+    with pytest.raises(ValueError, match=r"'stay' holds .* held numbers"):
+        plain.tree_.predict(frame)

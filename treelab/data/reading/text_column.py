@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treelab.data.reading.dates import date_note
 from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import (
     CATEGORY,
@@ -400,6 +399,14 @@ def _note_bad_cells(
         f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
         f"{words[codes[row]].as_py().removeprefix(TYPED)!r} on {place_of(row)}. "
         "Correct them, or change its kind to number, and they count as missing."
+    )
+
+
+def date_note(name: str) -> str:
+    """Return what a person should know of a column of dates."""
+    return (
+        f"Column {name!r} holds dates, which became years with decimals: 2019.5 is the "
+        "middle of 2019."
     )
 
 

@@ -9,7 +9,7 @@ import torch
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.data.encoding import TableEncoder
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.learners.argmin.export import TrainedTree, TreeExporter
 from treelab.learners.argmin.fit import PathTraining, check_rows
@@ -22,11 +22,9 @@ from treelab.learners.argmin.path import (
 )
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits, random_splits
-from treelab.learners.common.base import TableEstimator, TrainingData
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.estimator import estimator
+from treelab.learners.common.base import TableEstimator, TrainingData, resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
-from treelab.learners.common.spec import read_settings
+from treelab.learners.common.settings import estimator, read_settings
 from treelab.ops.threads import one_thread
 from treelab.trees.pruning import prune_empty
 from treelab.trees.pruning_path import PruningPath

@@ -22,11 +22,10 @@ from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
     TableRegressor,
+    resolve_device,
 )
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.estimator import estimator
-from treelab.learners.common.spec import read_settings
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.settings import estimator, read_settings
 from treelab.ops.threads import one_thread
 
 

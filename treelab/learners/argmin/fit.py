@@ -24,8 +24,7 @@ from treelab.training.events import (
     RetainedCurve,
     notify,
 )
-from treelab.training.loop import train
-from treelab.training.plan import TrainingPlan
+from treelab.training.loop import TrainingPlan, train
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 from treelab.trees.pruning import N_COLUMNS, approximations
 from treelab.trees.tree import Tree

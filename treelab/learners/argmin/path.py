@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding.scale import power_of_two
+from treelab.data.encoding import power_of_two
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.argmin.export import TrainedTree, TreeExporter, trained_trees
 from treelab.learners.argmin.fit import loses_nothing

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from treelab.learners.common.spec import (
+from treelab.learners.common.settings import (
     LearnerSpec,
+    Preset,
+    Range,
+    Values,
     class_weight_setting,
     recipe_setting,
     setting,
@@ -241,3 +244,30 @@ CLUSTERS = LearnerSpec(
     regressor="treelab.learners.argmin.clustering:ArgminTreeClusterer",
     settings=settings_in(ClusterSettings),
 )
+
+
+# Search spaces of the argmin tree's settings.
+
+
+PRESETS = {
+    "treelab": Preset(
+        {
+            "depth": Range(2, 6),
+            "split": Values(("linear", "elu")),
+            "learning_rate": Range(0.001, 0.03, log=True),
+        },
+        source="Around treelab's defaults; each trial trains all pruning strengths.",
+    ),
+    "paper": Preset(
+        {
+            "depth": Range(2, 6),
+            "pruning_strength": Range(0.001, 1000.0, log=True),
+            "n_hidden_layers": Range(2, 5),
+            "dropout": Range(0.0, 0.5),
+            "split": Values(("linear", "elu")),
+        },
+        fixed={"recipe": "paper", "predictor": "mlp"},
+        source="Appendix A.3 of Zantedeschi et al., ICLR 2021 submission; there 100 "
+        "trials.",
+    ),
+}

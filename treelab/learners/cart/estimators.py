@@ -1,7 +1,7 @@
 """CART: the greedy tree, scikit-learn's, tuned by cross-validation and exported."""
 
 from treelab.learners.cart.fit import CartFit
-from treelab.learners.common.estimator import estimator
+from treelab.learners.common.settings import estimator
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 
 

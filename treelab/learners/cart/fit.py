@@ -2,13 +2,18 @@
 
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import to_float32
+from treelab.data.encoding import to_float32
 from treelab.learners.cart.settings import SPEC, CartSettings
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.cross_validation import Choice, Search, cross_validate
 from treelab.learners.common.folds import FEWEST_ROWS
-from treelab.learners.common.restarts import Restarts
-from treelab.learners.common.tuned_tree import IN_FOLDS, TunedTree
+from treelab.learners.common.tuned_tree import (
+    IN_FOLDS,
+    Choice,
+    Restarts,
+    Search,
+    TunedTree,
+    cross_validate,
+)
 from treelab.training.events import Monitor
 from treelab.trees.constraints import kept, kept_path
 from treelab.trees.pruning import SizePath, path_of_sizes, simplify, unscored_path

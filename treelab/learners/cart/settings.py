@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from treelab.learners.common.constrained.setting import constraints_setting
-from treelab.learners.common.spec import (
+from treelab.learners.common.settings import (
     LearnerSpec,
+    Preset,
+    Range,
+    Values,
     class_weight_setting,
+    constraints_setting,
     setting,
     settings_in,
 )
@@ -80,3 +83,20 @@ SPEC = LearnerSpec(
     is_quick=True,
     cpu_only=True,
 )
+
+
+# Search spaces of CART's settings.
+
+
+PRESETS = {
+    "treelab": Preset(
+        {
+            "max_depth": Range(2, 16),
+            "min_samples_leaf": Range(1, 50, log=True),
+            "ccp_alpha": Range(0.00001, 0.03, log=True),
+            "class_weight": Values((None, "balanced")),
+        },
+        fixed={"tune": False},
+        source="The settings that its own tuning chooses, searched from outside.",
+    ),
+}

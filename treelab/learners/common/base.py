@@ -1,38 +1,234 @@
-"""What every learner shares: reading a table, holding rows out, predicting."""
+"""The estimators' base: what is checked of a table, read into numbers, and kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treelab.data.columns import as_frame
-from treelab.data.encoding.scale import power_of_two
-from treelab.data.encoding.table_encoder import TableEncoder
+from treelab.data.columns import as_frame, column_kind
+from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
-from treelab.learners.common.estimator import CommonSettings
+from treelab.evaluation.metrics import macro_f1
 from treelab.learners.common.folds import hold_out
-from treelab.learners.common.input_checks import (
-    check_finite,
-    check_numeric_target,
-    check_table,
-    check_target,
-    in_fitted_order,
-    label_text,
-)
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import (
     TreesBySize,
     with_measured_shrinkage,
 )
-from treelab.learners.common.spec import CLASSES, read_settings
+from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
 from treelab.trees.constraints import Constraints
+from treelab.trees.frames import as_pandas, plain_column
+
+# Where a learner computes.
+
+
+def resolve_device(device: str | torch.device) -> torch.device:
+    """Turn a ``device`` setting into a torch device.
+
+    "auto" takes CUDA when torch sees it, else the CPU. A device that is asked for
+    by name and is not there is refused, never replaced.
+    """
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}."
+        ) from error
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={device!r}, but torch sees no CUDA GPU here; use 'cpu' or 'auto'."
+        )
+    return found
+
+
+def device_name(device: torch.device) -> str:
+    """Return what a device is called: the GPU's name, or CPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return device.type.upper()
+
+
+def free_memory(device: torch.device) -> str:
+    """Write how much of a GPU's memory is free to all processes; "" for the CPU."""
+    if device.type != "cuda":
+        return ""
+    free, total = torch.cuda.mem_get_info(device)  # bytes
+    return f"{free / 2**30:.0f} of {total / 2**30:.0f} GiB free"
+
+
+# Refusals of tables and targets that no learner can use, by column and row.
+
+
+def check_table(X):
+    """Return a table of features, a pandas frame or an array with at least one row.
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix.
+    ValueError
+        If there is no row or no column.
+    """
+    if issparse(X):
+        raise TypeError("Sparse data was passed for X, but dense data is required.")
+    X = as_pandas(X)
+    if not isinstance(X, pd.DataFrame):
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=1)
+    if len(X) == 0:
+        raise ValueError("X has 0 sample(s), but at least 1 row is required.")
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
+            "is required."
+        )
+    return X
+
+
+def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
+    """Return a table with its columns in the order in which they were fitted.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_rows, n_columns)
+    names : sequence of str or None
+        ``feature_names_in_``, None where the table that was fitted had no names.
+    columns : sequence of str
+        What its columns are called, x0, x1, ... those of an array.
+
+    Returns
+    -------
+    DataFrame or ndarray
+        The table itself where it is an array or has other columns. Where an array was
+        fitted, columns of other names are taken in their order, as scikit-learn does.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return X
+    own = [str(name) for name in X.columns]
+    if len(own) != len(columns):
+        return X
+    if set(own) == set(columns):
+        return X if own == list(columns) else X.iloc[:, [*map(own.index, columns)]]
+    was_array = names is None and list(columns) == [f"x{i}" for i in range(len(own))]
+    return X.set_axis([*columns], axis=1) if was_array else X
+
+
+def check_finite(column: pd.Series) -> None:
+    """Raise ValueError that names the column and row of an infinite value."""
+    if column_kind(column) != "number":
+        return
+    infinite = np.isinf(column.to_numpy(dtype=float, na_value=np.nan))
+    if infinite.any():
+        raise ValueError(
+            f"Column {column.name!r} contains infinity, first in row "
+            f"{int(np.argmax(infinite))}. Give a number or leave the cell empty."
+        )
+
+
+def check_target(y, n_rows: int, name: str) -> np.ndarray:
+    """Return a target as an array (n_rows,) without missing values.
+
+    Raises
+    ------
+    ValueError
+        If it has another length than the table or a missing value; ``name`` is what
+        the message calls it.
+    """
+    y = column_or_1d(y, warn=True)
+    if isinstance(y, pd.Series):
+        y = y.to_numpy()
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has "
+            f"{n_rows} rows, {name} has {len(y)}."
+        )
+    missing = pd.isna(y)
+    if missing.any():
+        raise ValueError(
+            f"{name} contains NaN, first in row {int(np.argmax(missing))}; drop the "
+            "rows whose target is missing."
+        )
+    return np.asarray(y)
+
+
+def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
+    """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
+
+    Raises
+    ------
+    ValueError
+        As ``check_target``, and if a value is no number or not finite.
+    """
+    y = check_target(y, n_rows, name)
+    try:
+        y = plain_column(pd.Series(y)).to_numpy(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers for regression.") from error
+    if not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
+    return y
+
+
+def label_text(label) -> str:
+    """Write a label as Python would, not as numpy does."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+# How far predictions shift towards rare classes, by macro F1 on held-out rows.
+
+
+POWERS = np.linspace(0, 1.5, 31)  # of balanced class weights
+N_RESAMPLES = 50
+
+
+def best_weight_power(
+    log_proba: np.ndarray, target: np.ndarray, log_weights: np.ndarray
+) -> float:
+    """Power of balanced class weights that shifts the class prior best.
+
+    Few held-out rows make the best power jumpy, so it is bagged: the mean of the best
+    powers of resampled rows (Breiman, "Bagging Predictors", 1996).
+
+    Parameters
+    ----------
+    log_proba : ndarray of shape (m, C)
+        Logarithms of the predicted class probabilities of each row.
+    target : ndarray of shape (m,), int64
+        Class codes.
+    log_weights : ndarray of shape (C,)
+        Logarithms of balanced class weights; the shift is their power times these.
+
+    Returns
+    -------
+    float
+        0 leaves the predictions as they are, 1 weights all classes alike.
+    """
+    n_rows, n_classes = log_proba.shape
+    rng = np.random.default_rng(0)
+    times = np.empty((N_RESAMPLES, n_rows), np.uint16)  # that each row is drawn
+    for drawn in times:
+        drawn[:] = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+    scores = []
+    for power in POWERS:
+        cell = target * n_classes + (log_proba + power * log_weights).argmax(1)
+        confusions = [np.bincount(cell, n, minlength=n_classes**2) for n in times]
+        scores.append(macro_f1(np.reshape(confusions, (-1, n_classes, n_classes))))
+    return float(POWERS[np.argmax(scores, axis=0)].mean())
+
+
+# What every learner shares: reading a table, holding rows out, predicting.
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,391 @@
-"""Greedy trees over encoded columns: how they grow, and how they become Trees."""
+"""Greedy trees, within constraints where there are any."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from treelab.data.encoding.table_encoder import TableEncoder
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.constrained.greedy import Limits, grow_constrained
-from treelab.trees.constraints import Constraints
+from treelab.data.encoding import TableEncoder
+from treelab.trees.constraints import OTHER, SIGNS, Constraints, output_of
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
+
+# ColumnRules: constraints in the encoded columns that a learner trains on.
+
+
+@dataclass(frozen=True)
+class ColumnRules:
+    """What constraints say of each encoded column, or feature.
+
+    Attributes
+    ----------
+    column : int array of shape (F,)
+        Place of the user's column that each feature is read from.
+    sign : int array of shape (F,)
+        1 where the prediction must go up with it, -1 down, else 0.
+    cost : float array of shape (F,)
+        Fraction of the root's impurity that its column costs.
+    output : int
+        Which of the predicted values has the order.
+    groups : bool array of shape (n_groups, n_columns)
+        Columns that may stand on one path.
+    by_level : dict of int to bool array of shape (n_columns,)
+        Columns that a split of a level may test; -1 for the other levels.
+    max_columns : int
+    min_samples_leaf : int
+    """
+
+    column: np.ndarray
+    sign: np.ndarray
+    cost: np.ndarray
+    output: int
+    groups: np.ndarray
+    by_level: dict[int, np.ndarray]
+    max_columns: int
+    min_samples_leaf: int
+
+    @classmethod
+    def of(
+        cls,
+        constraints: Constraints,
+        features: Sequence[Feature],
+        classes: tuple | None,
+    ) -> "ColumnRules":
+        """Read constraints in the order of an encoder's features."""
+        own = [feature.column for feature in features]
+        columns = [*dict.fromkeys(own)]
+        signs = {name: SIGNS[way] for name, way in constraints.monotone.items()}
+        levels = {int(k): int(k) for k in constraints.allowed if k != OTHER}
+        levels[-1] = max(levels, default=0) + 1  # a level that is not named
+        return cls(
+            column=np.array([columns.index(name) for name in own]),
+            sign=np.array([signs.get(name, 0) for name in own]),
+            cost=np.array([constraints.column_costs.get(name, 0.0) for name in own]),
+            output=output_of(classes, constraints),
+            groups=np.array(
+                [
+                    [name in group for name in columns]
+                    for group in constraints.group_of(columns)
+                ]
+            ),
+            by_level={
+                key: np.isin(columns, [*constraints.allowed_at(level, columns)])
+                for key, level in levels.items()
+            },
+            max_columns=constraints.max_columns or len(columns),
+            min_samples_leaf=constraints.min_samples_leaf,
+        )
+
+    def may_test(self, level: int, path: Iterable[int]) -> np.ndarray:
+        """Return features that a split may test, bool (F,).
+
+        Parameters
+        ----------
+        level : int
+        path : iterable of int
+            Places of the columns that the splits above it test, or may come to test.
+        """
+        allowed = self.by_level.get(level, self.by_level[-1])
+        fitting = self.groups[self.groups[:, [*path]].all(axis=1)]
+        return (allowed & fitting.any(axis=0))[self.column]
+
+    def are_together(self, path: Iterable[int]) -> bool:
+        """Whether columns, by their places, may stand on one path."""
+        return bool(self.groups[:, [*path]].all(axis=1).any())
+
+
+# A greedy tree that keeps constraints while it grows, best split first.
+#
+# scikit-learn's own tree knows monotone columns alone; this one also knows which
+# columns
+# may be tested where, together, at what cost and how many. Monotone columns are kept as
+# scikit-learn keeps them: a split is possible only where its children are in order and
+# between the bounds that the splits above set, halfway between their own children. So
+# every pruning of the tree is in order, too.
+
+
+LEAF = -1
+MOST_LEAVES = 1000  # unless so many are asked for; nobody reads more
+MOST_VALUES = 2_000_000  # that are summed up at once
+SMALLEST_GAIN = 1e-9  # of the root's impurity
+UNKNOWN = (np.nan, LEAF)  # best split of a leaf, not found yet
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a tree grows.
+
+    Attributes
+    ----------
+    max_leaf_nodes, max_depth : int or None
+        None sets no limit.
+    min_samples_leaf : int
+        The rules' own where that is larger.
+    """
+
+    max_leaf_nodes: int | None = None
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+
+
+@dataclass
+class _Node:
+    """A node, its rows, and the best split of each feature among them."""
+
+    rows: np.ndarray
+    level: int
+    path: frozenset[int]
+    bounds: tuple[float, float]
+    mean: np.ndarray
+    weight: float
+    impurity: float
+    gain: np.ndarray
+    threshold: np.ndarray
+    middle: np.ndarray
+    children: tuple[int, int] = (LEAF, LEAF)
+    feature: int = LEAF
+
+
+@dataclass
+class GreedyNodes:
+    """A grown tree, as scikit-learn's ``tree_`` has it; numbered as nodes were made.
+
+    Attributes
+    ----------
+    children_left, children_right, feature : int arrays of shape (n_nodes,)
+    threshold, impurity : float arrays of shape (n_nodes,)
+    n_node_samples : int array of shape (n_nodes,)
+    value : float array of shape (n_nodes, 1, C)
+    """
+
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    value: np.ndarray
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.feature)
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Return the leaf (n,) that each row (n, F) reaches."""
+        node = np.zeros(len(x), dtype=np.int64)
+        rows = np.arange(len(x)) if self.node_count > 1 else np.arange(0)
+        while len(rows):
+            here = node[rows]
+            left = x[rows, self.feature[here]] <= self.threshold[here]
+            node[rows] = np.where(
+                left, self.children_left[here], self.children_right[here]
+            )
+            rows = rows[self.children_left[node[rows]] != LEAF]
+        return node
+
+    def depth_first(self) -> "GreedyNodes":
+        """Return the tree numbered depth first, left before right."""
+        order, waiting = [], [0]
+        while waiting:
+            node = waiting.pop()
+            order.append(node)
+            if self.children_left[node] != LEAF:
+                waiting += [int(self.children_right[node])]
+                waiting += [int(self.children_left[node])]
+        number = np.empty(len(order) + 1, dtype=np.int64)
+        number[order] = np.arange(len(order))
+        number[-1] = LEAF  # child -1 stays -1
+        return GreedyNodes(
+            number[self.children_left[order]],
+            number[self.children_right[order]],
+            self.feature[order],
+            self.threshold[order],
+            self.impurity[order],
+            self.n_node_samples[order],
+            self.value[order],
+        )
+
+
+@dataclass
+class _Growth:
+    """A tree while it grows."""
+
+    x: np.ndarray
+    values: np.ndarray
+    weight: np.ndarray
+    rules: ColumnRules
+    limits: Limits
+    nodes: list[_Node] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def least(self) -> int:
+        """Fewest rows of a leaf."""
+        return max(1, self.limits.min_samples_leaf, self.rules.min_samples_leaf)
+
+    def add(self, rows, level, path, bounds) -> int:
+        """Make a node of rows; return its number."""
+        weight = self.weight[rows]
+        total = max(weight.sum(), 1e-300)
+        mean = weight @ self.values[rows] / total
+        square = weight @ (self.values[rows] ** 2).sum(1) / total
+        impurity = max(square - (mean**2).sum(), 0.0)
+        n_features = self.x.shape[1]
+        node = _Node(
+            rows,
+            level,
+            path,
+            bounds,
+            mean,
+            total,
+            impurity,
+            gain=np.full(n_features, -np.inf),
+            threshold=np.zeros(n_features),
+            middle=np.zeros(n_features),
+        )
+        self.nodes.append(node)
+        deepest = self.limits.max_depth
+        if impurity <= 1e-12 or len(rows) < 2 * self.least or level == deepest:
+            return len(self.nodes) - 1
+        open_features = np.flatnonzero(self.rules.may_test(level, path))
+        block = max(1, MOST_VALUES // (len(rows) * self.values.shape[1]))
+        for start in range(0, len(open_features), block):
+            self._measure(node, open_features[start : start + block])
+        return len(self.nodes) - 1
+
+    def _measure(self, node: _Node, features: np.ndarray) -> None:
+        """Find the best split of a node by each of some features."""
+        x = self.x[np.ix_(node.rows, features)]
+        n_rows, here = len(x), np.arange(len(features))
+        order = np.argsort(x, axis=0, kind="stable")
+        ascending = np.take_along_axis(x, order, axis=0)
+        weight = self.weight[node.rows]
+        weighted = self.values[node.rows] * weight[:, None]
+        left = np.cumsum(weighted[order], axis=0)[:-1]  # (n - 1, F, C)
+        right = weighted.sum(0) - left
+        in_left = np.cumsum(weight[order], axis=0)[:-1]
+        in_right = np.maximum(weight.sum() - in_left, 1e-300)
+        in_left = np.maximum(in_left, 1e-300)
+        gain = (left**2).sum(-1) / in_left + (right**2).sum(-1) / in_right
+        gain -= node.weight * (node.mean**2).sum()
+        forbidden = ascending[1:] == ascending[:-1]
+        forbidden[: self.least - 1] = True
+        forbidden[n_rows - self.least :] = True
+        below = left[..., self.rules.output] / in_left
+        above = right[..., self.rules.output] / in_right
+        if self.rules.sign.any():
+            lowest, highest = node.bounds
+            forbidden |= self.rules.sign[features] * (below - above) > 0
+            forbidden |= np.minimum(below, above) < lowest
+            forbidden |= np.maximum(below, above) > highest
+        gain[forbidden] = -np.inf
+        place = gain.argmax(axis=0)
+        first, second = ascending[place, here], ascending[place + 1, here]
+        between = (first.astype(np.float64) + second) / 2
+        # Rounding must not lift the middle onto the larger of the two.
+        between = np.where(between.astype(x.dtype) >= second, first, between)
+        node.gain[features] = gain[place, here]
+        node.threshold[features] = between
+        node.middle[features] = (below[place, here] + above[place, here]) / 2
+
+    def best(self, frontier: dict[int, tuple[float, int]]) -> tuple[int, int]:
+        """Return the node and the feature whose split gains most, (-1, -1) for none.
+
+        ``frontier`` holds each leaf's best gain and feature; those it lacks are found.
+        """
+        for number, known in frontier.items():
+            if known is UNKNOWN:
+                gain = self._net_gain(self.nodes[number])
+                feature = int(gain.argmax())
+                frontier[number] = (float(gain[feature]), feature)
+        number = max(frontier, key=lambda leaf: frontier[leaf][0])
+        gained, feature = frontier[number]
+        return (number, feature) if gained > SMALLEST_GAIN else (-1, -1)
+
+    def _net_gain(self, node: _Node) -> np.ndarray:
+        """Gain of a split by each feature, as a fraction of the root, less its cost."""
+        rules, root = self.rules, self.nodes[0]
+        is_new = ~np.isin(rules.column, [*self.used])
+        gain = node.gain / max(root.weight * root.impurity, 1e-300)
+        gain = gain - rules.cost * is_new
+        if len(self.used) >= rules.max_columns:
+            gain[is_new] = -np.inf
+        return gain
+
+    def split(self, number: int, feature: int) -> list[int]:
+        """Split a node by a feature; return its children."""
+        node, rules = self.nodes[number], self.rules
+        threshold, middle = node.threshold[feature], node.middle[feature]
+        goes_left = self.x[node.rows, feature] <= threshold
+        path = node.path | {int(rules.column[feature])}
+        self.used |= path
+        lowest, highest = node.bounds
+        below = above = node.bounds
+        if rules.sign[feature] > 0:
+            below, above = (lowest, middle), (middle, highest)
+        elif rules.sign[feature] < 0:
+            below, above = (middle, highest), (lowest, middle)
+        node.feature = feature
+        node.children = (
+            self.add(node.rows[goes_left], node.level + 1, path, below),
+            self.add(node.rows[~goes_left], node.level + 1, path, above),
+        )
+        return [*node.children]
+
+
+def grow_constrained(
+    x: np.ndarray,
+    values: np.ndarray,
+    weight: np.ndarray | None,
+    rules: ColumnRules,
+    limits: Limits,
+) -> GreedyNodes:
+    """Grow a greedy tree, the split that gains most first.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, F), float32
+        Encoded rows.
+    values : ndarray of shape (n, C)
+        Indicators of the classes (the gain is Gini's), or values.
+    weight : ndarray of shape (n,) or None
+        Of each row; None: all alike.
+    rules : ColumnRules
+    limits : Limits
+    """
+    weight = np.ones(len(x)) if weight is None else weight.astype(np.float64)
+    growth = _Growth(x, values, weight, rules, limits)
+    rows = np.flatnonzero(weight > 0)
+    frontier = {growth.add(rows, 0, frozenset(), (-np.inf, np.inf)): UNKNOWN}
+    for _ in range((limits.max_leaf_nodes or MOST_LEAVES) - 1):
+        number, feature = growth.best(frontier)
+        if number < 0:
+            break
+        del frontier[number]
+        if rules.column[feature] not in growth.used:  # other splits may gain from it
+            frontier = dict.fromkeys(frontier, UNKNOWN)
+        frontier |= dict.fromkeys(growth.split(number, feature), UNKNOWN)
+    nodes = growth.nodes
+    return GreedyNodes(
+        children_left=np.array([node.children[0] for node in nodes]),
+        children_right=np.array([node.children[1] for node in nodes]),
+        feature=np.array([node.feature for node in nodes]),
+        threshold=np.array(
+            [
+                node.threshold[node.feature] if node.feature >= 0 else np.nan
+                for node in nodes
+            ]
+        ),
+        impurity=np.array([node.impurity for node in nodes]),
+        n_node_samples=np.array([len(node.rows) for node in nodes]),
+        value=np.stack([node.mean for node in nodes])[:, None],
+    )
+
+
+# Greedy trees over encoded columns: how they grow, and how they become Trees.
 
 
 @dataclass(frozen=True)

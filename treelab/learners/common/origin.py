@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from treelab.data.encoding.scale import spread
+from treelab.data.encoding import spread
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 from treelab.trees.walk import AXIS, OBLIQUE

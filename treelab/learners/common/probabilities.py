@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
-from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
 from treelab.trees.constraints import Constraints, with_order

@@ -1,29 +1,620 @@
-"""Base of CART and GradTree: one tree whose size and class weights folds choose."""
+"""Estimators of one tree whose size folds choose, and which of many is retained."""
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding.table_encoder import TableEncoder
-from treelab.learners.common.base import TrainingData
-from treelab.learners.common.constrained.setting import (
+from treelab.data.encoding import TableEncoder, to_float32
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
+from treelab.evaluation.pruning import class_sums, pooled_scores, value_sums
+from treelab.learners.common.base import (
+    TableClassifier,
+    TableEstimator,
+    TableRegressor,
+    TrainingData,
+)
+from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
+from treelab.learners.common.greedy import Greedy, decoded_tree
+from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.origin import Origin, with_origin
+from treelab.learners.common.settings import (
     constraints_of,
     growing_weights,
+    read_settings,
 )
-from treelab.learners.common.cross_validation import Candidate, Search
-from treelab.learners.common.folds import N_FOLDS
-from treelab.learners.common.greedy import Greedy, decoded_tree
-from treelab.learners.common.grown_tree import (
-    GrownClassifier,
-    GrownRegressor,
-    GrownTree,
-)
+from treelab.training.events import Callback, Monitor
 from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
 from treelab.trees.midpoints import with_midpoint_thresholds
-from treelab.trees.pruning import size_grid
+from treelab.trees.pruning import (
+    CostComplexityPath,
+    SizePath,
+    cost_complexity_path,
+    cut_at,
+    size_grid,
+    steps_at,
+    within_one_standard_error,
+)
+from treelab.trees.statistics import check_target, with_leaves
 from treelab.trees.tree import Tree
+from treelab.trees.walk import leaf_of, read_features, rows_through, sum_up
 from treelab.trees.words import counted
+
+# Base of learners that grow one tree at once, with no epochs: CART, optimal trees.
+
+
+class Rows(Protocol):
+    """Rows of a table that a tree is fitted to, and their encoded target."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """As the caller gave them."""
+        ...
+
+    @property
+    def y(self) -> np.ndarray:
+        """Class codes, or values, (n_rows,)."""
+        ...
+
+
+class GrownTree(TableEstimator):
+    """Base of estimators whose ``_grow`` returns trees of all training rows."""
+
+    _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
+    model_: Tree
+    path_: SizePath
+    history_: pd.DataFrame
+
+    def fit(
+        self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
+    ):
+        """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Validation rows do not shape the tree; they only give ``history_`` its
+        validation loss. (CART that is tuned takes them for training rows: it
+        cross-validates.)
+        """
+        settings = read_settings(self)
+        monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
+        data = self._read(X, y, X_valid, y_valid, numbers="rank")
+        path = self._search_path(data, settings, monitor)
+        path = self._with_probabilities(path, data.frame, data.y)
+        self.origin_ = Origin(
+            self._start,
+            trained=False,
+            n_splits=path.tree.n_splits,
+            n_changed=0,
+            held_out=self._held_out(data, settings),
+        )
+        trees = tuple(with_origin(tree, self.origin_) for tree in path.trees)
+        self.path_ = replace(path, trees=trees)
+        self.model_ = self.path_.tree
+        train_loss = self._loss(data.frame, data.y)
+        valid_loss = math.nan
+        if len(data.y_valid):
+            valid_loss = self._loss(data.frame_valid, data.y_valid)
+        monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
+        self.history_ = monitor.history_frame()
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree, thresholds in the units of ``X``."""
+        return self.model_
+
+    def _hold_out(self, target):
+        """Hold no rows out: the tree grows on all of them."""
+        rows = np.arange(len(target))
+        return rows, rows[:0]
+
+    def _held_out(self, data: TrainingData, settings) -> str:
+        """What was held out to select by, for the origin; "" for nothing."""
+        return ""
+
+    def _search_path(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
+        """Return trees by size, in the user's columns and units."""
+        return self._grow(data, settings, monitor)
+
+    def _grow(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
+        """Return trees by size, in the user's columns and the unit of ``data.y``.
+
+        Work that takes long, as each fold of a cross-validation, may be a stage of the
+        monitor's, so that a fit which was cut off goes on.
+        """
+        raise NotImplementedError
+
+    def _with_rows(
+        self, tree: Tree, data: Rows, class_weights: np.ndarray | None = None
+    ) -> Tree:
+        """Return a tree with the training rows, each node predicting their mean.
+
+        Trees are grown on cross-fitted categories; nodes predict the means of the rows
+        that reach them at prediction time. On numbers alone the two are the same.
+        ``class_weights`` (n_classes,) are those of the settings where None.
+        """
+        matrix = read_features(tree, data.frame)
+        leaf = leaf_of(tree, matrix)
+        target = check_target(tree, len(leaf), self._decode_target(data.y))
+        tree = with_leaves(tree, matrix, leaf, target)
+        weights = self._row_weights(data.y)
+        if class_weights is not None:
+            weights = class_weights[data.y]
+        weights = weights * self._vote_weights(data.y)
+        tree = with_node_means(tree, leaf, self._values_of(data.y), weights)
+        return replace(tree, class_weights=self._by_class(data.y, weights))
+
+    def _values_of(self, y) -> np.ndarray:
+        """What leaves average, (n_rows, n_outputs)."""
+        raise NotImplementedError
+
+    def _row_weights(self, y) -> np.ndarray:
+        """Weight of each row, (n_rows,)."""
+        raise NotImplementedError
+
+    def _vote_weights(self, y) -> np.ndarray | float:
+        """What each row's weight is multiplied by in the nodes; see ``votes``."""
+        return 1.0
+
+    def _by_class(self, y, weights) -> np.ndarray | None:
+        """Weights of rows (n_rows,) by class, (n_classes,); None without classes."""
+        return None
+
+    def _loss(self, frame, target) -> float:
+        """Mean loss of the exported tree."""
+        raise NotImplementedError
+
+
+class GrownClassifier(GrownTree, TableClassifier):
+    """Base of classifiers that grow one tree at once."""
+
+    def _values_of(self, y):
+        """Class codes as indicators, (n_rows, n_classes)."""
+        return np.eye(len(self.classes_))[y]
+
+    def _row_weights(self, y):
+        """Weight of each row, by its class."""
+        return self._class_weights(y)[y]
+
+    def _by_class(self, y, weights):
+        """Every row of a class has the same; every class has a row."""
+        by_class = np.ones(len(self.classes_))
+        by_class[y] = weights
+        return by_class
+
+    def _loss(self, frame, target):
+        """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
+        proba = self.model_.predict_proba(frame)[np.arange(len(target)), target]
+        return float(-np.log(np.maximum(proba, 1e-7)).mean())
+
+
+class GrownRegressor(GrownTree, TableRegressor):
+    """Base of regressors that grow one tree at once."""
+
+    def _search_path(self, data, settings, monitor):
+        """Search on the standardised target, then restore its unit."""
+        self._target_scale = scale = TargetScale.rounded(data.y)
+        path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
+        return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
+
+    def _values_of(self, y):
+        """The target as a column, (n_rows, 1)."""
+        return y[:, None]
+
+    def _row_weights(self, y):
+        """Equal weights."""
+        return np.ones(len(y))
+
+    def _loss(self, frame, target):
+        """Mean squared error, in squared units of the target."""
+        return float(np.mean((self.model_.predict(frame) - target) ** 2))
+
+
+def with_node_means(
+    tree: Tree, leaf: np.ndarray, values: np.ndarray, row_weights: np.ndarray
+) -> Tree:
+    """Let each node predict the weighted mean of the rows that pass it.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : int array of shape (n_rows,)
+        Leaf that each row reaches.
+    values : ndarray of shape (n_rows, n_outputs)
+        What is averaged.
+    row_weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    Tree
+        A node that no row passes is as it was.
+    """
+    columns = [row_weights, *(row_weights * values.T)]
+    at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
+    total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
+    mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
+    return replace(tree, value=np.where((total > 0)[:, None], mean, tree.value))
+
+
+# A tree's size, leaf size, depth and class weights, by cross-validating greedy trees.
+#
+# Each fold grows one deep tree for each leaf size. Depth limits and numbers of leaves
+# are
+# prunings of it, and class weights only change which class a leaf predicts, so one tree
+# gives the scores of all of them. The size is the smallest within one standard error of
+# the best.
+
+
+DEPTHS = (2, 3, 4, 6, 8, 10)  # beside the largest that is allowed
+LEAF_SIZES = (1, 5, 20)
+# Growing takes most of the time, and where rows are many a leaf of one tells little.
+LARGE_TABLE, LARGE_LEAF_SIZES = 10_000, (5, 50)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that cross-validation scores at every number of leaves.
+
+    Attributes
+    ----------
+    max_depth : int or None
+    min_samples_leaf : int
+    weighting : int
+        Index of the class weights in the leaves.
+    """
+
+    max_depth: int | None
+    min_samples_leaf: int
+    weighting: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is tried.
+
+    Attributes
+    ----------
+    greedy : Greedy
+        How trees grow.
+    task : {"binary", "multiclass", "regression"}
+    predicting : ndarray of shape (n_weightings, n_classes)
+        Weights of each class in the leaves.
+    sizes : ndarray of shape (n_sizes,)
+        Numbers of leaves, ascending.
+    min_samples_leaf : int
+        Fewest rows in a leaf that are tried.
+    seed : int
+    """
+
+    greedy: Greedy
+    task: str
+    predicting: np.ndarray
+    sizes: np.ndarray
+    min_samples_leaf: int
+    seed: int
+
+    @property
+    def depths(self) -> tuple[int | None, ...]:
+        """Depth limits, the shallowest first."""
+        most = self.greedy.max_depth
+        return (*(d for d in DEPTHS if most is None or d < most), most)
+
+    def leaf_sizes(self, n_rows: int) -> tuple[int, ...]:
+        """Fewest rows in a leaf, the largest first."""
+        tried = LARGE_LEAF_SIZES if n_rows > LARGE_TABLE else LEAF_SIZES
+        least = max(self.min_samples_leaf, tried[0])
+        return (*(size for size in tried[::-1] if size > least), least)
+
+    def candidates(self, n_rows: int) -> list[Candidate]:
+        """List all, the simplest first, which wins where scores are equal."""
+        return [
+            Candidate(depth, leaf_size, weighting)
+            for leaf_size in self.leaf_sizes(n_rows)
+            for depth in self.depths
+            for weighting in range(len(self.predicting))
+        ]
+
+    def grow(
+        self,
+        X: np.ndarray,
+        seen: np.ndarray,
+        y: np.ndarray,
+        features,
+        min_samples_leaf: int,
+        weight: np.ndarray | None = None,
+    ) -> Tree:
+        """Grow a deep tree on columns ``X`` and count the rows as prediction sees them.
+
+        Its impurity is that of its rows, weighted by class as while it grew.
+        """
+        tree = self.greedy.grow(
+            X, y, features, min_samples_leaf=min_samples_leaf, weight=weight
+        )
+        return self.with_rows(tree, seen, y)
+
+    def with_rows(self, tree: Tree, x: np.ndarray, y: np.ndarray) -> Tree:
+        """Return a tree over encoded columns with its rows counted at its nodes."""
+        leaf = leaf_of(tree, x)
+        tree = with_leaves(tree, x, leaf, y)
+        if tree.classes is None:
+            return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
+        return weighted_impurity(tree, self.greedy.class_weight)
+
+    def predicted_class(self, class_counts: np.ndarray, weighting: int) -> np.ndarray:
+        """Class (...,) that leaves of so many rows of each (..., C) predict."""
+        values, own = votes(self.greedy.constraints, self.greedy.classes)
+        return (class_counts * own * self.predicting[weighting] @ values).argmax(-1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What cross-validation settled for every number of leaves.
+
+    Attributes
+    ----------
+    sizes : int array of shape (Z,)
+    candidates : list of Z Candidate
+        The best of each size.
+    fold_scores : ndarray of shape (Z, n_parts)
+        Macro F1 or R².
+    chosen : int
+        The smallest within one standard error of the best.
+    standard_errors : ndarray of shape (Z,)
+    """
+
+    sizes: np.ndarray
+    candidates: list[Candidate]
+    fold_scores: np.ndarray
+    chosen: int
+    standard_errors: np.ndarray
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Mean score (Z,)."""
+        return self.fold_scores.mean(axis=1)
+
+    @property
+    def candidate(self) -> Candidate:
+        """The one of the chosen size."""
+        return self.candidates[self.chosen]
+
+
+def cross_validate(data: TrainingData, search: Search, monitor: Monitor) -> Choice:
+    """Score every candidate at every number of leaves, and choose.
+
+    Each fold is a stage of the monitor's, so that a fit which was cut off goes on with
+    the folds that it had finished.
+    """
+    scores = candidate_scores(data, search, monitor)
+    best = scores.mean(axis=-1).argmax(axis=0)  # candidate of each size
+    of_size = scores[best, np.arange(len(search.sizes))]
+    chosen, errors = within_one_standard_error(of_size)
+    candidates = search.candidates(len(data.y))
+    return Choice(search.sizes, [candidates[i] for i in best], of_size, chosen, errors)
+
+
+def candidate_scores(
+    data: TrainingData, search: Search, monitor: Monitor
+) -> np.ndarray:
+    """Score every candidate at every number of leaves.
+
+    Returns
+    -------
+    ndarray of shape (n_candidates, n_sizes, n_parts)
+        See ``pooled_scores``; candidates as ``Search.candidates`` lists them. The
+        parts are those of ``folds.assign_parts``.
+    """
+    part = assign_parts(len(data.y), seed=search.seed)
+    folds = repeated_folds(data.y, seed=search.seed, n_columns=data.frame.shape[1])
+    sums = [
+        monitor.begin_stage().once(partial(_fold_sums, data, search, held_out, part))
+        for of_repeat in folds
+        for held_out in of_repeat
+    ]
+    return pooled_scores(np.sum(sums, axis=0), search.task)
+
+
+def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
+    """Return a tree whose impurity is that of its rows, weighted by class.
+
+    ``n_rows * impurity`` is the weighted risk of a node but for a constant factor, so
+    the tree is pruned by the measure it was grown by.
+    """
+    if tree.class_counts is None:
+        return tree
+    weighted = tree.class_counts * weights
+    total = weighted.sum(axis=1)
+    fraction = weighted / np.maximum(total, 1e-300)[:, None]
+    risk = total * (1 - (fraction**2).sum(axis=1))
+    return replace(tree, impurity=risk / np.maximum(tree.n_rows, 1))
+
+
+def cut_path(tree: Tree, depth: int | None) -> CostComplexityPath:
+    """Return the prunings of a tree whose levels below a depth are cut."""
+    if depth is None or depth >= tree.depth:
+        return cost_complexity_path(tree)
+    return cost_complexity_path(cut_at(tree, tree.level >= depth))
+
+
+def _fold_sums(
+    data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
+) -> np.ndarray:
+    """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
+    y = data.y[~held_out]
+    encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
+    X = to_float32(encoder.fit_transform(data.frame[~held_out], y))
+    all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
+    seen, unseen = all_rows[~held_out], all_rows[held_out]
+    found: dict[tuple, list[np.ndarray]] = {}
+    for leaf_size in search.leaf_sizes(len(data.y)):
+        tree = search.grow(X, seen, y, encoder.features_, leaf_size)
+        for depth in search.depths:
+            least = tree.depth if depth is None else min(depth, tree.depth)
+            key = least, leaf_size
+            if key not in found:
+                path = cut_path(tree, least)
+                rows = unseen, data.y[held_out], part[held_out]
+                found[key] = path_sums(path, rows, search)
+            found[depth, leaf_size] = found[key]
+    return np.stack(
+        [
+            found[c.max_depth, c.min_samples_leaf][c.weighting]
+            for c in search.candidates(len(data.y))
+        ],
+        axis=1,
+    )
+
+
+def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
+    """Sums (N_PARTS, n_sizes, 2, n_classes) of its prunings, for each class weighting.
+
+    ``rows`` are columns, truth and part (see ``folds.assign_parts``) of those held out.
+    """
+    x, truth, part = rows
+    tree, steps = path.tree, steps_at(path, search.sizes)
+    leaf = leaf_of(tree, x)
+    if tree.classes is None:
+        apart = [part == place for place in range(N_PARTS)]
+        sums = value_sums(path, [(leaf[own], truth[own]) for own in apart])
+        return [sums[steps].transpose(1, 0, 2, 3)]
+    assert tree.class_counts is not None
+    n_classes = len(tree.classes)
+    counts = rows_through(tree, leaf, part * n_classes + truth, N_PARTS * n_classes)
+    counts = counts.reshape(-1, N_PARTS, n_classes)
+    predicted = [
+        search.predicted_class(tree.class_counts, w)
+        for w in range(len(search.predicting))
+    ]
+    return [
+        class_sums(path, counts, own)[steps].transpose(1, 0, 2, 3) for own in predicted
+    ]
+
+
+# Many trees of the same rows, and the one of them that is retained.
+#
+# Trees grown on rows that are weighted by the Bayesian bootstrap (Rubin, 1981) differ
+# where the rows leave it open; the one that does best by the rows themselves is
+# retained
+# (bumping: Tibshirani and Knight, "Model search by bootstrap 'bumping'", 1999).
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A deep greedy tree over encoded columns, to be pruned to any size.
+
+    Attributes
+    ----------
+    path : CostComplexityPath
+        Of the tree with the rows that it may know, cut at its depth.
+    leaf : int array of shape (n_rows,)
+        Leaf of each of them, as prediction sees it.
+    """
+
+    path: CostComplexityPath
+    leaf: np.ndarray
+
+    def at(self, n_leaves: int) -> Tree:
+        """Return its largest pruning with at most so many leaves."""
+        return self.path.trees[self._step(n_leaves)]
+
+    def predicted(self, n_leaves: int, search: Search, weighting: int) -> np.ndarray:
+        """Class code or value (n_rows,) that this pruning predicts for each row."""
+        tree, step = self.path.tree, self._step(n_leaves)
+        ends = np.where(tree.level > 0, self.path.step[tree.parent], np.inf)
+        node = self.leaf
+        while (is_cut := ends[node] <= step).any():
+            node = np.where(is_cut, tree.parent[node], node)
+        if tree.class_counts is None:
+            return tree.value[node, 0]
+        return search.predicted_class(tree.class_counts, weighting)[node]
+
+    def _step(self, n_leaves: int) -> int:
+        return int(steps_at(self.path, np.array([n_leaves]))[0])
+
+
+class Restarts:
+    """Greedy trees of all rows, the first as it is, the others on bootstrap weights.
+
+    Parameters
+    ----------
+    search : Search
+    rows : tuple of (X, seen, y, features)
+        Encoded columns to grow on and as prediction sees them, target, features.
+    n_restarts : int
+    random : RandomState
+        Draws the weights.
+    """
+
+    def __init__(self, search: Search, rows: tuple, n_restarts: int, random):
+        self.search, self._rows = search, rows
+        n_rows = len(rows[2])
+        drawn = [random.exponential(size=n_rows) for _ in range(n_restarts - 1)]
+        self._weights = [None, *drawn]
+        self._deep: dict[int, list[Tree]] = {}
+        self._found: dict[tuple, list[Restart]] = {}
+
+    def of(self, candidate: Candidate) -> list[Restart]:
+        """Return the trees that grow by a candidate's depth and leaf size."""
+        leaf_size, depth = candidate.min_samples_leaf, candidate.max_depth
+        if leaf_size not in self._deep:
+            X, seen, y, features = self._rows
+            self._deep[leaf_size] = [
+                self.search.grow(X, seen, y, features, leaf_size, weight)
+                for weight in self._weights
+            ]
+        if (depth, leaf_size) not in self._found:
+            paths = [cut_path(tree, depth) for tree in self._deep[leaf_size]]
+            self._found[depth, leaf_size] = [
+                Restart(path, leaf_of(path.tree, self._rows[1])) for path in paths
+            ]
+        return self._found[depth, leaf_size]
+
+    def retained(self, candidate: Candidate, n_leaves: int) -> Tree:
+        """Return the tree of a size that is retained; see ``retained``."""
+        found = self.of(candidate)
+        if len(found) == 1:
+            return found[0].at(n_leaves)
+        predicted = [
+            own.predicted(n_leaves, self.search, candidate.weighting) for own in found
+        ]
+        return found[retained(predicted, self._rows[2])].at(n_leaves)
+
+
+def retained(
+    predicted: Sequence[np.ndarray], y: np.ndarray, fit: np.ndarray | None = None
+) -> int:
+    """Choose the tree that fits its rows best and agrees most with the vote of all.
+
+    Fit is macro F1 and agreement the fraction of the votes that a row's class has, both
+    from 0 to 1; or both are mean squared errors, to the target and to the mean
+    prediction. The first wins where several are level.
+
+    Parameters
+    ----------
+    predicted : sequence of R arrays of shape (n_rows,)
+        Class codes, or values.
+    y : ndarray of shape (n_rows,)
+        Class codes (int), or values (float).
+    fit : ndarray of shape (R,), default=macro F1
+        Of classes.
+    """
+    found = np.stack(predicted)  # (R, n)
+    if np.issubdtype(y.dtype, np.floating):
+        error = ((found - y) ** 2).mean(1) + ((found - found.mean(0)) ** 2).mean(1)
+        return int(error.argmin())
+    n_classes = int(max(y.max(), found.max())) + 1
+    if fit is None:
+        fit = np.array([macro_f1(confusion_matrix(y, own, n_classes)) for own in found])
+    votes = np.stack([(found == code).mean(0) for code in range(n_classes)], axis=1)
+    agreement = votes[np.arange(len(y)), found].mean(1)
+    return int(np.argmax(fit + agreement))
+
+
+# Base of CART and GradTree: one tree whose size and class weights folds choose.
+
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of balanced class weights that "auto" tries
 IN_FOLDS = f"the rows held out of {N_FOLDS} folds in turn"

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from treelab.data.encoding.scale import Affine, minmax
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.target_scale import TargetScale
+from treelab.data.encoding import Affine, minmax
+from treelab.learners.common.base import resolve_device
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees, Rows

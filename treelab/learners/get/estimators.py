@@ -14,18 +14,17 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
+    best_weight_power,
+    resolve_device,
 )
-from treelab.learners.common.class_prior import best_weight_power
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.estimator import estimator
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
     feature_spread,
     with_origin,
 )
-from treelab.learners.common.spec import read_settings
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.settings import estimator, read_settings
 from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import (
     STEPS,

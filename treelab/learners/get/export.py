@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding.table_encoder import TableEncoder
-from treelab.learners.common.target_scale import TargetScale
+from treelab.data.encoding import TableEncoder
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import simplify

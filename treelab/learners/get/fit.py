@@ -23,9 +23,7 @@ from treelab.learners.get.settings import MAX_DEPTH, GetSettings
 from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
-from treelab.training.loop import train
-from treelab.training.plan import TrainingPlan
-from treelab.training.schedule import cosine_decay
+from treelab.training.loop import TrainingPlan, cosine_decay, train
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import (
     COLUMNS,

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from treelab.learners.common.spec import (
+from treelab.learners.common.settings import (
     LearnerSpec,
+    Preset,
+    Range,
+    Values,
     class_weight_setting,
     recipe_setting,
     setting,
@@ -160,3 +163,26 @@ SPEC = LearnerSpec(
     regressor="treelab.learners.get.estimators:GetRegressor",
     settings=settings_in(GetSettings),
 )
+
+
+# Search spaces of GET's settings.
+
+
+PRESETS = {
+    "treelab": Preset(
+        {
+            "max_depth": Range(2, 8),
+            "learning_rate": Range(0.005, 0.05, log=True),
+            "learning_rate_leaves": Range(0.01, 0.1, log=True),
+            "sparse_tolerance": Values((0.0, 0.002, 0.01)),
+            "leaves": Values(("constant", "linear")),
+        },
+        source="Around treelab's defaults.",
+    ),
+    "paper": Preset(
+        {"max_depth": Range(1, 12)},
+        fixed={"recipe": "paper"},
+        source="The depths from 1 to 12 that the paper of GET tunes by "
+        "cross-validation, and nothing else.",
+    ),
+}

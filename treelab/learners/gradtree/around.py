@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from treelab.data.encoding.scale import Interpolation, normal_scores
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.restarts import retained
+from treelab.data.encoding import Interpolation, normal_scores
+from treelab.learners.common.base import resolve_device
+from treelab.learners.common.tuned_tree import retained
 from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import (

@@ -1,7 +1,7 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
-from treelab.learners.common.estimator import estimator
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.settings import estimator
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.trees.logits import class_probabilities

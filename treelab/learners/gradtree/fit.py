@@ -7,26 +7,28 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.table_encoder import to_float32
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.cross_validation import (
-    Candidate,
-    Choice,
-    cross_validate,
-)
-from treelab.learners.common.device import resolve_device
+from treelab.data.encoding import to_float32
+from treelab.learners.common.base import resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
-from treelab.learners.common.grown_tree import GrownTree
+from treelab.learners.common.greedy import ColumnRules
+from treelab.learners.common.objective import TargetScale
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
     feature_spread,
     with_origin,
 )
-from treelab.learners.common.restarts import Restarts, retained
-from treelab.learners.common.spec import read_settings
-from treelab.learners.common.target_scale import TargetScale
-from treelab.learners.common.tuned_tree import IN_FOLDS, TunedTree
+from treelab.learners.common.settings import read_settings
+from treelab.learners.common.tuned_tree import (
+    IN_FOLDS,
+    Candidate,
+    Choice,
+    GrownTree,
+    Restarts,
+    TunedTree,
+    cross_validate,
+    retained,
+)
 from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
 from treelab.learners.gradtree.random_trees import (
     RandomTrees,

@@ -19,9 +19,13 @@ from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import Starts
 from treelab.ops.axis_trees import axis_leaves, axis_trees
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainResult, train
-from treelab.training.plan import TrainingPlan, steps_per_epoch
-from treelab.training.schedule import cosine_decay
+from treelab.training.loop import (
+    TrainingPlan,
+    TrainResult,
+    cosine_decay,
+    steps_per_epoch,
+    train,
+)
 
 N_CHECKPOINTS = 5  # whose mean is tried where validation rows stop training
 EVALUATED_STEPS = 10  # about so many between two measurements of the error

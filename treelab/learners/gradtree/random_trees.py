@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from treelab.evaluation.pruning import pooled_scores
-from treelab.learners.common.cross_validation import Choice, path_sums
 from treelab.learners.common.folds import assign_parts, repeated_folds
+from treelab.learners.common.tuned_tree import Choice, path_sums
 from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts

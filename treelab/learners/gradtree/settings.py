@@ -6,10 +6,13 @@ Learning rates are named as in Marton et al., arXiv:2305.03515, appendix C.
 from dataclasses import dataclass
 from typing import Any
 
-from treelab.learners.common.axis_tree_settings import AxisTreeSettings
-from treelab.learners.common.spec import (
+from treelab.learners.common.settings import (
     CLASSES,
+    AxisTreeSettings,
     LearnerSpec,
+    Preset,
+    Range,
+    Values,
     class_weight_setting,
     recipe_setting,
     setting,
@@ -125,3 +128,38 @@ SPEC = LearnerSpec(
     settings=settings_in(GradTreeSettings),
     scores_itself=False,  # its size is chosen by greedy trees, which are not trained
 )
+
+
+# Search spaces of GradTree's settings.
+
+
+RATES = (0.005, 0.01, 0.05, 0.1, 0.25)
+
+PRESETS = {
+    "treelab": Preset(
+        {
+            "max_leaf_nodes": Values((8, 16, 32, 64)),
+            "n_restarts": Values((8, 24)),
+            "n_steps": Values((100, 200, 400)),
+            "learning_rate_index": Range(0.005, 0.2, log=True),
+            "learning_rate_values": Range(0.003, 0.1, log=True),
+            "learning_rate_leaf": Range(0.01, 0.2, log=True),
+            "loss": Values(("cross_entropy", "focal", "poly")),
+        },
+        source="Around treelab's defaults.",
+    ),
+    "paper": Preset(
+        {
+            "max_depth": Range(7, 10),
+            "learning_rate_index": Values(RATES),
+            "learning_rate_values": Values(RATES),
+            "learning_rate_leaf": Values((0.005, 0.01, 0.05, 0.1, 0.2)),
+            "loss": Values(("cross_entropy", "focal", "poly")),
+            "poly_epsilon": Values((2.0, 5.0)),
+        },
+        fixed={"recipe": "paper"},
+        source="The values that occur in table 12 of Marton et al., arXiv:2305.03515; "
+        "there a random search of 300 trials a table. The paper's poly terms on top "
+        "of the focal loss are not among them.",
+    ),
+}

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.greedy import encoded_tree
+from treelab.learners.common.greedy import ColumnRules, encoded_tree
 from treelab.learners.common.objective import Objective
 from treelab.ops.axis_trees import axis_leaves
 from treelab.trees.feature import Feature

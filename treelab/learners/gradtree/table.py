@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding.table_encoder import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.cross_validation import Search
 from treelab.learners.common.greedy import decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
+    TargetScale,
 )
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import prune_empty

@@ -13,7 +13,7 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from treelab.learners.common.class_prior import best_weight_power
+from treelab.learners.common.base import best_weight_power
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.ops.losses import log_proba
 

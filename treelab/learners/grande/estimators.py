@@ -16,19 +16,22 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
+    resolve_device,
 )
-from treelab.learners.common.constrained.setting import constraints_of, growing_weights
-from treelab.learners.common.device import resolve_device
-from treelab.learners.common.estimator import estimator
 from treelab.learners.common.folds import FEWEST_ROWS, assign_folds
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
+    TargetScale,
 )
 from treelab.learners.common.origin import with_origin
-from treelab.learners.common.spec import read_settings
-from treelab.learners.common.target_scale import TargetScale
+from treelab.learners.common.settings import (
+    constraints_of,
+    estimator,
+    growing_weights,
+    read_settings,
+)
 from treelab.learners.grande.calibration import Calibration, calibrate
 from treelab.learners.grande.constraints import kept_trees
 from treelab.learners.grande.fit import (

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.constrained.column_rules import ColumnRules
+from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.learners.common.origin import (
     Origin,
@@ -30,9 +30,7 @@ from treelab.ops.losses import log_proba
 from treelab.ops.select import chosen_split
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainResult, train
-from treelab.training.plan import TrainingPlan
-from treelab.training.schedule import cosine_decay
+from treelab.training.loop import TrainingPlan, TrainResult, cosine_decay, train
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix

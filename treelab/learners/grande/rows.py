@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treelab.data.encoding.table_encoder import to_float32
+from treelab.data.encoding import to_float32
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.objective import Objective
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from treelab.data.encoding.candidate_thresholds import Candidates, candidate_thresholds
+from treelab.data.encoding import Candidates, candidate_thresholds
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.estimator import estimator
-from treelab.learners.common.grown_tree import (
+from treelab.learners.common.settings import estimator
+from treelab.learners.common.tuned_tree import (
     GrownClassifier,
     GrownRegressor,
     GrownTree,

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from treelab.learners.common.spec import LearnerSpec, setting, settings_in
+from treelab.learners.common.settings import (
+    LearnerSpec,
+    Preset,
+    Range,
+    Values,
+    setting,
+    settings_in,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,3 +59,18 @@ SPEC = LearnerSpec(
     settings=settings_in(OptimalSettings),
     cpu_only=True,
 )
+
+
+# Search spaces of the optimal tree's settings.
+
+
+PRESETS = {
+    "treelab": Preset(
+        {
+            "max_depth": Range(2, 4),
+            "min_samples_leaf": Range(1, 50, log=True),
+            "n_thresholds": Values((4, 8, 16)),
+        },
+        source="Around treelab's defaults.",
+    ),
+}

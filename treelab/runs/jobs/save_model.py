@@ -120,7 +120,7 @@ def device_used(run: Run) -> str:
     spec = find_spec(run.learner)
     if spec is not None and spec.cpu_only:
         return "CPU"
-    from treelab.learners.common.device import (  # loads torch
+    from treelab.learners.common.base import (  # loads torch
         device_name,
         resolve_device,
     )

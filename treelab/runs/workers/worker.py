@@ -157,7 +157,7 @@ class Worker:
         """Load torch and the learners, and find the device of this slot."""
         import torch
 
-        from treelab.learners.common.device import (
+        from treelab.learners.common.base import (
             device_name,
             free_memory,
             resolve_device,

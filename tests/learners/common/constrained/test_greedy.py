@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from treelab.learners.common.constrained.column_rules import ColumnRules
-from treelab.learners.common.constrained.greedy import Limits, grow_constrained
+from treelab.learners.common.greedy import ColumnRules, Limits, grow_constrained
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
 

@@ -11,7 +11,7 @@ from tests.runs.conftest import problem_in
 from tests.runs.store import postgres
 from tests.runs.workers.cluster.local_cluster import LocalCluster, wait
 from tests.runs.workers.slow_tree import SPEC
-from treelab.learners.common.search_space import Values
+from treelab.learners.common.settings import Values
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.jobs.clusters import clusters_problem
 from treelab.runs.jobs.rashomon import create_more

@@ -11,10 +11,9 @@ from pandas.api.types import pandas_dtype
 from pyarrow import types
 
 from treelab.data.reading.column_names import unique_names
-from treelab.data.reading.dates import date_note
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading
+from treelab.data.reading.text_column import ColumnReading, date_note
 from treelab.trees.cells import DAYS, CellForm
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.frames import plain_column

@@ -135,24 +135,21 @@ def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] 
     programs write it as zero.
     """
     found: dict[int, dict[int, str]] = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as book:
-            if "content.xml" in book.namelist():
-                _refuse_error(book.read("content.xml"), sheet, name)
-            if "xl/workbook.bin" in book.namelist():
-                return None
-            sheets = ElementTree.fromstring(book.read("xl/workbook.xml")).iter()
-            links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
-            target = {link.get("Id"): link.get("Target", "") for link in links}
-            own = next(s for s in sheets if s.get("name") == sheet)
-            (link,) = (value for key, value in own.items() if key.endswith("}id"))
-            text = book.read(posixpath.join("/xl", target[link])[1:])
-    except zipfile.BadZipFile:  # .xls
+    if content[:2] != b"PK":
         return None
-    except TableError:
-        raise
-    # One of which only the sheets themselves are whole.
-    except (KeyError, ValueError, TypeError, StopIteration, ElementTree.ParseError):
+    book = zipfile.ZipFile(io.BytesIO(content))
+    if "xl/workbook.bin" in book.namelist():
+        return None
+    is_ods = "content.xml" in book.namelist()
+    try:
+        part = "content.xml" if is_ods else _part_of(book, sheet)
+        text = book.read(part)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration):
+        return found  # only the sheets themselves are whole
+    except ElementTree.ParseError:
+        return found
+    if is_ods:
+        _refuse_error(text, sheet, name)
         return found
     for cell, error in _ERROR.findall(text):
         row = cell.decode().lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -162,6 +159,16 @@ def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] 
             column = 26 * column + ord(letter) - ord("A") + 1
         found.setdefault(int(row) - 1, {})[column - 1] = error.decode()
     return found
+
+
+def _part_of(book: zipfile.ZipFile, sheet: str) -> str:
+    """Return the part of an .xlsx that holds a sheet."""
+    sheets = ElementTree.fromstring(book.read("xl/workbook.xml")).iter()
+    links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+    target = {link.get("Id"): link.get("Target", "") for link in links}
+    own = next(s for s in sheets if s.get("name") == sheet)
+    (link,) = (value for key, value in own.items() if key.endswith("}id"))
+    return posixpath.join("/xl", target[link])[1:]
 
 
 def _refuse_error(text: bytes, sheet: str, name: str) -> None:
@@ -255,14 +262,8 @@ def _as_csv(
     text.add([_text(c) if isinstance(c, str) else c for c in first], mark)
     for row in chain(head[start + depth :], rows):
         text.add(row, mark)
-    return text.content(), _has_header(header, depth)
-
-
-def _has_header(header: int | None, depth: int) -> bool | None:
-    """Whether the first line names the columns; None if that is open."""
-    if header is not None:
-        return header > 0
-    return True if depth > 1 else None
+    open_yet = header is None and depth == 1
+    return text.content(), None if open_yet else header != 0
 
 
 def _words(row: Row) -> set[str]:

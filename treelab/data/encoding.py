@@ -1,0 +1,853 @@
+"""From a data frame to the numbers that learners train on, and splits back again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from treelab.data.columns import TASKS, as_frame, column_kind
+from treelab.data.values import categories, numbers, refuse_large
+from treelab.trees.cells import CellForm
+from treelab.trees.feature import Feature, feature_forms, feature_matrix
+from treelab.trees.midpoints import midpoint
+
+# Rare categories as one: values that few training rows hold share a score.
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """A category column as codes, its rare levels joined.
+
+    Attributes
+    ----------
+    codes : int64 array of shape (n_rows,)
+        Group of each row's level, -1 where the value is missing.
+    levels : tuple of str
+        All levels, sorted.
+    group : int64 array of shape (n_levels,)
+        Group of each level: one of its own, or that of the rare ones, the last.
+    rare : tuple of str
+        The levels that are one group; () or at least two.
+    """
+
+    codes: np.ndarray
+    levels: tuple[str, ...]
+    group: np.ndarray
+    rare: tuple[str, ...] = ()
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of levels."""
+        return len(self.levels) - max(len(self.rare) - 1, 0)
+
+
+def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
+    """Join the levels that fewer rows hold than ``least``, where they are two or more.
+
+    Parameters
+    ----------
+    codes : int64 array of shape (n_rows,)
+        Level of each row, -1 where the value is missing.
+    levels : tuple of str
+    least : float
+        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
+        0 joins none.
+    """
+    own = np.arange(len(levels))
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    is_rare = counts < (least * len(codes) if least < 1 else least)
+    if is_rare.sum() < 2:
+        return CodedColumn(codes, levels, own)
+    group = np.where(is_rare, (~is_rare).sum(), np.cumsum(~is_rare) - 1)
+    rare = tuple(level for level, few in zip(levels, is_rare) if few)
+    return CodedColumn(np.where(codes < 0, -1, group[codes]), levels, group, rare)
+
+
+def parse_least(text: str) -> float:
+    """Read least rows as people write them: "10", or "1%" of the rows; 0 for "".
+
+    Raises
+    ------
+    ValueError
+        If it is neither a whole number of at least 2 nor a percentage between 0 and 50.
+    """
+    text = text.strip()
+    try:
+        value = float(text.removesuffix("%") or 0 * bool(text)) if text else 0.0
+    except ValueError:
+        value = -1.0
+    if text.endswith("%") and 0 < value <= 50:
+        return value / 100
+    if not text or (value >= 2 and value.is_integer() and not text.endswith("%")):
+        return value
+    raise ValueError(
+        "A value is rare below a whole number of rows from 2 on, or below a "
+        f"percentage of the rows up to 50%; got {text!r}."
+    )
+
+
+def least_text(least: float) -> str:
+    """Write least rows as ``parse_least`` reads them."""
+    if not least:
+        return ""
+    return f"{least * 100:g}%" if least < 1 else f"{least:g}"
+
+
+# Monotone maps from a column's own unit to the numbers that learners train on.
+
+
+SMALLEST_SPREAD = 1e-250  # a column that spreads less is constant, or divides to inf
+LARGEST = 1e150  # what values far outside of the known ones are encoded as
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``(x - shift) / scale``; a constant column has an infinite scale and maps to 0.
+
+    Parameters
+    ----------
+    shift, scale : float
+        In the column's own unit.
+    """
+
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Map values of any shape."""
+        with np.errstate(over="ignore"):
+            return np.clip((x - self.shift) / self.scale, -LARGEST, LARGEST)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolation:
+    """Piecewise linear and increasing through the score of each known value.
+
+    Outside the known values the ends hold.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        The known values, ascending and distinct.
+    scores : ndarray of shape (n_values,)
+        What each maps to, ascending.
+    """
+
+    values: np.ndarray
+    scores: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Map values of any shape; never decreasing, also in the last bit."""
+        if len(self.values) <= 1:
+            return np.where(np.isnan(x), x, 0.0)
+        right = np.searchsorted(self.values, x, side="right")
+        right = np.clip(right, 1, len(self.values) - 1)
+        low, high = self.values[right - 1], self.values[right]
+        from_score, to_score = self.scores[right - 1], self.scores[right]
+        with np.errstate(over="ignore"):  # far outside of two close values
+            share = np.clip((x - low) / (high - low), 0.0, 1.0)
+        # The product rounds, so without the minimum a value might pass its neighbour.
+        return np.minimum(from_score + share * (to_score - from_score), to_score)
+
+
+Scale = Affine | Interpolation
+
+
+def zscore(x: np.ndarray) -> Affine:
+    """Mean 0 and standard deviation 1 over ``x`` (n_rows,)."""
+    if np.ptp(x) < SMALLEST_SPREAD:
+        return Affine(float(x[0]), np.inf)
+    mean = float(x.mean())
+    # Squares of very large or small numbers leave float64, so measure in units of size.
+    size = float(np.abs(x - mean).max())
+    return Affine(mean, size * float(((x - mean) / size).std()))
+
+
+def power_of_two(x: np.ndarray) -> float:
+    """The first power of two above the range of ``x``; 1 where that is 0.
+
+    Divided by it no digit changes, and squares of very small numbers stay in float64.
+    """
+    return float(2.0 ** np.frexp(np.ptp(x))[1])
+
+
+def spread(x: np.ndarray) -> float:
+    """Standard deviation of the known values of ``x``; 0 where there is none."""
+    known = x[~np.isnan(x)]
+    found = zscore(known).scale if len(known) else 0.0
+    return found if np.isfinite(found) else 0.0
+
+
+def minmax(x: np.ndarray) -> Affine:
+    """From 0 to 1 over ``x`` (n_rows,)."""
+    width = float(np.ptp(x))
+    return Affine(float(x.min()), width if width >= SMALLEST_SPREAD else np.inf)
+
+
+def normal_scores(x: np.ndarray) -> Interpolation:
+    """Standard normal over ``x`` (n_rows,), by ranks; ties share their middle rank.
+
+    What scikit-learn's ``QuantileTransformer(output_distribution="normal")`` with a
+    quantile for every row gives at the values of ``x``: the smallest and the largest
+    go to -5.2 and 5.2. That class treats values less than 1e-7 apart as equal, which
+    would flatten a column of small numbers; ranks know no such unit.
+    """
+    values, counts = np.unique(x, return_counts=True)
+    if len(values) == 1:
+        return Interpolation(values, np.zeros(1))
+    last = np.cumsum(counts) - 1.0
+    rank = last - (counts - 1) / 2
+    share = rank / (len(x) - 1)
+    share[0], share[-1] = 0.0, 1.0
+    edge = 1e-7 - np.spacing(1)
+    return Interpolation(values, ndtri(np.clip(share, edge, 1 - edge)))
+
+
+def ranks(x: np.ndarray) -> Interpolation:
+    """The place of each value among the distinct ones of ``x`` (n_rows,), from 0.
+
+    A missing value stays one. All that a greedy search of axis-aligned splits needs
+    to know, in whatever unit, and exact in float32.
+    """
+    values = np.unique(x[~np.isnan(x)])
+    return Interpolation(values, np.arange(len(values), dtype=np.float64))
+
+
+def unscaled(x: np.ndarray) -> Affine:
+    """The values of ``x`` as they are."""
+    return Affine()
+
+
+SCALES: dict[str, Callable[[np.ndarray], Scale]] = {
+    "quantile": normal_scores,
+    "rank": ranks,
+    "zscore": zscore,
+    "minmax": minmax,
+    "none": unscaled,
+}
+
+
+# Target encoding: categories become their smoothed target rates, by scikit-learn.
+
+
+FOLDS = 5
+FEWEST_CROSS_FITTED = 10  # with fewer rows a fold is too small; fit plainly
+# With this many rows a level, on average, a row's own target hardly moves the score of
+# its level; cross-fitting would separate alike rows by their fold instead.
+ROWS_A_LEVEL = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TargetEncoding:
+    """Scores of the levels of several category columns, K columns and C outputs.
+
+    Attributes
+    ----------
+    scores : list of K ndarrays of shape (n_levels, C)
+        Score of each level: the fraction of a class, or the mean of the target. The
+        last level is the missing value.
+    mean : ndarray of shape (C,)
+        Target mean over all training rows, the score of a level never seen.
+    cross_fitted : ndarray of shape (n_rows, K, C)
+        Score of each training row, from the other folds' rows alone; in a column with
+        many rows a level the level's score itself.
+    """
+
+    scores: list[np.ndarray]
+    mean: np.ndarray
+    cross_fitted: np.ndarray
+
+
+def fit_target_encoding(
+    codes: np.ndarray, n_levels: list[int], y: np.ndarray, *, task: str, seed: int
+) -> TargetEncoding:
+    """Learn a score for each level, cross-fitted for the training rows if need be.
+
+    Source: Micci-Barreca 2001, doi:10.1145/507533.507538, with empirical Bayes
+    smoothing, as scikit-learn's ``TargetEncoder`` has it.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, K), int64
+        Level of each row in each column, -1 where it is missing.
+    n_levels : list of K int
+        Levels of each column, the missing one not counted.
+    y : ndarray of shape (n_rows,)
+        Class codes from 0, or numbers.
+    task : {"binary", "multiclass", "regression"}
+        Multiclass gives a score a class (C classes that occur), the others one.
+    seed : int
+        Shuffles the folds.
+
+    Returns
+    -------
+    TargetEncoding
+    """
+    from sklearn import config_context
+    from sklearn.preprocessing import TargetEncoder
+
+    filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
+    kind, y = _target_kind(task, y)
+    unit = power_of_two(y) if kind == "continuous" else 1.0
+    y = y / unit if kind == "continuous" else y
+    encoder = TargetEncoder(
+        categories=[np.arange(n + 1) for n in n_levels],
+        target_type=kind,
+        cv=cross_fitting_folds(y, kind, seed),
+    )
+    # A caller's configuration is for their own steps: with metadata routing on this one
+    # would ask for groups, and its output might be a frame.
+    with config_context(enable_metadata_routing=False, transform_output="default"):
+        cross_fitted = encoder.fit_transform(filled, y)
+        rates = encoder.transform(filled)
+    n_columns = len(n_levels)
+    n_outputs = cross_fitted.shape[1] // n_columns
+    n_seen = np.array([len(np.unique(column)) for column in filled.T])
+    plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
+    cross_fitted = np.where(
+        np.repeat(plain, n_outputs), rates, cross_fitted
+    )  # (n_rows, K * C)
+    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64) * unit
+    by_output = [
+        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1) * unit
+        for k in range(n_columns)
+    ]
+    return TargetEncoding(
+        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs) * unit
+    )
+
+
+def cross_fitting_folds(
+    y: np.ndarray, kind: str, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return folds of rows as (training rows, held-out rows), stratified for classes.
+
+    Unlike scikit-learn's stratified folds these allow a class with fewer rows than
+    folds. A single row is both.
+    """
+    n_rows = len(y)
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(n_rows)
+    if kind != "continuous":
+        rows = rows[np.argsort(y[rows], kind="stable")]
+    if n_rows == 1:
+        return [(rows, rows)]
+    n_folds = min(FOLDS, n_rows)
+    fold = np.empty(n_rows, dtype=np.int64)
+    fold[rows] = np.arange(n_rows) % n_folds
+    return [
+        (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)
+    ]
+
+
+def _target_kind(task: str, y: np.ndarray) -> tuple[str, np.ndarray]:
+    """Return scikit-learn's type of the target, and the target in that type.
+
+    A task names what may occur; a small table may hold two classes of many, or one.
+    """
+    if task == "regression":
+        return "continuous", y
+    n_classes = len(np.unique(y))
+    if n_classes == 1:
+        return "continuous", np.zeros(len(y))
+    return ("binary" if n_classes == 2 else "multiclass"), y
+
+
+# The columns of a table as numeric features: numbers, target rates, one-hot.
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedColumn:
+    """One feature of the training rows, before it is scaled.
+
+    Attributes
+    ----------
+    feature : Feature
+    values : float64 array of shape (n_rows,)
+        As prediction reads the rows; NaN where a number is missing.
+    cross_fitted : float64 array of shape (n_rows,)
+        To train on: a target rate does not know the row's own target.
+    is_target_encoded : bool
+    """
+
+    feature: Feature
+    values: np.ndarray
+    cross_fitted: np.ndarray
+    is_target_encoded: bool = False
+
+
+def encode_columns(
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    task: str,
+    one_hot_max: int,
+    units: Mapping[str, str],
+    rare: Mapping[str, float],
+    forms: Mapping[str, CellForm],
+    random_state,
+) -> list[EncodedColumn]:
+    """Turn each column of training rows into features, in the table's order.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+    y : ndarray of shape (n_rows,)
+        Class codes, or numbers.
+    task : {"binary", "multiclass", "regression"}
+    one_hot_max : int
+        Category columns with at most this many categories, a missing one included,
+        are one-hot encoded; the others get target rates.
+    units : mapping of column name to unit
+    rare : mapping of column name to float
+        Least rows of a category of its own, see ``join_rare``.
+    forms : mapping of column name to CellForm
+        How the cells were written, where they were read from a file.
+    random_state : int, RandomState instance or None
+        Seeds the folds in which target rates are cross-fitted.
+    """
+    table = {str(name): column for name, column in frame.items()}
+    kinds = {name: column_kind(column) for name, column in table.items()}
+    coded = {
+        name: join_rare(*categories(column), rare.get(name, 0))
+        for name, column in table.items()
+        if kinds[name] == "category"
+    }
+    rated = [
+        name for name in coded if not _is_one_hot(coded[name], one_hot_max=one_hot_max)
+    ]
+    if rated:
+        encoding = fit_target_encoding(
+            np.stack([coded[name].codes for name in rated], axis=1),
+            [coded[name].n_groups for name in rated],
+            y,
+            task=task,
+            seed=_seed(random_state),
+        )
+    columns: list[EncodedColumn] = []
+    for name, column in table.items():
+        if kinds[name] == "number":
+            columns.append(_number(column, units.get(name, "")))
+        elif name in rated:
+            columns += _target_rates(name, coded[name], encoding, rated.index(name))
+        else:
+            columns += _one_hot(name, coded[name])
+    return [
+        replace(column, feature=replace(column.feature, form=form))
+        if (form := forms.get(column.feature.column)) is not None
+        else column
+        for column in columns
+    ]
+
+
+def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:
+    """Whether a category column becomes columns of 0 and 1."""
+    return column.n_groups + bool((column.codes < 0).any()) <= one_hot_max
+
+
+def _number(column: pd.Series, unit: str) -> EncodedColumn:
+    """Return the feature of a number column; its median stands for missing values."""
+    values = numbers(column)
+    known = values[~np.isnan(values)]
+    fill = float(np.median(known)) if len(known) else 0.0
+    return EncodedColumn(
+        Feature(str(column.name), unit=unit, fill=fill), values, values
+    )
+
+
+def _target_rates(
+    name: str, column: CodedColumn, encoding: TargetEncoding, k: int
+) -> list[EncodedColumn]:
+    """List a feature of target rates for each output; ``k`` is the column's place."""
+    columns = []
+    for c, mean in enumerate(encoding.mean):
+        rate = encoding.scores[k][:, c]
+        feature = Feature(
+            name,
+            kind="category",
+            categories=column.levels,
+            scores=tuple(rate[column.group]),
+            fill=rate[-1],
+            unseen=mean,
+            rare=column.rare,
+        )
+        columns.append(
+            EncodedColumn(
+                feature, rate[column.codes], encoding.cross_fitted[:, k, c], True
+            )
+        )
+    return columns
+
+
+def _one_hot(name: str, column: CodedColumn) -> list[EncodedColumn]:
+    """List a feature of 0 and 1 for each level; for two levels the second alone."""
+    marks = list(range(column.n_groups))
+    if (column.codes < 0).any():
+        marks.append(-1)
+    if len(marks) == 2:
+        marks = marks[1:]
+    columns = []
+    for mark in marks:
+        feature = Feature(
+            name,
+            kind="category",
+            categories=column.levels,
+            scores=tuple((column.group == mark).astype(float)),
+            fill=float(mark == -1),
+            unseen=0.0,
+            rare=column.rare,
+        )
+        values = (column.codes == mark).astype(np.float64)
+        columns.append(EncodedColumn(feature, values, values))
+    return columns
+
+
+def _seed(random_state) -> int:
+    """Draw a seed from what scikit-learn calls a random state."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31))
+
+
+# TableEncoder: the user's table as numbers for a learner, and splits back again.
+
+
+class TableEncoder:
+    """Turns a table into a matrix of numbers, and splits on them back into its units.
+
+    Numbers are scaled, their missing values filled with the training median.
+    Categories become the target rate of their training rows, missing being a category
+    of its own and a category never seen the target mean; then they are scaled too.
+    Every map is increasing, so a split on encoded numbers is a split in the column's
+    own unit, which the ``axis_splits`` and ``oblique_splits`` give.
+
+    Parameters
+    ----------
+    numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
+        Scale of every feature: normal scores of the ranks, ranks of the distinct
+        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
+        constant becomes 0, except under "none". Only the last three are affine, as
+        oblique splits need.
+    task : {"binary", "multiclass", "regression"}
+        Multiclass gives a category column one feature for each class.
+    one_hot_max : int, default=0
+        Category columns with at most this many categories, a missing one included,
+        become columns of 0 and 1, a single column where there are two; 0 never.
+    units : mapping of column name to unit, optional
+        Kept in ``features_``. None takes ``frame.attrs["units"]`` where there is one.
+    rare : mapping of column name to float, optional
+        Categories that fewer training rows hold (below 1: a smaller fraction of them)
+        become one, see ``join_rare``. None takes ``frame.attrs["rare"]``.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the folds in which categories are cross-fitted.
+
+    Attributes
+    ----------
+    features_ : tuple of Feature
+        One for each encoded column, in their order.
+    columns_ : tuple of str
+        Columns of the training table.
+    target_encoded_ : tuple of str
+        Category columns that became target rates.
+    """
+
+    def __init__(
+        self,
+        numbers="quantile",
+        *,
+        task,
+        one_hot_max=0,
+        units: Mapping[str, str] | None = None,
+        rare: Mapping[str, float] | None = None,
+        random_state=None,
+    ):
+        self.numbers = numbers
+        self.task = task
+        self.one_hot_max = one_hot_max
+        self.units = units
+        self.rare = rare
+        self.random_state = random_state
+
+    def fit_transform(self, frame: pd.DataFrame, y) -> np.ndarray:
+        """Learn from training rows and return them encoded, categories cross-fitted.
+
+        Parameters
+        ----------
+        frame : DataFrame or array-like of shape (n_rows, n_columns)
+            Training rows only.
+        y : array-like of shape (n_rows,)
+            Labels of any sortable kind, or numbers for regression; none missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, F), float64
+            For training alone: a category's score in a row does not know that row's
+            target. ``transform`` gives what prediction will see.
+
+        Raises
+        ------
+        ValueError
+            If a setting is unknown, there are no rows, the target does not fit, or a
+            number is infinite (the message names its column and row).
+        """
+        frame = as_frame(frame)
+        y = self._check(frame, y)
+        self.columns_ = tuple(frame.columns)
+        units = frame.attrs.get("units", {}) if self.units is None else self.units
+        rare = frame.attrs.get("rare", {}) if self.rare is None else self.rare
+
+        columns = encode_columns(
+            frame,
+            y,
+            task=self.task,
+            one_hot_max=self.one_hot_max,
+            units=units,
+            rare=rare,
+            forms=feature_forms(frame),
+            random_state=self.random_state,
+        )
+        self.features_ = tuple(
+            replace(column.feature, spread=spread(column.values)) for column in columns
+        )
+        self.target_encoded_ = tuple(
+            dict.fromkeys(c.feature.column for c in columns if c.is_target_encoded)
+        )
+        self._scales, self._known, self._known_encoded = [], [], []
+        encoded = np.empty((len(frame), len(columns)))
+        for j, column in enumerate(columns):
+            fill = column.feature.fill
+            observed = column.values[~np.isnan(column.values)]
+            scale = SCALES[self.numbers](observed if len(observed) else np.zeros(1))
+            filled = np.where(np.isnan(column.cross_fitted), fill, column.cross_fitted)
+            encoded[:, j] = scale(filled)
+            known = _known_values(column.feature, observed)
+            self._scales.append(scale)
+            self._known.append(known)
+            self._known_encoded.append(scale(known))
+        self._fill = np.array([feature.fill for feature in self.features_])
+        return encoded
+
+    def transform(self, frame: pd.DataFrame) -> np.ndarray:
+        """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.
+
+        Raises
+        ------
+        ValueError
+            If a column is absent, or a number column holds text or an infinite value.
+        """
+        frame = as_frame(frame, self.columns_)
+        refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
+        encoded = feature_matrix(self.features_, frame)
+        encoded = np.where(np.isnan(encoded), self._fill, encoded)
+        for j, scale in enumerate(self._scales):
+            encoded[:, j] = scale(encoded[:, j])
+        return encoded
+
+    def axis_splits(
+        self, feature, threshold, dtype=np.float32
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return splits ``encoded <= threshold`` in the columns' own units.
+
+        A threshold moves to the midpoint between the neighbouring known values: those
+        of the training rows, the value that fills a missing one, and the score of a
+        category never seen. So each of them keeps its side exactly.
+
+        Parameters
+        ----------
+        feature : array-like of shape (k,), int
+            Encoded column of each split.
+        threshold : array-like of shape (k,)
+            In encoded numbers. It is compared as it comes: pass what the learner
+            compared with, in the learner's own precision.
+        dtype : dtype, default=float32
+            Precision of the encoded numbers that the learner compared.
+
+        Returns
+        -------
+        threshold : ndarray of shape (k,), float64
+            In the column's unit, or a score; -inf where no known value goes left, inf
+            where all do.
+        missing_left : ndarray of shape (k,), bool
+            Whether a missing value goes left.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is NaN.
+        """
+        feature = np.asarray(feature, dtype=np.int64)
+        threshold = np.asarray(threshold)
+        if np.isnan(threshold).any():
+            split = int(np.argmax(np.isnan(threshold)))
+            raise ValueError(
+                f"The threshold of split {split} is NaN: training diverged."
+            )
+        raw = np.empty(len(feature))
+        order = np.argsort(feature, kind="stable")
+        used, starts = np.unique(feature[order], return_index=True)
+        for j, splits in zip(used, np.split(order, starts[1:])):
+            # Distinct values may share one encoded number, above all in float32.
+            # Counting to the right of equal ones keeps such values on one side.
+            encoded = self._known_encoded[j].astype(dtype)
+            n_left = np.searchsorted(encoded, threshold[splits], side="right")
+            bounds = np.concatenate([[-np.inf], self._known[j], [np.inf]])
+            raw[splits] = midpoint(bounds[n_left], bounds[n_left + 1])
+        return raw, self._fill[feature] <= raw
+
+    def oblique_splits(self, weights, threshold) -> tuple[np.ndarray, np.ndarray]:
+        """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
+
+        Exact but for rounding, as the encoding is affine. Missing values are to be
+        filled by the fill of their features.
+
+        Parameters
+        ----------
+        weights : array-like of shape (k, F)
+        threshold : array-like of shape (k,)
+
+        Returns
+        -------
+        weights : ndarray of shape (k, F), float64
+            Per unit of each column (per unit of score for categories).
+        threshold : ndarray of shape (k,), float64
+
+        Raises
+        ------
+        ValueError
+            If numbers are encoded by quantiles, which no weighted sum can undo.
+        """
+        weights, moved = self._unscale(weights)
+        return weights, np.asarray(threshold, dtype=np.float64) + moved
+
+    def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
+        """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
+
+        Parameters
+        ----------
+        weights : array-like of shape (k, F)
+        bias : array-like of shape (k,)
+
+        Returns
+        -------
+        weights : ndarray of shape (k, F), float64
+        bias : ndarray of shape (k,), float64
+
+        Raises
+        ------
+        ValueError
+            If numbers are encoded by quantiles, which no weighted sum can undo.
+        """
+        weights, moved = self._unscale(weights)
+        return weights, np.asarray(bias, dtype=np.float64) - moved
+
+    def _unscale(self, weights) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights (k, F) on raw values and ``raw - encoded`` sums (k,)."""
+        if not all(isinstance(scale, Affine) for scale in self._scales):
+            raise ValueError(
+                'Weighted sums need numbers="zscore", "minmax" or "none"; '
+                f"{self.numbers!r} is not affine."
+            )
+        affine = [scale for scale in self._scales if isinstance(scale, Affine)]
+        shift = np.array([scale.shift for scale in affine])
+        scale = np.array([scale.scale for scale in affine])
+        raw = np.asarray(weights, dtype=np.float64) / scale
+        return raw, raw @ shift
+
+    def _check(self, frame: pd.DataFrame, y) -> np.ndarray:
+        """Refuse settings and targets that do not fit; return class codes or floats."""
+        if self.numbers not in SCALES:
+            known = ", ".join(repr(name) for name in SCALES)
+            raise ValueError(f"numbers must be one of {known}, got {self.numbers!r}.")
+        if self.task not in TASKS:
+            known = ", ".join(repr(name) for name in TASKS)
+            raise ValueError(f"task must be one of {known}, got {self.task!r}.")
+        if len(frame) == 0:
+            raise ValueError("The table has no rows to train on.")
+        y = pd.Series(y).reset_index(drop=True)
+        if len(y) != len(frame):
+            raise ValueError(
+                f"The table has {len(frame)} rows, but the target has {len(y)}."
+            )
+        if y.isna().any():
+            raise ValueError(
+                f"The target is missing in row {int(y.isna().argmax())}; leave such "
+                "rows out."
+            )
+        if self.task == "regression":
+            return numbers(y.rename("target").astype(np.float64))
+        return np.unique(y.to_numpy(), return_inverse=True)[1]
+
+
+def to_float32(encoded: np.ndarray) -> np.ndarray:
+    """Return encoded numbers as the float32 that learners train on.
+
+    Raises
+    ------
+    ValueError
+        If a number is too large for float32 (only under ``numbers="none"``).
+    """
+    with np.errstate(over="ignore"):
+        single = np.asarray(encoded).astype(np.float32)
+    if np.isinf(single).any():
+        j = int(np.argmax(np.isinf(single).any(axis=0)))
+        raise ValueError(
+            f"Encoded column {j} holds {np.abs(encoded[..., j]).max():g}, too large "
+            'for float32; encode numbers by "quantile", "zscore" or "minmax".'
+        )
+    return single
+
+
+def _known_values(feature: Feature, observed: np.ndarray) -> np.ndarray:
+    """Values between which a threshold lies: of training rows, missing and unseen."""
+    others = [feature.fill, *feature.scores]
+    if feature.kind == "category":
+        others.append(feature.unseen)
+    return np.unique(np.concatenate([observed, others]))
+
+
+# Candidate thresholds of encoded columns, and the yes/no columns that they make.
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """K candidate splits ``x[:, feature] <= threshold``.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (K,), int64
+        Encoded column that each candidate tests.
+    threshold : ndarray of shape (K,), float64
+        Midway between two values of the column, in encoded numbers.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+
+    def right(self, x: np.ndarray) -> np.ndarray:
+        """Whether each row of ``x`` (n, F) goes right, as 0 and 1 (n, K)."""
+        return (x[:, self.feature] > self.threshold).astype(np.int32)
+
+
+def candidate_thresholds(x: np.ndarray, n_thresholds: int) -> Candidates:
+    """Choose thresholds of every column of ``x`` (n, F), evenly by number of rows.
+
+    A column of at most ``n_thresholds + 1`` different values gets every threshold
+    that parts two of them, so that nothing is lost by the choice. Missing values do
+    not count.
+    """
+    features, thresholds = [], []
+    for feature, column in enumerate(x.T):
+        column = column[~np.isnan(column)]
+        values = np.unique(column)
+        middles = values[:-1] + (values[1:] - values[:-1]) / 2
+        if len(middles) > n_thresholds:
+            wanted = np.quantile(column, np.linspace(0, 1, n_thresholds + 2)[1:-1])
+            place = np.searchsorted(values, wanted, side="right") - 1
+            middles = middles[np.unique(place.clip(0, len(middles) - 1))]
+        features += [feature] * len(middles)
+        thresholds.append(middles)
+    return Candidates(
+        np.array(features, dtype=np.int64), np.concatenate([np.empty(0), *thresholds])
+    )

@@ -1,1 +1,0 @@
-"""From a table to the numbers that learners train on, and splits back again."""

@@ -1,0 +1,687 @@
+"""Settings as fields, and estimators that are their settings."""
+
+import inspect
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args
+
+import numpy as np
+import pandas as pd
+
+from treelab.data.columns import column_kind
+from treelab.trees.constraints import Constraints
+
+# Refusals of settings out of range: the name, the value and what would work.
+
+
+def check_at_least(name: str, value, minimum: int) -> None:
+    """Raise ValueError unless ``value`` is an integer of at least ``minimum``."""
+    if not _is_integer(value) or value < minimum:
+        raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
+
+
+def check_between(name: str, value, minimum: int, maximum: int) -> None:
+    """Raise ValueError unless ``value`` is an integer in [minimum, maximum]."""
+    if not _is_integer(value) or not minimum <= value <= maximum:
+        raise ValueError(
+            f"{name} must be an integer from {minimum} to {maximum}, got {value!r}."
+        )
+
+
+def check_number(name: str, value, *, above=None, minimum=None, maximum=None) -> None:
+    """Raise ValueError unless ``value`` is a finite number inside the bounds."""
+    fine = isinstance(value, Real) and not isinstance(value, bool)
+    fine = fine and float("-inf") < value < float("inf")
+    fine = fine and (above is None or value > above)
+    fine = fine and (minimum is None or value >= minimum)
+    fine = fine and (maximum is None or value <= maximum)
+    if not fine:
+        bounds = [f"> {above}"] if above is not None else []
+        bounds += [f">= {minimum}"] if minimum is not None else []
+        bounds += [f"<= {maximum}"] if maximum is not None else []
+        wanted = f" {' and '.join(bounds)}" if bounds else ""
+        raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}.")
+
+
+def check_ascending(name: str, value, *, minimum: float) -> None:
+    """Raise ValueError unless ``value`` is a number or numbers in ascending order."""
+    wanted = f"{name} must be a number >= {minimum:g}, or an ascending sequence of such"
+    single = isinstance(value, Real) and not isinstance(value, bool)
+    values = [value] if single else value
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        raise ValueError(f"{wanted}, got {value!r}.")
+    if not len(values):
+        raise ValueError(f"{wanted}, got none at all.")
+    for one in values:
+        check_number(name, one, minimum=minimum)
+    for low, high in pairwise(values):
+        if high <= low:
+            raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
+
+
+def check_choice(name: str, value, choices: Sequence) -> None:
+    """Raise ValueError unless ``value`` is one of ``choices``."""
+    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+
+
+def _is_integer(value) -> bool:
+    """Whether a value is a whole number; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+# What a learner is called and what can be set: names, ranges, help and defaults.
+#
+# A room's ``settings.py`` writes each setting once, as a field of a dataclass from
+# which
+# its estimators derive. Their parameters and docstrings, the form, the command line,
+# the
+# stored run and the tables of the documentation come from there. Imports no torch, so a
+# page can list the learners without loading it.
+
+
+Settings = TypeVar("Settings")
+RECIPES = ("treelab", "paper")
+TASKS = ("binary", "multiclass", "regression")
+CLASSES = ("binary", "multiclass")
+_KINDS = {bool: "bool", int: "int", float: "float", str: "choice"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a learner.
+
+    Attributes
+    ----------
+    name : str
+        As the estimator's parameter is called.
+    label : str
+        On a form; a setting without a label is set by name alone.
+    help : str
+        One sentence.
+    kind : str
+        "int", "float", "bool", "choice", "floats" (a number, or several ascending),
+        "columns" (None for all, "each" for each from the others, or names of the
+        table's columns), "constraints" (see ``Constraints``) or "other", which the
+        learner checks by itself.
+    default : object
+    minimum, maximum : number or None
+        Inclusive bounds of a number.
+    above : number or None
+        Exclusive lower bound of a number.
+    choices : tuple
+        Of a "choice"; of a number: words allowed in its place, such as "auto" or None;
+        of "other": the only words allowed beside values that are no text.
+    tasks : tuple of str
+        Those that know the setting.
+    paper : object
+        Value that ``recipe="paper"`` puts in place of the default; ``...``: the same.
+    values : str
+        What a value may be, where ``kind`` does not say it.
+    needs : tuple of str and tuple, or None
+        Another setting, and those of its values beside which this one may differ from
+        its default.
+    """
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple = ()
+    tasks: tuple[str, ...] = TASKS
+    above: float | None = None
+    paper: Any = ...
+    values: str = ""
+    needs: tuple[str, tuple] | None = None
+
+    def allowed(self) -> str:
+        """Say in a few words which values are allowed, as "int from 1 to 9 or None"."""
+        if self.kind == "choice":
+            return f"{{{', '.join(map(repr, self.choices))}}}"
+        if self.kind not in ("int", "float", "floats"):
+            return self.values or self.kind
+        text = "float or ascending floats" if self.kind == "floats" else self.kind
+        if self.above is not None:
+            text += f" above {self.above:g}"
+        elif self.minimum is not None:
+            text += f" from {self.minimum:g}"
+        if self.maximum is not None:
+            text += f" to {self.maximum:g}"
+        return " or ".join([text, *map(repr, self.choices)])
+
+    def check(self, value) -> None:
+        """Raise ValueError that names the setting, unless ``value`` is allowed."""
+        if isinstance(value, GivenRecipe):
+            value = str(value)
+        if self.kind == "bool":
+            check_choice(self.name, value, (True, False))
+        elif self.kind == "choice" or (self.choices and self._is_text(value)):
+            check_choice(self.name, value, self.choices)
+        elif self.kind == "constraints":
+            Constraints.read(value)
+        elif self.kind == "floats":
+            check_ascending(self.name, value, minimum=self.minimum or 0)
+        elif self.kind in ("int", "float") and not self._is_word(value):
+            self._check_number(value)
+
+    def _is_text(self, value) -> bool:
+        """Whether a value of kind "other" is a text, which must be a known word."""
+        return self.kind == "other" and isinstance(value, str)
+
+    def _is_word(self, value) -> bool:
+        """Whether a value is one of the words, or the one that is the default."""
+        if not isinstance(self.default, int | float):
+            return _is_one_of(value, (*self.choices, self.default))
+        return _is_one_of(value, self.choices)
+
+    def _check_number(self, value) -> None:
+        """Raise ValueError unless a number is of the kind and inside the bounds."""
+        if self.kind == "float":
+            check_number(
+                self.name,
+                value,
+                above=self.above,
+                minimum=self.minimum,
+                maximum=self.maximum,
+            )
+        elif self.maximum is None:
+            check_at_least(self.name, value, int(self.minimum or 0))
+        else:
+            check_between(self.name, value, int(self.minimum or 0), int(self.maximum))
+
+
+def setting(default: Any, help: str, *, label: str = "", kind: str = "", **more) -> Any:
+    """Declare a setting as a field of a room's settings.
+
+    Parameters
+    ----------
+    default, help, label, **more
+        Of ``Setting``.
+    kind : str
+        Where the field's type (bool, int, float, or str for a choice) does not say it.
+    """
+    described = Setting("", label, help, kind, default, **more)
+    return field(default=default, metadata={"setting": described})
+
+
+def settings_in(cls: type) -> tuple[Setting, ...]:
+    """List the settings that a class declares or inherits, in its order."""
+    declared = [one for one in fields(cls) if "setting" in one.metadata]
+    has_recipe = any(one.name == "recipe" for one in declared)
+    return tuple(_named(one, has_recipe) for one in declared)
+
+
+def _named(declared, has_recipe: bool) -> Setting:
+    """Return the setting of a field, of the kind that its type says where none is set.
+
+    Without the setting ``recipe`` it has no value of the paper's.
+    """
+    described = declared.metadata["setting"]
+    first, *_ = get_args(declared.type) or (declared.type,)
+    return replace(
+        described,
+        name=declared.name,
+        kind=described.kind or _KINDS[first],
+        paper=described.paper if has_recipe else ...,
+    )
+
+
+def read_settings(estimator: Settings) -> Settings:
+    """Return an untrained copy of an estimator with the settings that it trains with.
+
+    Each is checked; the paper's recipe has put its values in place of the defaults.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range, with its name, its value and what would work.
+    """
+    settings = settings_in(type(estimator))
+    given = {one.name: getattr(estimator, one.name) for one in settings}
+    values = with_recipe(settings, given)
+    check_settings(settings, values)
+    kinds = type(estimator).__mro__
+    # A subclass may have another __init__; that of the dataclass takes all settings.
+    made: Any = next(kind for kind in kinds if "__dataclass_fields__" in vars(kind))
+    return made(**values)
+
+
+def check_settings(settings: tuple[Setting, ...], values: dict[str, Any]) -> None:
+    """Raise ValueError unless each value is allowed and may stand beside the others."""
+    for one in settings:
+        value = values[one.name]
+        one.check(value)
+        if one.needs is None or value == one.default:
+            continue
+        other, allowed = one.needs
+        if values[other] not in allowed:
+            words = " or ".join(map(repr, allowed))
+            raise ValueError(
+                f"{one.name}={value!r} needs {other}={words}, not {values[other]!r}."
+            )
+
+
+def recipe_setting() -> Any:
+    """Declare the setting ``recipe`` of a learner that follows a paper."""
+    return setting(
+        "treelab",
+        "Whether training follows treelab's recipe or the paper's: its method, and its "
+        "settings where it gives them. A setting that you change yourself stays.",
+        label="Recipe",
+        choices=RECIPES,
+    )
+
+
+def class_weight_setting(default: str | None, auto: str = "", **more) -> Any:
+    """Declare the setting ``class_weight``; ``auto`` says what "auto" does, if any."""
+    words = ("auto", "balanced") if auto else ("balanced",)
+    known = ", ".join(map(repr, (None, *words)))
+    return setting(
+        default,
+        "Weight of a row of each class: None, 'balanced', or a weight for each label"
+        f"{auto and '; '}{auto}.",
+        kind="other",
+        values=f"{known} or dict of label to weight",
+        choices=words,
+        tasks=CLASSES,
+        **more,
+    )
+
+
+class GivenRecipe(str):
+    """A recipe beside settings that are all meant as they are.
+
+    An estimator cannot know whether a value equal to the default was asked for, so it
+    takes the paper's in its place; where a run or a sweep says it, this tells it so.
+    """
+
+
+def with_recipe(
+    settings: tuple[Setting, ...], values: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the values a recipe trains with: the paper's in place of our defaults.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+    values : dict
+        By name, ``recipe`` among them; one that differs from our default stays, and
+        so do all beside a ``GivenRecipe``.
+    """
+    recipe = values.get("recipe")
+    if recipe != "paper" or isinstance(recipe, GivenRecipe):
+        return values
+    return values | {
+        one.name: one.paper
+        for one in settings
+        if one.paper is not ... and values[one.name] == one.default
+    }
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """A learner: what it is called, where it lives, what can be set.
+
+    ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
+    one tree alone is the model. ``is_quick`` is whether it trains
+    in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
+    the CPU whatever device is asked for; ``scores_itself``, whether the scores of its
+    path, where it has any, are of models trained as the one retained. ``former`` are
+    settings of earlier versions, which stored runs may have: they are left out, with a
+    warning.
+    """
+
+    key: str
+    title: str
+    summary: str
+    paper: str
+    classifier: str
+    regressor: str
+    settings: tuple[Setting, ...]
+    former: tuple[str, ...] = ()
+    single_tree: bool = True
+    is_quick: bool = False
+    cpu_only: bool = False
+    scores_itself: bool = True
+
+    @property
+    def paper_settings(self) -> dict[str, Any]:
+        """Values by name that ``recipe="paper"`` puts in place of our defaults."""
+        return {one.name: one.paper for one in self.settings if one.paper is not ...}
+
+    @property
+    def keeps_constraints(self) -> bool:
+        """Whether it has the setting ``constraints``."""
+        return any(setting.kind == "constraints" for setting in self.settings)
+
+    def check_constraints(self, constraints: Constraints) -> None:
+        """Raise ValueError where some are asked and the learner keeps none."""
+        if constraints and not self.keeps_constraints:
+            raise ValueError(
+                f"{self.title} keeps no constraints; CART, GradTree and GRANDE do."
+            )
+
+    def settings_of(self, task: str) -> tuple[Setting, ...]:
+        """Settings that the learner knows for a task."""
+        return tuple(setting for setting in self.settings if task in setting.tasks)
+
+    def form_settings_of(self, task: str) -> tuple[Setting, ...]:
+        """Settings for a task that a form shows, those that matter most."""
+        return tuple(setting for setting in self.settings_of(task) if setting.label)
+
+    def defaults(self, task: str) -> dict[str, Any]:
+        """Settings of a task by name, each at its default."""
+        return {setting.name: setting.default for setting in self.settings_of(task)}
+
+
+def _is_one_of(value, words: tuple) -> bool:
+    """Whether a value is one of a few words; 1 and True are not the same."""
+    return any(type(value) is type(word) and value == word for word in words)
+
+
+# An estimator is its settings: parameters and their docstring come from the fields.
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CommonSettings:
+    """What every estimator has beside a learner's own settings."""
+
+    tasks: ClassVar[tuple[str, ...]] = TASKS  # whose settings are its parameters
+    random_state: Any = setting(
+        None,
+        "Seeds all that is drawn at random; an int gives the same model every time on "
+        "the CPU.",
+        kind="other",
+        values="int, RandomState instance or None",
+    )
+    device: str = setting(
+        "auto",
+        "Where to train: 'cpu', 'cuda', 'cuda:N'; 'auto' takes CUDA where it is. "
+        "Greedy trees and searches stay on the CPU.",
+        kind="other",
+        values="str",
+    )
+
+
+Estimator = TypeVar("Estimator", bound=CommonSettings)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[Estimator]) -> type[Estimator]:
+    """Make a class, which derives from settings, an estimator with these parameters.
+
+    It becomes a keyword-only dataclass, without the settings of other tasks than its
+    own; its docstring gains a section for the parameters, and where it has no section
+    of attributes that of the first base that has one.
+    """
+    for base in cls.__mro__:
+        for declared in vars(base).get("__dataclass_fields__", {}).values():
+            described = declared.metadata.get("setting")
+            if described and not {*described.tasks} & {*cls.tasks}:
+                cls.__annotations__[declared.name] = ClassVar[Any]
+    made = dataclass(eq=False, repr=False, kw_only=True)(cls)
+    made.__doc__ = _with_parameters(made)
+    return made
+
+
+def _with_parameters(cls: type) -> str:
+    """Return a class's docstring with its parameters, the common ones last."""
+    common = [one.name for one in fields(CommonSettings)]
+    settings = sorted(settings_in(cls), key=lambda one: one.name in common)
+    section = "\n".join(["Parameters", "----------", *map(_entry, settings)])
+    heading = "\nAttributes\n----------\n"
+    texts = [inspect.cleandoc(vars(base).get("__doc__") or "") for base in cls.__mro__]
+    attributes = next((text for text in texts if heading in text), heading)
+    attributes = heading + attributes.partition(heading)[2]
+    return f"{texts[0].partition(heading)[0].rstrip()}\n\n{section}\n{attributes}"
+
+
+def _entry(one: Setting) -> str:
+    """Write a setting as numpydoc has a parameter."""
+    about = one.help
+    if one.paper is not ...:
+        about += f" With recipe='paper': {one.paper!r}."
+    about = textwrap.indent(textwrap.fill(about, 80, break_on_hyphens=False), "    ")
+    return f"{one.name} : {one.allowed()}, default={one.default!r}\n{about}"
+
+
+# A search space: between which values a sweep looks for a learner's settings.
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both included.
+
+    Attributes
+    ----------
+    low, high : int or float
+        Whole numbers where both are.
+    log : bool
+        Whether factors are tried evenly, in place of differences.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a range that holds no number."""
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise ValueError(f"A range needs two numbers, got {self}.")
+        if self.low > self.high:
+            raise ValueError(f"A range goes from the lower number up, got {self}.")
+        if self.log and self.low <= 0:
+            raise ValueError(f"A range of factors begins above 0, got {self}.")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers alone."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def ends(self) -> tuple:
+        """Return the values at its ends, which a setting must allow."""
+        return self.low, self.high
+
+    def __contains__(self, value: object) -> bool:
+        """Whether a value may come of the range."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and self.low <= value <= self.high  # type: ignore[operator]
+
+    def __str__(self) -> str:
+        """Write it as the command line takes it."""
+        return f"{self.low:g}..{self.high:g}{':log' * self.log}"
+
+
+@dataclass(frozen=True)
+class Values:
+    """A few values, one of which is taken."""
+
+    values: tuple
+
+    def __post_init__(self) -> None:
+        """Refuse an empty list."""
+        if not self.values:
+            raise ValueError("A list of values needs one at least.")
+
+    def ends(self) -> tuple:
+        """Return the values, which a setting must allow."""
+        return self.values
+
+    def __contains__(self, value: object) -> bool:
+        """Whether a value may come of the list; 1 and True are not the same."""
+        return any(type(value) is type(one) and value == one for one in self.values)
+
+    def __str__(self) -> str:
+        """Write it as the command line takes it."""
+        return ",".join(str(value) for value in self.values)
+
+
+Space = Mapping[str, Range | Values]
+"""What is tried, by the name of the setting."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A search space that is proposed for a learner.
+
+    Attributes
+    ----------
+    space : mapping of str to Range or Values
+    fixed : mapping of str to object
+        Settings that all trials have, such as the recipe.
+    source : str
+        Where it comes from, in a sentence.
+    scoring : {"own", "folds", "validation"}
+        How trials are scored unless something else is asked for.
+    """
+
+    space: Space
+    fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    source: str = ""
+    scoring: str = "folds"
+
+    def of_task(self, spec: LearnerSpec, task: str) -> "Preset":
+        """Return the part of it that a task knows."""
+        known = {setting.name for setting in spec.settings_of(task)}
+        return replace(
+            self,
+            space={name: self.space[name] for name in self.space if name in known},
+            fixed={name: self.fixed[name] for name in self.fixed if name in known},
+        )
+
+
+def check_space(spec: LearnerSpec, task: str, space: Space) -> None:
+    """Raise ValueError unless a learner has each setting and allows each value."""
+    known = {setting.name: setting for setting in spec.settings_of(task)}
+    if not space:
+        raise ValueError("A sweep needs one setting at least that it may change.")
+    for name, tried in space.items():
+        if name not in known:
+            listed = ", ".join(sorted(known))
+            raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
+        for value in tried.ends():
+            known[name].check(value)
+
+
+def parse_tried(setting: Setting, text: str, parse: Any) -> Range | Values:
+    """Read "0.01..0.3", "0.01..0.3:log" or "4,8,16" as what is tried of a setting.
+
+    Parameters
+    ----------
+    setting : Setting
+    text : str
+    parse : callable
+        Reads one value of the setting, as ``--set`` does; ValueError where it cannot.
+    """
+    body, _, how = text.partition(":")
+    low, dots, high = body.partition("..")
+    if not dots:
+        return Values(tuple(parse(setting, part.strip()) for part in text.split(",")))
+    if how not in ("", "log") or setting.kind not in ("int", "float"):
+        raise ValueError(
+            f"{setting.name} takes a list such as 1,2,3 or, where it is a number, a "
+            f"range such as 1..9 or 0.01..1:log; got {text!r}."
+        )
+    return Range(parse(setting, low), parse(setting, high), log=how == "log")
+
+
+def to_plain(space: Space) -> dict[str, Any]:
+    """Return a space as JSON takes it; ``from_plain`` reads it."""
+    return {
+        name: {"low": tried.low, "high": tried.high, "log": tried.log}
+        if isinstance(tried, Range)
+        else list(tried.values)
+        for name, tried in space.items()
+    }
+
+
+def from_plain(plain: Mapping[str, dict | Sequence]) -> dict[str, Range | Values]:
+    """Read a space that ``to_plain`` wrote."""
+    return {
+        name: Range(**tried) if isinstance(tried, dict) else Values(tuple(tried))
+        for name, tried in plain.items()
+    }
+
+
+# The setting ``constraints``, and how an estimator reads it.
+
+
+def constraints_setting() -> Any:
+    """Declare the setting of a learner that keeps constraints."""
+    return setting(
+        None,
+        "What must hold on every possible row: monotone columns, columns by level or "
+        "together, their number and cost, rows a leaf, costs of errors.",
+        kind="constraints",
+        values="Constraints, dict or None",
+    )
+
+
+def constraints_of(estimator, frame: pd.DataFrame) -> Constraints:
+    """Read an estimator's constraints and check them against its training table.
+
+    Raises
+    ------
+    ValueError
+        For a column or class that is not there, or costs beside class weights.
+    """
+    constraints = Constraints.read(estimator.constraints)
+    if not constraints:
+        return constraints
+    columns = [str(name) for name in frame.columns]
+    categories = [c for c in columns if column_kind(frame[c]) == "category"]
+    constraints.check_columns(columns, categories)
+    constraints.check_classes(estimator.labels())
+    weight = getattr(estimator, "class_weight", None)
+    if constraints.class_costs and weight not in ("auto", None):
+        raise ValueError(
+            "class_costs and class_weight both weigh the classes; set one of them, "
+            f"not class_weight={weight!r} as well."
+        )
+    return constraints
+
+
+def growing_weights(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Weight of each class (C,) while splits are chosen, mean 1 over the rows ``y``.
+
+    A class weighs what its errors cost in sum. Source: Breiman et al., "Classification
+    and Regression Trees", 1984, section 4.4, altered priors.
+    """
+    weights = costs.sum(axis=1)
+    return weights / max(weights[y].mean(), 1e-300)
+
+
+# Settings that every learner of hard, axis-aligned trees by gradient descent has.
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AxisTreeSettings:
+    """What can be set of trees that straight-through gradients train."""
+
+    loss: str = setting(
+        "cross_entropy",
+        "Loss of the predicted probabilities.",
+        choices=("cross_entropy", "focal", "poly", "brier"),
+        tasks=CLASSES,
+    )
+    focal_gamma: float = setting(
+        2.0,
+        "Focusing parameter of the focal loss.",
+        minimum=0,
+        tasks=CLASSES,
+    )
+    selector: str = setting(
+        "entmax15",
+        "Transformation whose gradient the choice of a feature takes.",
+        choices=("entmax15", "softmax"),
+    )
+    constraints: Any = constraints_setting()

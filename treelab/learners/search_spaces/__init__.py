@@ -1,1 +1,0 @@
-"""Which values of each learner's settings a sweep tries by default."""
