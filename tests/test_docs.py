@@ -96,9 +96,26 @@ def extended(tmp_path_factory) -> Path:
         "from treelab.learners.stump.settings import SPEC as STUMP\n",
     )
     insert(registry, "GRANDE, GET, ARGMIN", ", STUMP")
-    (line,) = re.findall(r"^ {4}(st\.Page.*\n)", TEXT["CONTRIBUTING.md"], re.MULTILINE)
-    insert(copy / "app.py", '        "Explore": [\n', " " * 12 + line)
+    code = copy / "treelab" / "trees" / "code" / "__init__.py"
+    insert(code, "from treelab.trees.code import c, ", "mermaid, ")
+    insert(
+        code, "to_sql = _of_model(sql.to_sql)\n", "to_mermaid = mermaid.to_mermaid\n"
+    )
+    insert(code, '    "pmml": ("PMML", "pmml", to_pmml),\n', shown_line('"mermaid"', 4))
+    formats = copy / "treelab" / "data" / "reading" / "file_format.py"
+    insert(formats, "TEXT_FORMATS = {\n", shown_line('"logfmt"', 4))
+    insert(copy / "app.py", '        "Explore": [\n', shown_line("st.Page", 12))
     return copy
+
+
+def shown_line(start: str, indent: int) -> str:
+    """The one line of CONTRIBUTING.md, set apart, that begins so; indented."""
+    (line,) = (
+        own.strip()
+        for own in TEXT["CONTRIBUTING.md"].splitlines()
+        if own.startswith(f"    {start}")
+    )
+    return " " * indent + line + "\n"
 
 
 def insert(path: Path, after: str, text: str) -> None:

@@ -24,8 +24,12 @@ FORMATS = (  # (first bytes, the format)
 )
 OLD_STATA = re.compile(rb"[\x69\x6c\x6e-\x73][\x01\x02]\x01\x00")  # .dta before 13
 DATABASES = ("sqlite", "duckdb")  # formats that a query can be run on
-ARFF = re.compile(rb"(?i)(\s*(%[^\n]*)?\n)*\s*@relation\b")
-JSON_LINES = re.compile(rb'\s*\{\s*["}]')
+# Texts that are not delimited, by how they begin. ``read_NAME`` in ``formats/NAME.py``
+# returns the cells of a text (UTF-8), and which columns hold categories.
+TEXT_FORMATS = {
+    "arff": re.compile(rb"(?i)(\s*(%[^\n]*)?\n)*\s*@relation\b"),
+    "json_lines": re.compile(rb'\s*\{\s*["}]'),
+}
 MARK = b"\xef\xbb\xbf"
 
 SAVE_AS_CSV = "Save the table as CSV or Parquet and try again."
@@ -81,7 +85,7 @@ def format_of(content: bytes) -> str:
     -------
     str
         "parquet", "workbook", "zip", "sqlite", "duckdb", "arrow", "stata", "spss",
-        "sas", "xport", "arff", "json lines" or "text".
+        "sas", "xport", one of ``TEXT_FORMATS`` or "text".
     """
     # Four letters may stand anywhere in a text, zeros after them do not.
     if content[8:12] == b"DUCK" and content[14:20] == bytes(6):
@@ -94,9 +98,8 @@ def format_of(content: bytes) -> str:
     if OLD_STATA.match(content):
         return "stata"
     text = content[:100_000].removeprefix(MARK)
-    if ARFF.match(text):
-        return "arff"
-    return "json lines" if JSON_LINES.match(text) else "text"
+    found = (kind for kind, opening in TEXT_FORMATS.items() if opening.match(text))
+    return next(found, "text")
 
 
 def refuse_other_formats(content: bytes, name: str) -> None:

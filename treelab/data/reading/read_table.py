@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from treelab.data.reading.column_names import unique_names
 from treelab.data.reading.delimited import Cells, read_cells
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
 from treelab.data.reading.file_format import (
+    TEXT_FORMATS,
     format_of,
     refuse_other_formats,
     unpack,
@@ -213,7 +215,7 @@ def _read_content(
 
         content, name = unzip(content, name)
         return _read_content(unpack(content, name), name, how, as_in)
-    if kind in ("text", "arff", "json lines"):
+    if kind == "text" or kind in TEXT_FORMATS:
         return _read_text(content, name, how, kind, as_in)
     return *_read_format(content, name, how, kind, as_in), None
 
@@ -301,23 +303,17 @@ def _read_text(
     kind: str,
     as_in: Mapping[str, CellForm],
 ) -> tuple[list[ColumnReading], list[str], TextForm | None]:
-    """Read the columns of a text: delimited, JSON lines or ARFF."""
+    """Read the columns of a text, delimited or another."""
     refuse_other_formats(content, name)
     # One guess for every later table: a row's letters do not depend on its neighbours.
     noted = [form.encoding for form in as_in.values() if form.encoding]
     known = noted[0] if noted else "cp1252" if as_in else ""
     text, encoding, note = to_utf8(content, name, how.encoding, likely=known)
     notes = [note] if note else []
-    if kind == "json lines":
-        from treelab.data.reading.formats.json_lines import read_json_lines
-
-        cells = read_json_lines(text, name)
-        return *_read_columns(cells, notes, how, as_in), None
-    if kind == "arff":
-        from treelab.data.reading.formats.arff import read_arff
-
-        cells, nominal = read_arff(text, name)
-        how = replace(how, decimal=None, as_text=(*how.as_text, *nominal))
+    if kind in TEXT_FORMATS:
+        module = import_module(f"treelab.data.reading.formats.{kind}")
+        cells, categories = getattr(module, f"read_{kind}")(text, name)
+        how = replace(how, as_text=(*how.as_text, *categories))
         return *_read_columns(cells, notes, how, as_in), None
     cells = read_cells(
         *(text, name, how.delimiter, how.header),

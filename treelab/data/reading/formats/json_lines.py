@@ -9,8 +9,8 @@ from treelab.data.reading.table_error import TableError
 from treelab.trees.words import listed
 
 
-def read_json_lines(text: bytes, name: str) -> Cells:
-    """Read the records of a text (UTF-8) as rows.
+def read_json_lines(text: bytes, name: str) -> tuple[Cells, set[str]]:
+    """Read the records of a text (UTF-8) as rows; it declares no categories.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_json_lines(text: bytes, name: str) -> Cells:
         cells.columns[:] = [cells.columns[j] for j in kept]
     if not cells.names:
         raise TableError(f"{name} has no column of numbers or text.")
-    return cells
+    return cells, set()
 
 
 def _no_record(name: str, number: int) -> TableError:
