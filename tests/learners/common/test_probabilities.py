@@ -13,10 +13,13 @@ from treelab.learners.common.probabilities import (
     STRENGTHS,
     _greedy_size,
     _node_at_size,
-    measured_strengths,
+    with_measured_shrinkage,
 )
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
+from treelab.trees.pruning import unscored_path
+from treelab.trees.tree import Tree
 
 QUICK = {
     "cart": {},
@@ -124,13 +127,34 @@ def test_the_first_nodes_are_the_tree_that_is_grown_smaller(size):
         assert len(pairs) == size
 
 
-def test_noise_is_shrunk_away_and_a_clear_table_is_not():
+def shrunk(X: pd.DataFrame, y: np.ndarray, tree: Tree) -> Tree:
+    """A tree with these rows, its probabilities shrunk as they say."""
+    path = unscored_path(tree.with_rows(X, y), 2)
+    how = {"task": "binary", "seed": 0, "constraints": Constraints()}
+    codes = np.searchsorted(tree.classes, y)
+    return with_measured_shrinkage(path, X, codes, **how).tree
+
+
+@pytest.mark.parametrize("n_leaves", [2, 16])
+def test_noise_is_shrunk_away_and_a_clear_table_is_not(n_leaves):
+    settings = {"tune": False, "max_leaf_nodes": n_leaves}
+    model = make_estimator("cart", "multiclass", settings, random_state=0)
     X, y = noise(0, 300)
-    how = {"min_samples_leaf": 1, "task": "multiclass", "seed": 0}
-    codes = np.searchsorted(["u", "v", "w"], y)
-    assert measured_strengths(X, codes, [2, 16], **how).min() > 100
-    clear = (X["a"] > 0).to_numpy().astype(int)
-    assert measured_strengths(X, clear, [2], **how)[0] < 1
+    assert model.fit(X, y).tree_.shrinkage > 100
+    assert model.fit(X, (X["a"] > 0).astype(str)).tree_.shrinkage < 1
+
+
+def test_a_tree_that_greedy_trees_do_not_find_is_believed():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 6)), columns=list("abcdef"))
+    y = np.where((X["a"] > 0) == (X["b"] > 0), "same", "other")
+    splits = ([0, 1, 1], [0.0] * 3, [False] * 3)
+    value = [[0, 1], [1, 0], [1, 0], [0, 1]]
+    tree = Tree.complete(
+        [Feature(name) for name in X], *splits, value, classes=("other", "same")
+    )
+    found = shrunk(X, y, tree)
+    assert found.predict_proba(X).max(axis=1).min() > 0.95
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -146,6 +170,8 @@ def test_a_weighted_sum_counts_as_many_splits_as_it_weighs_columns(seed):
 
 def test_a_table_too_small_for_folds_has_a_strength_of_one():
     X, _ = steps(0, 8)
-    codes = (np.arange(8) > 3).astype(int)
-    how = {"min_samples_leaf": 1, "task": "binary", "seed": 0}
-    assert measured_strengths(X, codes, [2, 3], **how).tolist() == [1.0, 1.0]
+    y = np.where(np.arange(8) > 3, "yes", "no")
+    features = [Feature(name) for name in X]
+    value = [[1, 0], [0, 1]]
+    tree = Tree.complete(features, [0], [0.0], [False], value, classes=("no", "yes"))
+    assert shrunk(X, y, tree).shrinkage == 1.0

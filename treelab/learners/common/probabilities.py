@@ -1,8 +1,10 @@
 """How far a tree's probabilities are shrunk, measured on rows that trees did not fit.
 
 How far fractions in leaves overfit hangs on the table and on how many numbers their
-splits fit, hardly on who grew them: greedy trees of as many, grown on folds of the same
-rows, measure it for every learner of one tree.
+splits fit, hardly on who grew them. So the loss on new rows is that of the tree's own
+rows, plus what greedy trees of as many numbers, grown on folds, lose more on the rows
+that they did not see than on their own (the optimism of the training error: Efron,
+"Estimating the error rate of a prediction rule", JASA 1983).
 """
 
 from collections.abc import Sequence
@@ -57,7 +59,7 @@ def with_measured_shrinkage(
         Whose order the probabilities keep.
     """
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
-    strengths = measured_strengths(
+    optimism = measured_optimism(
         frame,
         y,
         [_greedy_size(tree) for tree in path.trees],
@@ -65,11 +67,27 @@ def with_measured_shrinkage(
         task=task,
         seed=seed,
     )
-    trees = (
-        with_order(with_shrunk_values(tree, strength), constraints)
-        for tree, strength in zip(path.trees, strengths.tolist())
-    )
+    trees = []
+    for tree, more in zip(path.trees, optimism):
+        strength = UNMEASURED
+        if np.isfinite(more).all():
+            strength = STRENGTHS[np.argmin(_own_losses(tree) + more)]
+        trees.append(with_order(with_shrunk_values(tree, strength), constraints))
     return replace(path, trees=tuple(trees))
+
+
+def _own_losses(tree: Tree) -> np.ndarray:
+    """Return the log loss of a tree's training rows by strength, (n_strengths,)."""
+    counts = tree.class_counts
+    assert counts is not None
+    leaves = counts[tree.is_leaf]
+    values = (shrunk_fractions(tree, counts, s)[tree.is_leaf] for s in STRENGTHS)
+    return np.array([_log_loss(leaves, value) for value in values])
+
+
+def _log_loss(counts: np.ndarray, value: np.ndarray) -> float:
+    """Return the mean log loss of rows, counted by place and class."""
+    return float(-(counts * np.log(np.maximum(value, _LEAST))).sum() / counts.sum())
 
 
 def _greedy_size(tree: Tree) -> int:
@@ -83,7 +101,7 @@ def _greedy_size(tree: Tree) -> int:
     return 1 + int(np.maximum(n_weights, 1)[~tree.is_leaf].sum())
 
 
-def measured_strengths(
+def measured_optimism(
     frame: pd.DataFrame,
     y: np.ndarray,
     sizes: Sequence[int],
@@ -92,23 +110,29 @@ def measured_strengths(
     task: str,
     seed: int,
 ) -> np.ndarray:
-    """Return, for each number of leaves, the strength of lowest held-out log loss.
+    """Return how much greater held-out log loss is than that of rows that were seen.
 
     Returns
     -------
-    float64 array of shape (n_sizes,)
+    float64 array of shape (n_sizes, n_strengths)
+        In nats, of greedy trees by their leaves and their strength; NaN with too few
+        rows for folds.
     """
     if len(y) < FEWEST_ROWS:
-        return np.full(len(sizes), UNMEASURED)
+        return np.full((len(sizes), len(STRENGTHS)), np.nan)
     folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
-    loss = np.zeros((len(sizes), len(STRENGTHS)))
-    for held_out in (fold for of_repeat in folds for fold in of_repeat):
-        loss += _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed)
-    return STRENGTHS[loss.argmin(axis=1)]
+    return np.mean(
+        [
+            _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed)
+            for of_repeat in folds
+            for held_out in of_repeat
+        ],
+        axis=0,
+    )
 
 
-def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.ndarray:
-    """Sum the log loss on a fold's held-out rows, (n_sizes, n_strengths)."""
+def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed):
+    """Return a fold's held-out loss less that of its other rows, by size, strength."""
     encoder = TableEncoder("rank", task=task, random_state=seed)
     X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
     grown = DecisionTreeClassifier(
@@ -121,18 +145,15 @@ def _fold_losses(frame, y, sizes, held_out, min_samples_leaf, task, seed) -> np.
     tree = encoded_tree(grown, encoder.features_, None)
     # Categories were cross-fitted; prediction sees their plain rates.
     leaf = grown.apply(to_float32(encoder.transform(frame)))
-    unseen = leaf[held_out]
     counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes)
-    reached = [
-        np.unique(at * n_classes + y[held_out], return_counts=True)
-        for at in (_node_at_size(tree, unseen, size) for size in sizes)
-    ]
-    loss = np.empty((len(sizes), len(STRENGTHS)))
-    for k, strength in enumerate(STRENGTHS.tolist()):
-        value = np.maximum(shrunk_fractions(tree, counts, strength), _LEAST)
-        cost = -np.log(value).ravel()
-        loss[:, k] = [times @ cost[cells] for cells, times in reached]
-    return loss
+    more = np.zeros((len(sizes), len(STRENGTHS)))
+    values = [shrunk_fractions(tree, counts, s) for s in STRENGTHS.tolist()]
+    for sign, rows in ((1, held_out), (-1, ~held_out)):
+        for i, size in enumerate(sizes):
+            cells = _node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
+            reached = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+            more[i] += [sign * _log_loss(reached, value) for value in values]
+    return more
 
 
 def _node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
