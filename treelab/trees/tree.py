@@ -6,7 +6,6 @@ predicts. It knows nothing of words, pictures, code or pruning; these take a Tre
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import ClassVar
 
 import numpy as np
@@ -205,9 +204,9 @@ class Tree(Arrays):
 
     def _repr_html_(self) -> str:
         """Return the interactive picture, which a notebook shows for the tree."""
-        # By name, as a tree knows no figure: only who shows it there needs them.
-        notebook = import_module("treelab.figures.viewer.page")
-        return notebook.notebook_html(self)
+        import treelab  # a tree knows no figure; the package's names are found late
+
+        return treelab.notebook_html(self)
 
     # What it is
 
