@@ -19,8 +19,7 @@ from treelab.trees.constraints import ConstraintCheck, Constraints, constraint_c
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.text import to_rules
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 
 # A run as the pages read it: its model, and the rows it was trained on.
 

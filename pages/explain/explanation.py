@@ -43,10 +43,8 @@ from treelab.figures.explanations import contributions_figure, signed
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import row_path
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import plain_label
 from treelab.trees.text import conditions_text, path_lines, prediction_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, significant
 
 # The sentence that answers why: what speaks for a prediction, and what against it.

@@ -35,8 +35,7 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import terms_per_split, without_small_terms
 from treelab.trees.text import prediction_text, split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, significant
 
 # The score of a run's tree, and how large it is.

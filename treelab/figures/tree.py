@@ -9,8 +9,7 @@ from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style import Mode, palette, with_alpha
 from treelab.trees.dot import DotLayout
 from treelab.trees.text import prediction_label, split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent
 
 WIDTH = 720  # pixels of the wider of two columns on a page

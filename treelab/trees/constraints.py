@@ -16,8 +16,7 @@ from treelab.trees.pruning import (
     path_of_sizes,
     prune_empty,
 )
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted
 
 # What a person writes as a constraint, in text or as Python, as plain values.
