@@ -56,7 +56,7 @@ def census_like(n_rows: int = N_ROWS, *, seed: int = 0) -> pd.DataFrame:
 # Processor time of the server for each page: cold, warm, and after a change.
 
 
-APP = Path(__file__).parents[3] / "app.py"
+APP = Path(__file__).parents[1] / "app.py"
 COLD, WARM = 2.0, 0.3  # seconds that a page should stay below
 N_WARM = 3  # reruns, the median of which counts
 TIMEOUT = 600  # seconds

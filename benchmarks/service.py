@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[1]
 SERVER_SECONDS = 90  # until a server answers, on a machine that may be busy
 PAGE_SECONDS = 60
 ENDS = (0, 1)  # of a script: it ran to its end, or does not compile

@@ -177,7 +177,7 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
 # One line for each fold or step that is trained; at one the process is killed.
 COUNTING = """
 import os, signal, sys
-from treelab.learners.common import cross_validation as tuning
+from treelab.learners.common import tuned_tree as tuning
 from treelab.learners.gradtree.network import HardTrees
 from treelab.runs.jobs import resume as checkpoints
 from treelab.runs.jobs.run_one import run_one
