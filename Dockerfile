@@ -4,6 +4,8 @@ FROM python:3.12-slim
 
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
+# Whichever version of dot the base image's Debian has will do.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends graphviz \
     && rm -rf /var/lib/apt/lists/*
@@ -16,8 +18,8 @@ RUN pip install --no-cache-dir "$(grep '^torch==' requirements.txt)" --index-url
 
 COPY . .
 
-RUN useradd --create-home treelab && mkdir /data && chown treelab /data && chmod 700 /data
-USER treelab
+RUN useradd --create-home --uid 1000 treelab && mkdir /data && chown treelab /data && chmod 700 /data
+USER 1000
 ENV TREELAB_HOME=/data
 VOLUME /data
 EXPOSE 8501

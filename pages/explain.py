@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.runs import LoadedRun, run_tree
 from pages.explain.counterfactual import show_counterfactuals
 from pages.explain.explanation import (
     explain_ensemble,
@@ -36,7 +36,7 @@ page_title(
 loaded = pick_loaded_run()
 place = pick_place(loaded)
 prediction = st.container(key="prediction", gap="xsmall")
-deciding = shown_tree(loaded, heaviest_tree(loaded, place))
+deciding = run_tree(loaded, heaviest_tree(loaded, place))
 row = pick_row(
     loaded, place, columns_by_path(deciding, loaded.split.X_test.iloc[[place]])
 )

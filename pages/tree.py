@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, shown_tree
+from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.runs import rules as rules_of
 from pages.cached.tree_pictures import (
     TreePicture,
@@ -66,7 +66,7 @@ def show_view(loaded: LoadedRun, estimator: int | None) -> None:
     """Draw the tree; beside it the node that is selected, below it that node's rows."""
     choices = tree_choices(loaded)
     left, right = st.columns([5, 2], gap="medium")
-    drawn = shown_tree(loaded, estimator)
+    drawn = run_tree(loaded, estimator)
     if choices.view == STATIC:
         with left:
             draw_tree(drawn, loaded, "learned")
@@ -101,7 +101,7 @@ def picture_of(
     loaded: LoadedRun, estimator: int | None, choices: TreeChoices
 ) -> TreePicture:
     """Return what the viewer draws."""
-    drawn = shown_tree(loaded, estimator)
+    drawn = run_tree(loaded, estimator)
     if choices.view == TRAINING:
         picture = training_picture(loaded, drawn, choices.split)
         if picture is not None:
@@ -210,7 +210,7 @@ loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)
 if estimator is not None:
     st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
-tree = shown_tree(loaded, estimator)
+tree = run_tree(loaded, estimator)
 show_view(loaded, estimator)
 if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
     show_lens(loaded)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,33 @@ def test_rooms_of_a_layer_know_each_other_one_way(room):
         if any(inside(name, stranger) for stranger in STRANGERS[room])
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_imports_run_in_no_circle():
+    modules = {module_of(path): path for path in FILES}
+
+    def known(name: str) -> str | None:
+        """The module that a name is, or lies in."""
+        home = name if name in modules else name.rpartition(".")[0]
+        return home if home in modules else None
+
+    def imported_at_run_time(path: Path) -> set[str]:
+        """Modules that a file imports, at its top or in a function."""
+        tree = parsed(path)
+        for_types = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for inner in ast.walk(node)
+        }
+        names = set()
+        for node in set(ast.walk(tree)) - for_types:
+            if isinstance(node, ast.ImportFrom):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        return {home for home in map(known, names) if home} - {module_of(path)}
+
+    graph = {name: imported_at_run_time(path) for name, path in modules.items()}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 def test_words_are_those_of_the_field():

@@ -29,6 +29,7 @@ _HOMES = {
     "from_sklearn": "treelab.trees.adapters",
     "from_xgboost": "treelab.trees.adapters",
     "load": "treelab.trees.io",
+    "notebook_html": "treelab.figures.viewer.page",
     "surrogate": "treelab.learners.surrogate",
     "to_c": "treelab.trees.code",
     "to_dot": "treelab.trees.dot",

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import heaviest_scores, split_scores
-from pages.cached.runs import BY_KEY, LoadedRun, load_readable, run_colors, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, load_readable, run_colors, run_tree
 from pages.cached.store import (
     find_run,
     finished_runs,
@@ -57,7 +57,7 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(shown_tree(loaded), _some_rows(*train), _some_rows(*test))
+    return greedy_gap(run_tree(loaded), _some_rows(*train), _some_rows(*test))
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -69,9 +69,7 @@ def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
         for name in first
         if name in second and column_kind(first[name]) == "number"
     ]
-    uses = [
-        column_use(own.model if own.is_ensemble else shown_tree(own)) for own in pair
-    ]
+    uses = [column_use(own.model if own.is_ensemble else run_tree(own)) for own in pair]
     return most_used(uses, shared)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.writing import FORMATS
@@ -75,7 +75,7 @@ def tree_score(loaded: LoadedRun, split: str) -> float:
     """Return the score of the tree by its leaves, with no predictor on top."""
     task = loaded.run.problem.task
     X, truth = loaded.split.rows(split)
-    return scores(task, truth, shown_tree(loaded).predict(X))[headline(task)]
+    return scores(task, truth, run_tree(loaded).predict(X))[headline(task)]
 
 
 @st.cache_resource(

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, shown_tree
+from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import size_path_of, store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
 from treelab.runs.jobs.fit import can_be_chosen_from, rashomon_set
-from treelab.trees.pruning_path import PruningPath
-from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
 
 NEAR = 0.1  # standard deviations of the target: values that differ less are alike
@@ -84,12 +83,12 @@ def _trees_like(home: Path, run_id: str, epoch, _loaded) -> RashomonSet | None:
     stored = store().rashomon(run_id)
     if stored is not None:
         return stored
-    own = shown_tree(_loaded)
+    own = run_tree(_loaded)
     if not can_be_chosen_from(own):
         return None
     others = []
     if isinstance(_loaded.model, PruningPath):
-        others = [shown_tree_of(tree) for tree in _loaded.model.trees]
+        others = [shown_tree(tree) for tree in _loaded.model.trees]
     path = size_path_of(_loaded.run)
     return rashomon_set(_loaded.run, own, others, _loaded.rows("fitted"), path)
 

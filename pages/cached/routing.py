@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, ranked_classes, shown_tree
+from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from treelab.data.reading.read_table import ReadResult
 from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.evaluation.routing import (
@@ -89,7 +89,7 @@ def routed_split(
 def _routed_split(home: Path, run_id: str, epoch, split, estimator, _loaded):
     """``routed_split``, by values that name it."""
     X, y = _loaded.rows(split)
-    tree = shown_tree(_loaded, estimator)
+    tree = run_tree(_loaded, estimator)
     return route_groups(
         tree,
         X,
@@ -136,7 +136,7 @@ def routed_file(
 @st.cache_resource(show_spinner="Routing the rows…", max_entries=4)
 def _routed_file(home: Path, run_id: str, epoch, estimator, file, name, _loaded, _read):
     """``routed_file``, by values that name it."""
-    tree = shown_tree(_loaded, estimator)
+    tree = run_tree(_loaded, estimator)
     frame = _read.frame
     routed = route_groups(
         tree,

@@ -15,13 +15,11 @@ from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import Constraints, Finding, findings
+from treelab.trees.constraints import ConstraintCheck, Constraints, constraint_checks
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import PruningPath
-from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.text import to_rules
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 
 # A run as the pages read it: its model, and the rows it was trained on.
 
@@ -148,7 +146,7 @@ def ranked_classes(loaded: LoadedRun) -> list:
 _TERMS = 3  # of a sum that a rule writes
 
 
-def shown_tree(
+def run_tree(
     loaded: LoadedRun, estimator: int | None = None, strength: int | None = None
 ) -> Tree:
     """Return a tree of a run with the rows that it was fitted to.
@@ -172,14 +170,14 @@ def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
 @st.cache_data(show_spinner=False, max_entries=32)
 def _rules(home: Path, run_id: str, epoch, estimator, _loaded) -> pd.DataFrame:
     """``rules``, by values that name the tree."""
-    tree = shown_tree(_loaded, estimator)
+    tree = run_tree(_loaded, estimator)
     return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
 
 
 @st.cache_resource(show_spinner="Routing the rows…", max_entries=256)
 def _shown(home: Path, run_id: str, epoch, estimator, strength, _loaded) -> Tree:
-    """``shown_tree``, by values that name it."""
-    tree = shown_tree_of(_loaded.model, estimator=estimator, strength=strength)
+    """``run_tree``, by values that name it."""
+    tree = shown_tree(_loaded.model, estimator=estimator, strength=strength)
     if _loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
         tree = tree.with_rows(*_loaded.rows("fitted"))
     return tree
@@ -187,8 +185,8 @@ def _shown(home: Path, run_id: str, epoch, estimator, strength, _loaded) -> Tree
 
 def kept_constraints(
     loaded: LoadedRun, tree: Tree, asked: Constraints
-) -> list[Finding]:
-    """Return what was asked of a tree and where it breaks it; see ``findings``."""
+) -> list[ConstraintCheck]:
+    """Return what was asked of a tree, and where it breaks it."""
     drawn = (tree.n_nodes, hash(tree.threshold.tobytes()), hash(tree.value.tobytes()))
     return _kept_constraints(*loaded.key, drawn, tree, asked)
 
@@ -196,9 +194,9 @@ def kept_constraints(
 @st.cache_data(show_spinner=False, max_entries=48)
 def _kept_constraints(
     home: Path, run_id: str, epoch, drawn, _tree, _asked
-) -> list[Finding]:
+) -> list[ConstraintCheck]:
     """``kept_constraints``, by values that name them."""
-    return findings(_tree, _asked)
+    return constraint_checks(_tree, _asked)
 
 
 # The epochs that a run has reported, read from the store as they come.

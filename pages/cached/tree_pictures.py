@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.predictions import top_estimators
-from pages.cached.runs import LoadedRun, load_run, rows_for, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, load_run, rows_for, run_colors, run_tree
 from pages.cached.store import size_path_of, store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning as pruning_table
@@ -23,7 +23,7 @@ from treelab.runs.jobs.fit import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.pruning import SizePath
-from treelab.trees.pruning_path import shown_tree as shown_tree_of
+from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, shortest
 
@@ -244,7 +244,7 @@ def _training_picture(
     found = {}
     for at in epochs:
         try:
-            found[at] = shown_tree_of(store().snapshot(run_id, at))
+            found[at] = shown_tree(store().snapshot(run_id, at))
         except LookupError:  # thinned out since it was listed
             continue
     if not found:
@@ -398,17 +398,17 @@ def _model_tree(run: Run) -> tuple:
     """Return the tree of a run's model, its rows, and words for it."""
     loaded = load_run(run)
     if not loaded.is_ensemble:
-        tree = shown_tree(loaded)
+        tree = run_tree(loaded)
         return tree, loaded.split, counted(tree.n_leaves, "leaf", "leaves")
     index, weight = top_estimators(loaded)
     which = "all of equal weight" if are_equal(weight) else "the highest weight"
     words = f"tree {index[0]} of {loaded.model.n_estimators:,}, {which}"
-    return shown_tree(loaded, int(index[0])), loaded.split, words
+    return run_tree(loaded, int(index[0])), loaded.split, words
 
 
 def _snapshot(run: Run, epoch: float) -> tuple:
     """Return a run's tree of an epoch, its rows, and words for it."""
-    tree: Tree = shown_tree_of(store().snapshot(run.id, epoch))
+    tree: Tree = shown_tree(store().snapshot(run.id, epoch))
     words = f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start"
     spec = find_spec(run.learner)
     if spec is not None and not spec.single_tree:

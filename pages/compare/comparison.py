@@ -13,7 +13,7 @@ from pages.cached.predictions import (
     split_scores,
     top_estimators,
 )
-from pages.cached.runs import LoadedRun, load_readable, shown_tree
+from pages.cached.runs import LoadedRun, load_readable, run_tree
 from pages.cached.store import finished_runs
 from pages.state.run import new_in_address, write_address
 from pages.widgets.html import chip
@@ -127,7 +127,7 @@ def _interval_words(difference: ScoreDifference, names: Names) -> str:
 
 def common_scale(runs: Sequence[LoadedRun]) -> dict | None:
     """Return one scale for the colours of all trees; None for classes."""
-    return value_scale([shown_tree(loaded, _heaviest(loaded)) for loaded in runs])
+    return value_scale([run_tree(loaded, _heaviest(loaded)) for loaded in runs])
 
 
 def show_side(
@@ -144,7 +144,7 @@ def show_side(
     estimator = _heaviest(loaded)
     if estimator is not None:
         st.caption(_ensemble_words(loaded))
-    tree = shown_tree(loaded, estimator)
+    tree = run_tree(loaded, estimator)
     paths = []
     if place is not None:
         row = loaded.split.X_test.iloc[[place]]

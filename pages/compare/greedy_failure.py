@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import GREEDY_ROWS, greedy_gap_of
-from pages.cached.runs import LoadedRun, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.compare.comparison import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, short_rule
@@ -56,7 +56,7 @@ def show_greedy_failure(pair: Pair, names: Names) -> None:
 
 def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
     """Show one split in words, numbers and a picture."""
-    tree = shown_tree(loaded)
+    tree = run_tree(loaded)
     split = split_text(tree, gap.node, most=3, length=32)
     st.subheader(plain(f"{name} splits by {split}; greedy would not"), anchor=False)
     picture, numbers = st.columns([3, 2], gap="large")

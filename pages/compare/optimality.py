@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.cached.comparison import comparable_runs
-from pages.cached.runs import LoadedRun, load_readable, shown_tree
+from pages.cached.runs import LoadedRun, load_readable, run_tree
 from pages.cached.store import size_path_of
 from pages.compare.comparison import Names, Pair
 from pages.widgets.words import fitted_words, plain
@@ -21,12 +21,12 @@ def show_optimality(pair: Pair, names: Names) -> None:
         return
     best = optimal[0]
     path = size_path_of(best.run)
-    searched = [shown_tree(best)] if path is None else list(path.trees)
+    searched = [run_tree(best)] if path is None else list(path.trees)
     lines = []
     for loaded, name in zip(pair, names):
         if loaded.is_ensemble or loaded.has_predictor or loaded.run.id == best.run.id:
             continue
-        gap = optimality_gap(shown_tree(loaded), searched, *best.rows("fitted"))
+        gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
         if gap is not None:
             lines.append(_words(gap, name, loaded))
     if lines:

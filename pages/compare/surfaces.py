@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import held_row, number_columns, surface_of
-from pages.cached.runs import LoadedRun, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.compare.comparison import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, split_words, with_unit
@@ -112,7 +112,7 @@ def _lines(
     """Return the splits of a single tree in the plane; none of an ensemble."""
     if loaded.is_ensemble:
         return []
-    tree = shown_tree(loaded)
+    tree = run_tree(loaded)
     index = {f.column: j for j, f in enumerate(tree.features) if f.kind == "number"}
     if not set(columns) <= set(index):
         return []

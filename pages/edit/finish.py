@@ -18,7 +18,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.store.run import Run
 from treelab.trees.pruning import prune_empty
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE
 from treelab.trees.words import counted, significant
 
 # What comes of the edits: a run as it is, or one that is trained on.

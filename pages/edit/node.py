@@ -11,7 +11,7 @@ from treelab.editing.paths import node_of, place_words
 from treelab.runs.jobs.edited import run_constraints
 from treelab.trees.constraints import violations
 from treelab.trees.text import prediction_text, split_text
-from treelab.trees.walk import goes_left
+from treelab.trees.tree import goes_left
 from treelab.trees.words import counted, significant
 
 

@@ -25,8 +25,7 @@ from treelab.figures.editing import (
 )
 from treelab.trees.feature import Feature
 from treelab.trees.text import left_categories
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, parse, significant
 
 # A histogram whose threshold is dragged: one rerun when it is let go.

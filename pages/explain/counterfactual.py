@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import known_values
-from pages.cached.runs import LoadedRun, ranked_classes, shown_tree
+from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.widgets.row import Row, set_values
 from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
@@ -43,7 +43,7 @@ def show_counterfactuals(loaded: LoadedRun, row: Row, place: int) -> None:
         return
     changes = Changes(row.values, known_values(loaded), **limits)
     if is_exact:
-        found = tree_counterfactuals(shown_tree(loaded), changes, wanted, MOST)
+        found = tree_counterfactuals(run_tree(loaded), changes, wanted, MOST)
     else:
         columns = dict.fromkeys(feature.column for feature in loaded.model.features)
         found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
@@ -64,7 +64,7 @@ def _is_exact(loaded: LoadedRun) -> bool:
     """Whether the run is one tree whose leaves are boxes of one prediction."""
     if loaded.is_ensemble or loaded.has_predictor:
         return False
-    return shown_tree(loaded).leaf_weights is None
+    return run_tree(loaded).leaf_weights is None
 
 
 def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:

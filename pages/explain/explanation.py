@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import decided_rows, predictions
-from pages.cached.runs import LoadedRun, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.cached.tree_pictures import sketch
 from pages.widgets.html import dot
 from pages.widgets.page import mode, show_figure
@@ -43,10 +43,8 @@ from treelab.figures.explanations import contributions_figure, signed
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import row_path
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import plain_label
 from treelab.trees.text import conditions_text, path_lines, prediction_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, significant
 
 # The sentence that answers why: what speaks for a prediction, and what against it.
@@ -60,7 +58,7 @@ def show_story(loaded: LoadedRun, row: Row) -> None:
     if loaded.is_ensemble:
         st.markdown(_ensemble_story(loaded, row))
     elif not loaded.has_predictor:
-        st.markdown(_tree_story(loaded, shown_tree(loaded), row))
+        st.markdown(_tree_story(loaded, run_tree(loaded), row))
 
 
 def predicted_output(row: Row) -> int:
@@ -96,7 +94,7 @@ def _ensemble_story(loaded: LoadedRun, row: Row) -> str:
         f"{percent(weight[0])} of the weight of this prediction; alone it predicts"
     )
     if model.classes is None:
-        alone = float(shown_tree(loaded, heaviest).predict(row.values)[0])
+        alone = float(run_tree(loaded, heaviest).predict(row.values)[0])
         alone_words = plain(with_unit(loaded, alone))
         return f"{words} {alone_words}. {most} {MOST_OF_IT:.0%} of the weight."
     (alone,) = estimator_predictions(model, row.values, [heaviest])
@@ -174,7 +172,7 @@ def _target_words(loaded: LoadedRun, row: Row) -> str:
 
 def explain_tree(loaded: LoadedRun, row: Row) -> None:
     """Show the row's decision path through the one tree, as a picture and in words."""
-    tree = shown_tree(loaded)
+    tree = run_tree(loaded)
     left, right = st.columns([5, 2], gap="large")
     with left:
         path = show_path(loaded, tree, row)
@@ -269,7 +267,7 @@ def explain_ensemble(loaded: LoadedRun, row: Row) -> None:
     with left:
         share = weight[index.tolist().index(shown)]
         st.markdown(f"**Tree {shown}, weight {percent(share)}**")
-        tree = shown_tree(loaded, shown)
+        tree = run_tree(loaded, shown)
         path = show_path(loaded, tree, row, shown)
         score = score_leaf(tree, path[-1], *loaded.split.rows("test"))
         st.markdown(f"Rule: {plain(short_rule(tree, path[-1]))}.")
@@ -284,7 +282,7 @@ def _show_deciding(loaded: LoadedRun, row: Row, index, weight) -> None:
     label = "the changed row" if row.changed else "this row"
     columns = st.columns(MOST_SMALL)
     for column, (estimator, share) in zip(columns, deciding):
-        tree = shown_tree(loaded, estimator)
+        tree = run_tree(loaded, estimator)
         with column:
             st.progress(float(share), f"**Tree {estimator}**, weight {percent(share)}")
             tree_viewer(
@@ -342,7 +340,7 @@ _HELP = (
 @st.fragment
 def show_contributions(loaded: LoadedRun, row: Row) -> None:
     """Draw what moves the prediction from the mean to where it is."""
-    model = loaded.model if loaded.is_ensemble else shown_tree(loaded)
+    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
     if isinstance(model, Tree) and model.n_splits == 0:
         return
     st.subheader("What each feature changes", anchor=False)
@@ -431,7 +429,7 @@ def _method_words(loaded: LoadedRun, method: str) -> str:
         if not _has_log_odds(loaded) or len(loaded.model.classes) > 2:
             odds = ""
         return f"{odds}{words} A tree counts by its weight on this row."
-    if has_shapley(shown_tree(loaded)):
+    if has_shapley(run_tree(loaded)):
         return f"{words} One that only pays off further down gets little of it."
     return (
         f"{words} Shapley values are not offered: here splits add up several columns, "

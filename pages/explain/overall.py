@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import run_dependence, shuffled_importances
-from pages.cached.runs import LoadedRun, ranked_classes, shown_tree
+from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.explanation import predicted_output
 from pages.widgets.page import mode, show_figure
 from pages.widgets.row import Row
@@ -82,7 +82,7 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
 
 def _show_impurity(loaded: LoadedRun) -> None:
     """Draw how much impurity the splits on each feature remove."""
-    tree = shown_tree(loaded)
+    tree = run_tree(loaded)
     table = impurity_importances(tree)
     if table.empty:
         return

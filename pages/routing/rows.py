@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.routing import RoutedRows, months_of, routed_file, routed_split
-from pages.cached.runs import LoadedRun, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.widgets.html import color_legend, scale
 from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import KINDS, LABEL
@@ -127,7 +127,7 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         help="It is read for this page and not stored.",
     )
     if file is None:
-        columns = listed(shown_tree(loaded, estimator).columns)
+        columns = listed(run_tree(loaded, estimator).columns)
         st.info(
             plain(
                 f"The tree reads {columns}. With a column {loaded.model.target!r} the "

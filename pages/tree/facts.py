@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import LoadedRun, kept_constraints, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree
 from pages.cached.store import queue, store
 from pages.widgets.html import color_legend, dot, facts_table
 from pages.widgets.page import mode, show_figure
@@ -35,8 +35,7 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import terms_per_split, without_small_terms
 from treelab.trees.text import prediction_text, split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, significant
 
 # The score of a run's tree, and how large it is.
@@ -170,7 +169,7 @@ FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 
 def has_sums(loaded: LoadedRun) -> bool:
     """Whether the run is a tree of which some split names several features."""
-    return not loaded.is_ensemble and terms_per_split(shown_tree(loaded)) > 1
+    return not loaded.is_ensemble and terms_per_split(run_tree(loaded)) > 1
 
 
 @st.fragment
@@ -185,7 +184,7 @@ def show_lens(loaded: LoadedRun) -> None:
         help="A term counts by its weight times its column's standard deviation. The "
         "run stays as it is: this is a look at which terms matter.",
     )
-    tree = shown_tree(loaded)
+    tree = run_tree(loaded)
     lens = _lens_tree(*loaded.key, fraction, loaded)
     st.markdown(_words(loaded, tree, lens))
     show_tree(loaded, lens, "lens", f"lens {fraction}")
@@ -194,7 +193,7 @@ def show_lens(loaded: LoadedRun) -> None:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _lens_tree(home: Path, run_id: str, epoch, fraction: float, _loaded) -> Tree:
     """The tree without small terms, with the rows that the run was fitted to."""
-    tree = without_small_terms(shown_tree(_loaded), fraction)
+    tree = without_small_terms(run_tree(_loaded), fraction)
     return tree.with_rows(*_loaded.rows("fitted"))
 
 

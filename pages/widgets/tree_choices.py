@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from pages.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.cached.runs import LoadedRun, ranked_classes, run_colors, shown_tree
+from pages.cached.runs import LoadedRun, ranked_classes, run_colors, run_tree
 from pages.cached.store import store
 from pages.cached.tree_pictures import scored_path_of
 from pages.widgets.page import mode
@@ -173,7 +173,7 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
 def _thumbnail(loaded: LoadedRun, estimator: int, weight: float, key: str) -> None:
     """Draw one tree, small, with a button that chooses it."""
     chosen = st.session_state[key] == estimator
-    tree = shown_tree(loaded, estimator)
+    tree = run_tree(loaded, estimator)
     st.image(
         thumbnail_svg(tree, run_colors(loaded), mode=mode(), highlighted=chosen),
         width=_WIDTH,

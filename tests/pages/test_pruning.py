@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.cached import tree_pictures as cached_steps
-from pages.cached.runs import load_run, shown_tree
+from pages.cached.runs import load_run, run_tree
 from pages.cached.tree_pictures import pruning_steps, step_predictions
 from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
@@ -49,7 +49,7 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     loaded = load_run(store.run(run))
     path = loaded.model
     X, y = loaded.split.rows("test")
-    alone = scores(path.task, y, shown_tree(loaded).predict(X))["macro_f1"]
+    alone = scores(path.task, y, run_tree(loaded).predict(X))["macro_f1"]
     app = visit("pruning", run=run)
     assert "predictor on top" in notes(app)
     who = app.button_group(key=f"predictor-{run}")

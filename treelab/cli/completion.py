@@ -23,9 +23,7 @@ def completion(arguments: Namespace) -> None:
     """Print the script."""
     import shtab
 
-    from treelab.cli.main import build_parser
-
-    parser = build_parser("treelab")
+    parser = arguments.build_parser("treelab")
     _complete_files(parser, shtab.FILE)
     print(shtab.complete(parser, shell=arguments.shell))
 

@@ -5,8 +5,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from treelab.cli.arguments import add_home, printable
+from treelab.runs.care.diagnosis import Diagnosis
 from treelab.runs.care.doctor import examine
-from treelab.runs.care.finding import Finding
 from treelab.runs.store.run_store import default_home
 
 
@@ -61,7 +61,7 @@ def examine_home(arguments: Namespace) -> int:
     return 1 if trouble else 0
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Diagnosis) -> str:
     """Return a finding as a line: a mark, what it is about, what was found."""
     mark = "✗" if finding.is_trouble else "✓"
     text = f"{mark} {finding.about}: {finding.message}"

@@ -64,6 +64,7 @@ def build_parser(prog: str = "python -m treelab") -> argparse.ArgumentParser:
         module.add_command(commands)
     for name, command in commands.choices.items():
         add_examples(name, command)
+    parser.set_defaults(build_parser=build_parser)  # whose completion is asked for
     return parser
 
 

@@ -21,8 +21,7 @@ from treelab.editing.edits import (
 from treelab.editing.limits import EditRows, newly_broken
 from treelab.editing.paths import node_of, paths, place_words
 from treelab.trees.constraints import Constraints
-from treelab.trees.tree import Tree
-from treelab.trees.walk import goes_left, leaf_of, rows_through
+from treelab.trees.tree import Tree, goes_left, leaf_of, rows_through
 from treelab.trees.words import counted
 
 

@@ -13,12 +13,10 @@ from treelab.editing.candidates import (
 )
 from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
-from treelab.trees.checks import PER_NODE
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import cut_at
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, PER_NODE, Tree
 
 # A preferred column is tested where it gains at least this fraction of the best one.
 PREFERENCE = 0.5

@@ -9,9 +9,7 @@ from treelab.editing.paths import paths
 from treelab.trees.constraints import Constraints, wrong_splits
 from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.pruning import cut_at
-from treelab.trees.statistics import check_target
-from treelab.trees.tree import Tree
-from treelab.trees.walk import goes_left, leaf_of, rows_through
+from treelab.trees.tree import Tree, check_target, goes_left, leaf_of, rows_through
 
 # EditRows: rows of the user's table, their numbers and categories read once.
 

@@ -12,9 +12,7 @@ from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import with_order
 from treelab.trees.shrinkage import with_shrunk_values
-from treelab.trees.statistics import with_leaves
-from treelab.trees.tree import Tree
-from treelab.trees.walk import goes_left, leaf_of, sum_up
+from treelab.trees.tree import Tree, goes_left, leaf_of, sum_up, with_leaves
 
 # Leaves of an edited tree, fitted to rows; those that no edit touched stay.
 

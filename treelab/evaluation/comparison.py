@@ -18,8 +18,7 @@ from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, LEAF
+from treelab.trees.tree import AXIS, LEAF, Tree
 
 # How alike several models predict the same rows.
 

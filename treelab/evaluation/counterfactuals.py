@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
 from treelab.trees.feature import feature_matrix
-from treelab.trees.labels import labels
 from treelab.trees.text import (
     CategoryCondition,
     Condition,
@@ -20,7 +19,7 @@ from treelab.trees.text import (
     ObliqueCondition,
     leaf_conditions,
 )
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, labels
 
 # A changed row: what changed, how far, and which changes are allowed.
 #

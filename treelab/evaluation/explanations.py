@@ -22,8 +22,7 @@ from treelab.trees.text import (
     path_conditions,
     sum_name,
 )
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, sum_up
+from treelab.trees.tree import OBLIQUE, Tree, sum_up
 from treelab.trees.words import clean
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.

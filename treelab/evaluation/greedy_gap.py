@@ -11,10 +11,8 @@ from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.midpoints import midpoint
-from treelab.trees.statistics import check_target
 from treelab.trees.text import split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, goes_left, leaf_of, sum_up
+from treelab.trees.tree import AXIS, Tree, check_target, goes_left, leaf_of, sum_up
 
 FAR_BELOW = 0.5  # of the best greedy split's gain
 CORNER = 0.05  # of a node's rows, that each corner of an exclusive or holds

@@ -11,8 +11,7 @@ from treelab.data.columns import column_kind
 from treelab.evaluation.metrics import headline, scores
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text import term_fractions
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 
 # What matters overall: by impurity at the splits, and by shuffling columns.
 #

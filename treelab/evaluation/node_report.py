@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import as_table, feature_matrix
-from treelab.trees.statistics import check_target
 from treelab.trees.text import rule_text, split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, goes_left
+from treelab.trees.tree import OBLIQUE, Tree, check_target, goes_left
 
 # How good a leaf's prediction is on the rows that reach it.
 

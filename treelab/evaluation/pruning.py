@@ -17,8 +17,7 @@ from treelab.trees.pruning import (
     steps_at,
 )
 from treelab.trees.pruning_path import PruningPath, shown_tree
-from treelab.trees.tree import Tree
-from treelab.trees.walk import rows_through, sum_up
+from treelab.trees.tree import Tree, rows_through, sum_up
 
 # Scores of every tree on a cost-complexity path, without building any of them.
 

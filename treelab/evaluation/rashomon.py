@@ -24,8 +24,7 @@ from treelab.trees.pruning import (
     steps_at,
 )
 from treelab.trees.rashomon import RashomonSet
-from treelab.trees.tree import Tree
-from treelab.trees.walk import leaf_of, used_features
+from treelab.trees.tree import Tree, leaf_of, used_features
 
 # Which of many trees differ, and how each scores: the Rashomon set of a problem.
 

@@ -18,9 +18,7 @@ from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.pruning import merge_equal, prune_empty
 from treelab.trees.rashomon import Completeness, RashomonSet
 from treelab.trees.shrinkage import with_shrunk_values
-from treelab.trees.statistics import check_target, with_leaves
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF, leaf_of, sum_up
+from treelab.trees.tree import LEAF, Tree, check_target, leaf_of, sum_up, with_leaves
 
 # The score of a tree whose splits are given: leaf values refitted in folds.
 

@@ -9,11 +9,9 @@ import pandas as pd
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import labels
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import term_fractions, term_name
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, filled, read_features
+from treelab.trees.tree import OBLIQUE, Tree, filled, labels, read_features
 
 # The columns that a split adds up: their weights, and how much each matters.
 

@@ -18,8 +18,7 @@ from treelab.figures.style import (
     text_on,
 )
 from treelab.trees.text import prediction_text, rows_text, rule_text, split_condition
-from treelab.trees.tree import Tree
-from treelab.trees.walk import sum_up
+from treelab.trees.tree import Tree, sum_up
 
 Kind = Literal["icicle", "sunburst"]
 MOST_NODES = 1_000  # drawn; with more a page gets slow and areas too small

@@ -17,8 +17,7 @@ from treelab.figures.style import (
     with_alpha,
 )
 from treelab.trees.text import term_name
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, significant
 
 BINS = 40  # of the histogram

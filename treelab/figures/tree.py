@@ -9,8 +9,7 @@ from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style import Mode, palette, with_alpha
 from treelab.trees.dot import DotLayout
 from treelab.trees.text import prediction_label, split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent
 
 WIDTH = 720  # pixels of the wider of two columns on a page
@@ -23,7 +22,7 @@ _MOST_LEVELS = 12  # levels below each other on a page
 
 
 @dataclass(frozen=True)
-class Plan:
+class PicturePlan:
     """How a tree is drawn so that it can be read.
 
     Attributes
@@ -49,7 +48,9 @@ class Plan:
         return DotLayout(self.direction, max_depth=self.depth, wrap=self.wrap)
 
 
-def plan_picture(tree: Tree, width: int = WIDTH, depth: int | None = None) -> Plan:
+def plan_picture(
+    tree: Tree, width: int = WIDTH, depth: int | None = None
+) -> PicturePlan:
     """Find how many levels can be drawn, and in which direction.
 
     Parameters
@@ -62,7 +63,7 @@ def plan_picture(tree: Tree, width: int = WIDTH, depth: int | None = None) -> Pl
 
     Returns
     -------
-    Plan
+    PicturePlan
     """
     if depth is not None:
         return _plan(tree, width, min(depth, tree.depth))
@@ -73,7 +74,7 @@ def plan_picture(tree: Tree, width: int = WIDTH, depth: int | None = None) -> Pl
     return _plan(tree, width, min(tree.depth, 1))
 
 
-def _plan(tree: Tree, width: int, depth: int) -> Plan:
+def _plan(tree: Tree, width: int, depth: int) -> PicturePlan:
     """How this many levels are drawn: top-down where that fits."""
     drawn = tree.level[tree.level <= depth]
     sums = bool((tree.feature == OBLIQUE).any())
@@ -81,9 +82,9 @@ def _plan(tree: Tree, width: int, depth: int) -> Plan:
     across = np.bincount(drawn).max() * _NODE_WIDTH * wider
     along = (depth + 1) * _LEVEL_HEIGHT * wider
     if across <= width and depth <= _MOST_LEVELS:
-        return Plan(depth, "TB", True, wrap)
+        return PicturePlan(depth, "TB", True, wrap)
     fits = n_drawn_leaves(tree, depth) <= _MOST_ENDS and bool(along <= width * 1.1)
-    return Plan(depth, "LR" if along < across else "TB", fits, wrap)
+    return PicturePlan(depth, "LR" if along < across else "TB", fits, wrap)
 
 
 def columns_by_path(tree: Tree, row: pd.DataFrame) -> tuple[str, ...]:

@@ -54,10 +54,9 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.labels import plain_label
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
 from treelab.trees.text import path_sentences, rule_text, to_text
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, plain_label
 from treelab.trees.words import counted, listed, percent, probability, significant
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.

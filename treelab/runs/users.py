@@ -94,7 +94,7 @@ def admins(store: RunStore) -> list[str]:
     return [row["user"] for row in rows]
 
 
-def note_deed(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
+def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
     """Add a line to the audit log.
 
     Parameters
@@ -298,7 +298,7 @@ class VisitorStore(RunStore):
             RunStore(self.home).delete_table(table_id)  # it knows the runs of all
         except ValueError as error:
             raise ValueError("A run needs this table; delete the run first.") from error
-        note_deed(self, self.user, "delete table", table_id, "")
+        log_action(self, self.user, "delete table", table_id, "")
 
     def may_delete_table(self, table_id: str) -> bool:
         """Whether the visitor added a table, or is an admin."""
@@ -326,7 +326,7 @@ class VisitorStore(RunStore):
 
     def _note(self, deed: str, run: Run) -> None:
         """Add a line to the audit log."""
-        note_deed(self, self.user, deed, run.id, run.title)
+        log_action(self, self.user, deed, run.id, run.title)
 
 
 def _guarded(method: Callable) -> Callable:

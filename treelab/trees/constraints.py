@@ -16,8 +16,7 @@ from treelab.trees.pruning import (
     path_of_sizes,
     prune_empty,
 )
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted
 
 # What a person writes as a constraint, in text or as Python, as plain values.
@@ -668,7 +667,7 @@ def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ConstraintCheck:
     """One thing that was asked, and where a tree breaks it.
 
     Attributes
@@ -691,7 +690,7 @@ class Finding:
         return not self.broken
 
 
-def findings(tree: Tree, constraints: Constraints) -> list[Finding]:
+def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCheck]:
     """Check each thing that is asked of a tree.
 
     Class costs and column costs weigh; they forbid nothing and are not among them.
@@ -704,34 +703,38 @@ def findings(tree: Tree, constraints: Constraints) -> list[Finding]:
 
     Returns
     -------
-    list of Finding
+    list of ConstraintCheck
     """
     found = []
     for name, way in constraints.monotone.items():
         broken = _out_of_order(tree, constraints, name)
-        found.append(Finding(f"{name} {way}", broken))
+        found.append(ConstraintCheck(f"{name} {way}", broken))
     if constraints.allowed:
-        found.append(Finding("columns by level", _at_wrong_level(tree, constraints)))
+        found.append(
+            ConstraintCheck("columns by level", _at_wrong_level(tree, constraints))
+        )
     if constraints.together:
         found.append(
-            Finding("columns together on a path", _not_together(tree, constraints))
+            ConstraintCheck(
+                "columns together on a path", _not_together(tree, constraints)
+            )
         )
     if constraints.max_columns is not None:
         n, most = len(tree.columns), constraints.max_columns
         too_many = (f"It tests {n} columns.",) if n > most else ()
-        found.append(Finding(f"at most {counted(most, 'column')}", too_many))
+        found.append(ConstraintCheck(f"at most {counted(most, 'column')}", too_many))
     if constraints.min_samples_leaf > 1:
         least = constraints.min_samples_leaf
         small = np.flatnonzero(tree.is_leaf & (tree.n_rows < least))
         few = tuple(f"Leaf {i} holds {tree.n_rows[i]:,} rows." for i in small)
         asked = f"at least {least:,} rows a leaf"
-        found.append(Finding(asked, few, "on the training rows"))
+        found.append(ConstraintCheck(asked, few, "on the training rows"))
     return found
 
 
 def violations(tree: Tree, constraints: Constraints) -> list[str]:
-    """Return a sentence for each breach of the constraints; see ``findings``."""
-    return [text for one in findings(tree, constraints) for text in one.broken]
+    """Return a sentence for each breach; see ``constraint_checks``."""
+    return [text for one in constraint_checks(tree, constraints) for text in one.broken]
 
 
 def wrong_splits(tree: Tree, constraints: Constraints) -> np.ndarray:

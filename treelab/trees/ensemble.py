@@ -9,15 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from treelab.trees.arrays import Arrays
 from treelab.trees.cells import CellForm
-from treelab.trees.checks import check_ensemble
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.labels import most_probable, task_of
 from treelab.trees.leaf_codes import LeafCodes
-from treelab.trees.logits import class_probabilities, unscaled_weights
+from treelab.trees.logits import WEIGHTINGS, class_probabilities, unscaled_weights
 from treelab.trees.pruning import simplify
-from treelab.trees.tree import Tree
+from treelab.trees.tree import (
+    LEAF_OUTPUTS,
+    Arrays,
+    Tree,
+    check_class_weights,
+    check_predictions,
+    most_probable,
+    task_of,
+)
 
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
 
@@ -375,3 +380,65 @@ class WeightedTrees(Arrays):
             level = level[:, 0::2] + level[:, 1::2]
             levels.append(level)
         return replace(self, n_rows=np.concatenate(levels[::-1], axis=1))
+
+
+def check_ensemble(ensemble: "WeightedTrees") -> None:
+    """Raise ValueError unless arrays and settings of ``ensemble`` fit each other."""
+    _check_ensemble_shapes(ensemble)
+    _check_ensemble_values(ensemble)
+    _check_outputs(ensemble)
+    check_class_weights(ensemble.class_weights, len(ensemble.classes or ()))
+    limit = ensemble.max_deciders
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")
+
+
+def _check_ensemble_shapes(ensemble: "WeightedTrees") -> None:
+    """Check that every array has one row a tree, and the columns that it needs."""
+    shape = ensemble.leaf_value.shape
+    if len(shape) != 3 or 0 in shape:
+        raise ValueError(
+            "leaf_value must have the shape (trees, leaves, outputs), none of "
+            f"them 0, got {shape}."
+        )
+    n_trees, n_leaves, _ = shape
+    if n_leaves & (n_leaves - 1):
+        raise ValueError(f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}.")
+    splits = (n_trees, n_leaves - 1)
+    shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
+    shapes["leaf_weight"] = (n_trees, n_leaves)
+    shapes["n_rows"] = (n_trees, 2 * n_leaves - 1)
+    for name, wanted in shapes.items():
+        array = getattr(ensemble, name)
+        if array is not None and array.shape != wanted:
+            raise ValueError(f"{name} must have the shape {wanted}, got {array.shape}.")
+
+
+def _check_ensemble_values(ensemble: "WeightedTrees") -> None:
+    """Splits and leaves hold numbers that make sense."""
+    n_features = len(ensemble.features)
+    if ((ensemble.feature < 0) | (ensemble.feature >= n_features)).any():
+        raise ValueError(f"Splits must test a feature from 0 to {n_features - 1}.")
+    proba = ensemble.classes is not None and ensemble.leaf_output == "probabilities"
+    check_predictions("leaf_value", ensemble.leaf_value, proba=proba)
+    check_predictions("leaf_weight", ensemble.leaf_weight, proba=False)
+    if ensemble.n_rows is not None and (ensemble.n_rows < 0).any():
+        raise ValueError("n_rows counts rows, so it cannot be negative.")
+    if np.isnan(ensemble.threshold).any():
+        raise ValueError("threshold must not be NaN.")
+
+
+def _check_outputs(ensemble: "WeightedTrees") -> None:
+    """Leaves hold what ``leaf_output`` names."""
+    known = {"weighting": WEIGHTINGS, "leaf_output": LEAF_OUTPUTS}
+    for name, choices in known.items():
+        if (given := getattr(ensemble, name)) not in choices:
+            raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
+    n_outputs = ensemble.leaf_value.shape[2]
+    wanted = {1} if ensemble.classes is None else {len(ensemble.classes)}
+    if len(ensemble.classes or ()) == 2 and ensemble.leaf_output == "logits":
+        wanted.add(1)
+    if n_outputs not in wanted:
+        raise ValueError(
+            f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
+        )

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from treelab.trees.tree import Tree
-from treelab.trees.walk import sum_up
+from treelab.trees.tree import Tree, sum_up
 
 # Which rows pass each node of a tree, found once for all nodes.
 

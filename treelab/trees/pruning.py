@@ -8,11 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 
-from treelab.trees.checks import PER_NODE
 from treelab.trees.io import Stored
 from treelab.trees.text import term_fractions
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF, OBLIQUE, sum_up
+from treelab.trees.tree import LEAF, OBLIQUE, PER_NODE, Tree, sum_up
 
 # ScoredTrees: several trees of one problem, each with its scores, one chosen.
 

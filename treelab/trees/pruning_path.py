@@ -9,12 +9,17 @@ from treelab.trees.cells import CellForm
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.io import Stored
-from treelab.trees.labels import most_probable
 from treelab.trees.logits import class_probabilities
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning import prune_empty, rebuild
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, filled, margins, used_features
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    filled,
+    margins,
+    most_probable,
+    used_features,
+)
 
 # PruningPath: one argmin tree for each pruning strength, each from its neighbour.
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, read_features
+from treelab.trees.tree import OBLIQUE, Tree, read_features
 from treelab.trees.words import (
     clean,
     counted,

@@ -1,23 +1,701 @@
-"""Tree: the plain, immutable decision tree in which every learner ends.
+"""Tree: an immutable decision tree, in a table's own columns and units."""
 
-It predicts from the user's own table, in its columns and units: what is drawn is what
-predicts. It knows nothing of words, pictures, code or pruning; these take a Tree.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from importlib import import_module
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
-from treelab.trees import statistics, walk
-from treelab.trees.arrays import Arrays, frozen
-from treelab.trees.cells import CellForm
-from treelab.trees.checks import check_predictions, check_tree
-from treelab.trees.complete import complete_arrays, pad_nodes
-from treelab.trees.feature import Feature
-from treelab.trees.labels import labels, task_of
+from treelab.trees.cells import LARGEST_NUMBER, CellForm, as_form
+from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.io import Stored
+
+# Class labels: the caller's own, as plain values.
+
+
+def plain_label(label):
+    """Return a class label as a plain str, int, float or bool."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if not isinstance(label, str | int | float | bool):
+        raise ValueError(f"A class label must be text or a number, got {label!r}.")
+    return label
+
+
+def task_of(classes: tuple | None) -> str:
+    """Return "binary", "multiclass" or "regression"."""
+    if classes is None:
+        return "regression"
+    return "binary" if len(classes) <= 2 else "multiclass"
+
+
+def labels(classes: Iterable) -> np.ndarray:
+    """Return class labels as an array, of objects where they are of several types."""
+    classes = list(classes)
+    if len({type(c) for c in classes}) == 1:
+        return np.array(classes)
+    array = np.empty(len(classes), dtype=object)
+    array[:] = classes
+    return array
+
+
+def most_probable(
+    classes: tuple, probabilities: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the label of each row's largest probability (n_rows, n_classes).
+
+    Where there are ``weights`` (n_classes,), probabilities are multiplied by them.
+    """
+    if weights is not None:
+        probabilities = probabilities * weights
+    return labels(classes)[probabilities.argmax(axis=1)]
+
+
+# Dataclasses of read-only arrays, and how they are taken apart to be stored.
+
+
+class Arrays(Stored):
+    """Base of a frozen dataclass of features, read-only arrays and plain settings."""
+
+    array_types: ClassVar[dict[str, type]]
+
+    def __post_init__(self):
+        put = object.__setattr__
+        put(self, "features", tuple(self.features))
+        put(self, "notes", tuple(str(note) for note in self.notes))
+        put(self, "target_form", as_form(self.target_form))
+        if self.classes is not None:
+            if isinstance(self.classes, str) or not len(self.classes):
+                raise ValueError(
+                    f"classes must be a sequence of labels, got {self.classes!r}."
+                )
+            put(self, "classes", tuple(plain_label(c) for c in self.classes))
+            if len(set(self.classes)) != len(self.classes):
+                raise ValueError(f"A class is listed twice: {list(self.classes)}.")
+        for name, dtype in self.array_types.items():
+            array = getattr(self, name)
+            if array is not None:
+                put(self, name, frozen(exact_copy(name, array, dtype)))
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for array in self.__dict__.values():  # copies come back as arrays that change
+            if isinstance(array, np.ndarray):
+                frozen(array)
+
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        own = {name: getattr(self, name) for name in names}
+        arrays = {name: own.pop(name) for name in self.array_types}
+        return own, {name: a for name, a in arrays.items() if a is not None}
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]):
+        """Rebuild the object that ``pack`` took apart; it may share its features."""
+        features = [
+            own if isinstance(own, Feature) else Feature(**own)
+            for own in settings["features"]
+        ]
+        return cls(**{**settings, "features": features}, **arrays)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the array, made read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def exact_copy(name: str, array, dtype) -> np.ndarray:
+    """Return a copy of the array in this type, or ValueError where it does not fit."""
+    try:
+        given = np.asarray(array)
+        with np.errstate(invalid="ignore"):
+            copy = np.array(given, dtype=dtype)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    if copy.dtype.kind != "f" and not np.array_equal(copy, given):
+        raise ValueError(f"{name} must hold {copy.dtype.name} values, got {given!r}.")
+    return copy
+
+
+# How rows walk through a tree: sides, leaves, and how many rows pass each node.
+
+
+AXIS, LEAF, OBLIQUE = 0, -1, -2  # in ``Tree.feature``: an index, or one of these
+
+
+def used_features(tree: "Tree", *, leaves: bool = False) -> np.ndarray:
+    """Return indices of the features that splits (and linear leaves) read."""
+    used = np.zeros(len(tree.features), dtype=bool)
+    used[tree.feature[tree.feature >= AXIS]] = True
+    if tree.weights is not None:
+        used |= (tree.weights[tree.feature == OBLIQUE] != 0).any(axis=0)
+    if leaves and tree.leaf_weights is not None:
+        used |= (tree.leaf_weights[tree.is_leaf] != 0).any(axis=0)
+    return np.flatnonzero(used)
+
+
+def read_features(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
+    """Return the float64 matrix (n_rows, n_features) of what the tree reads of X."""
+    return feature_matrix(tree.features, X, used_features(tree, leaves=leaves))
+
+
+def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
+    """Return one column of the matrix with its missing values filled.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    matrix : float64 array of shape (n_rows, n_features)
+    index : int
+    rows : int array of shape (k,) or None, default=None
+        The rows wanted, in this order; None: all.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing and the feature knows no number that stands for it.
+    """
+    x = matrix[:, index]
+    if rows is not None:
+        x = x[rows]
+    missing = np.isnan(x)
+    if not missing.any():
+        return x
+    feature = features[index]
+    if np.isnan(feature.fill):
+        raise ValueError(
+            f"Column {feature.column!r} has missing values, and this tree, which "
+            "adds up columns, has no number to put in their place. Fill them in."
+        )
+    return np.where(missing, feature.fill, x)
+
+
+def leaf_of(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
+    """Return the leaf, int64 (n_rows,), of each row of the feature matrix."""
+    node = np.zeros(len(matrix), dtype=np.int64)
+    rows = np.arange(len(matrix)) if tree.n_nodes > 1 else np.arange(0)
+    while len(rows):
+        here = node[rows]
+        left = goes_left(tree, matrix, here, rows)
+        here = np.where(left, tree.left[here], tree.right[here])
+        node[rows] = here
+        rows = rows[tree.left[here] >= 0]
+    return node
+
+
+def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarray):
+    """Whether, bool (k,), row ``rows[i]`` takes the left branch at ``node[i]``."""
+    index = tree.feature[node]
+    oblique = index == OBLIQUE
+    if not oblique.any():
+        return _axis_left(tree, matrix, node, rows)
+    left = np.empty(len(node), dtype=bool)
+    axis = ~oblique
+    left[axis] = _axis_left(tree, matrix, node[axis], rows[axis])
+    node, rows = node[oblique], rows[oblique]
+    # One column after the other: the sum of a row never depends on the other rows,
+    # as it would in a matrix product, so no row changes sides with the batch.
+    total = np.zeros(len(node))
+    assert tree.weights is not None  # as `check_tree` holds for an oblique split
+    weights = tree.weights.T
+    tested = np.bincount(node, minlength=tree.n_nodes) > 0
+    for j in np.flatnonzero((weights[:, tested] != 0).any(axis=1)).tolist():
+        weight = weights[j][node]
+        if weight.all():
+            total += weight * filled(tree.features, matrix, j, rows)
+        else:  # a split that ignores a column needs no fill
+            reads = np.flatnonzero(weight)
+            x = filled(tree.features, matrix, j, rows[reads])
+            total[reads] += weight[reads] * x
+    left[oblique] = total <= tree.threshold[node]
+    return left
+
+
+def _axis_left(tree: "Tree", matrix, node, rows):
+    """Whether rows take the left branch at splits that test one feature."""
+    x = matrix[rows, tree.feature[node]]
+    left = x <= tree.threshold[node]
+    missing = np.isnan(x)
+    if missing.any():
+        left = np.where(missing, tree.missing_left[node], left)
+    return left
+
+
+def margins(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
+    """Return threshold - value at every node, float64 (n_rows, n_nodes).
+
+    A row takes the left branch exactly where its margin is at least 0. A missing
+    value at an axis split gives +inf or -inf; leaves have NaN.
+    """
+    margin = np.full((tree.n_nodes, len(matrix)), np.nan)
+    axis = np.flatnonzero(tree.feature >= AXIS)
+    value = matrix.T[tree.feature[axis]]
+    missing = np.where(tree.missing_left[axis], np.inf, -np.inf)[:, None]
+    margin[axis] = np.where(np.isnan(value), missing, _side(tree, axis, value))
+    oblique = np.flatnonzero(tree.feature == OBLIQUE)
+    margin[oblique] = _side(tree, oblique, _weighted_sums(tree, matrix, oblique))
+    return margin.T
+
+
+def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Threshold less value, (k, n_rows); where that is no number, as <= compares."""
+    threshold = tree.threshold[nodes, None]
+    with np.errstate(invalid="ignore"):
+        side = threshold - value
+    unknown = np.isnan(side)  # inf - inf is NaN, yet value <= threshold is known
+    if unknown.any():
+        side = np.where(unknown, np.where(value <= threshold, 0, -np.inf), side)
+    return side
+
+
+def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """What each of these oblique splits adds up, (k, n_rows); columns in order."""
+    total = np.zeros((len(nodes), len(matrix)))
+    if tree.weights is None or not len(nodes):
+        return total
+    weights = tree.weights[nodes]
+    for j in np.flatnonzero((weights != 0).any(axis=0)).tolist():
+        weight, x = weights[:, j], filled(tree.features, matrix, j)
+        if weight.all():
+            total += np.multiply.outer(weight, x)
+        else:  # a split that ignores a column is not affected by it, be it infinite
+            reads = np.flatnonzero(weight)
+            total[reads] += np.multiply.outer(weight[reads], x)
+    return total
+
+
+def regression_values(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
+    """Return a regression tree's predictions, float64 (n_rows,), linear leaves too."""
+    leaf = leaf_of(tree, matrix)
+    if tree.leaf_weights is None or tree.leaf_bias is None:
+        return tree.value[leaf, 0]
+    value = tree.leaf_bias[leaf, 0]
+    used = (tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)
+    for j in np.flatnonzero(used).tolist():
+        weight = tree.leaf_weights[leaf, j]
+        reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
+        x = filled(tree.features, matrix, j, reads)
+        value[reads] += weight[reads] * x
+    return value
+
+
+def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
+    """Add what stands at the leaves to every node above them, along the first axis."""
+    total = np.array(at_leaf)
+    order = np.argsort(tree.level, kind="stable")
+    starts = np.searchsorted(tree.level[order], np.arange(1, tree.depth + 1))
+    for nodes in reversed(np.split(order, starts)[1:]):  # the deepest level first
+        np.add.at(total, tree.parent[nodes], total[nodes])
+    return total
+
+
+def rows_through(
+    tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0
+) -> np.ndarray:
+    """Count the rows that pass each node.
+
+    Parameters
+    ----------
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    code : int array of shape (n_rows,) or None
+        Class of each row; counts are then made for each class.
+
+    Returns
+    -------
+    int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
+    """
+    n = tree.n_nodes
+    if code is None:
+        return sum_up(tree, np.bincount(leaf, minlength=n))
+    flat = np.bincount(leaf * n_classes + code, minlength=n * n_classes)
+    return sum_up(tree, flat.reshape(n, n_classes))
+
+
+# Checks that arrays really are a tree, so that no walk through it is endless.
+#
+# An ensemble's trees are complete: their arrays need the right shapes and numbers.
+
+
+LEAF_OUTPUTS = ("logits", "probabilities")
+PER_NODE = (
+    *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
+    *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
+    *("between", "missing_rows", "decision"),
+)
+
+
+def check_tree(tree: "Tree") -> None:
+    """Raise ValueError unless the arrays of ``tree`` are one tree with root 0."""
+    n = len(tree.left)
+    if n == 0:
+        raise ValueError("A tree needs at least one node, its root.")
+    _check_shapes(tree, n)
+    _check_children(tree, n)
+    _check_splits(tree)
+    _check_values(tree)
+    if tree.classes is None and tree.value.shape[1] != 1:
+        raise ValueError(
+            f"A regression tree has one number at each node, but value has "
+            f"{tree.value.shape[1]} columns. For classes, pass their labels."
+        )
+
+
+def _check_shapes(tree: "Tree", n: int) -> None:
+    """Check that every array has one row a node, and the columns that it needs."""
+    n_features = len(tree.features)
+    n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
+    n_classes = 0 if tree.classes is None else len(tree.classes)
+    columns = {
+        "value": n_classes or n_outputs,
+        "class_counts": n_classes,
+        "weights": n_features,
+        "leaf_weights": n_features,
+        "leaf_bias": n_outputs,
+        "between": 2,
+    }
+    for name in PER_NODE:
+        array = getattr(tree, name)
+        if array is None:
+            continue
+        wanted = (n, columns[name]) if name in columns else (n,)
+        if array.shape != wanted:
+            raise ValueError(
+                f"{name} must have the shape {wanted}, got {array.shape}: "
+                f"the tree has {n} nodes."
+            )
+
+
+def _check_children(tree: "Tree", n: int) -> None:
+    """Every node but the root is the child of one node, and the root reaches all."""
+    left, right = tree.left, tree.right
+    split = left >= 0
+    if ((right >= 0) != split).any():
+        node = int(((right >= 0) != split).argmax())
+        raise ValueError(f"Node {node} has one child; a split has two, a leaf none.")
+    children = np.concatenate([left[split], right[split]])
+    if (children >= n).any() or (children == 0).any():
+        raise ValueError(f"Children must be nodes 1 to {n - 1}; some are not.")
+    if len(np.unique(children)) != len(children) or len(children) != n - 1:
+        raise ValueError(
+            "Every node but the root must be the child of exactly one node."
+        )
+    reached, here = 1, np.array([0])
+    while len(here := here[split[here]]):
+        here = np.concatenate([left[here], right[here]])
+        reached += len(here)
+    if reached != n:
+        raise ValueError(
+            f"{n - reached} nodes cannot be reached from the root: they form a circle."
+        )
+
+
+def _check_splits(tree: "Tree") -> None:
+    """Every split tests a known feature or a weighted sum, against a threshold."""
+    split = tree.left >= 0
+    feature = tree.feature
+    if (feature[~split] != LEAF).any():
+        raise ValueError("A leaf tests nothing: its feature must be -1.")
+    tests = feature[split]
+    wrong = ((tests < AXIS) & (tests != OBLIQUE)) | (tests >= len(tree.features))
+    if wrong.any():
+        raise ValueError(
+            f"Splits must test a feature from 0 to {len(tree.features) - 1} "
+            f"(or be oblique, -2), got {int(tests[wrong][0])}."
+        )
+    if np.isnan(tree.threshold[split]).any():
+        node = int(np.flatnonzero(split & np.isnan(tree.threshold))[0])
+        raise ValueError(f"Node {node} is a split, but its threshold is NaN.")
+    oblique = feature == OBLIQUE
+    if oblique.any():
+        if tree.weights is None:
+            raise ValueError("An oblique split (feature -2) needs weights.")
+        if not np.isfinite(tree.weights[oblique]).all():
+            raise ValueError("The weights of oblique splits must be finite numbers.")
+    if (tree.leaf_weights is None) != (tree.leaf_bias is None):
+        raise ValueError("Linear leaves need both leaf_weights and leaf_bias.")
+    if tree.leaf_weights is not None and tree.classes is not None:
+        raise ValueError("Linear leaves are for regression; this tree has classes.")
+
+
+def _check_values(tree: "Tree") -> None:
+    """Every node predicts numbers, or probabilities, and counts rows."""
+    check_predictions("value", tree.value, proba=False)
+    if tree.classes is not None and not _are_probabilities(tree.value):
+        raise ValueError("value must hold class probabilities, from 0 to 1.")
+    if tree.leaf_bias is not None and tree.leaf_weights is not None:
+        check_predictions("leaf_bias", tree.leaf_bias, proba=False)
+        if not np.isfinite(tree.leaf_weights).all():
+            raise ValueError("leaf_weights must hold finite numbers.")
+    for name in ("n_rows", "class_counts", "missing_rows"):
+        counts = getattr(tree, name)
+        if counts is not None and not (counts >= 0).all():
+            raise ValueError(f"{name} counts rows, so it cannot be negative.")
+    _check_decisions(tree)
+    if tree.activity is not None and not (tree.activity >= 0).all():
+        raise ValueError("activity must be at least 0 at each node.")
+
+
+def _check_decisions(tree: "Tree") -> None:
+    """Every node predicts one of the classes, by weights that make sense."""
+    n_classes = len(tree.classes or ())
+    chosen = tree.decision
+    if chosen is not None and not ((chosen >= 0) & (chosen < n_classes)).all():
+        raise ValueError(f"decision must hold places of the {n_classes} classes.")
+    check_class_weights(tree.class_weights, n_classes)
+    if tree.shrinkage is not None and not tree.shrinkage >= 0:
+        raise ValueError(f"shrinkage must be at least 0, got {tree.shrinkage!r}.")
+
+
+def check_class_weights(weights: np.ndarray | None, n_classes: int) -> None:
+    """Raise ValueError unless there is a finite weight of each class, none below 0."""
+    if weights is None:
+        return
+    if (
+        weights.shape != (n_classes,)
+        or not (np.isfinite(weights) & (weights >= 0)).all()
+    ):
+        raise ValueError(
+            f"class_weights must hold {n_classes} numbers of at least 0, one a class."
+        )
+
+
+def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
+    """Raise ValueError unless values (..., n_outputs) can be predictions.
+
+    Parameters
+    ----------
+    name : str
+        What the values are called in the message.
+    value : float array of shape (..., n_outputs)
+    proba : bool
+        Whether they are class probabilities, which sum to 1.
+    """
+    bad = ~(np.abs(value) <= LARGEST_NUMBER)
+    if bad.any():
+        raise ValueError(
+            f"{name} must hold finite numbers up to {LARGEST_NUMBER:g}, got "
+            f"{value[bad][0]:g}."
+        )
+    if proba and not (_are_probabilities(value) and np.allclose(value.sum(axis=-1), 1)):
+        raise ValueError(
+            f"{name} must hold class probabilities, from 0 to 1, with the sum 1."
+        )
+
+
+def _are_probabilities(value: np.ndarray) -> bool:
+    """Whether values are from 0 to 1, up to rounding."""
+    return bool(((value >= -1e-9) & (value <= 1 + 1e-9)).all())
+
+
+# Statistics of rows at every node of a tree: counts, impurity, means.
+
+
+def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
+    """Return the position of each label of ``y`` in ``classes``, int64 (n_rows,).
+
+    Raises
+    ------
+    ValueError
+        If a label is missing or not among the classes.
+    """
+    codes, labels = pd.factorize(np.asarray(y), use_na_sentinel=True)
+    position = {label: i for i, label in enumerate(classes)}
+    table = np.array([position.get(label, -1) for label in labels] + [-1])
+    found = table[codes]
+    if (found < 0).any():
+        row = int((found < 0).argmax())
+        raise ValueError(
+            f"{target!r} holds {np.asarray(y)[row]!r} in row {row + 1}, which is "
+            f"none of the classes {list(classes)[:8]}."
+        )
+    return found
+
+
+def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
+    """Return ``y`` as class positions, or as float64 values where there are none."""
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise ValueError(
+            f"y must have one value for each of the {n_rows} rows, got shape {y.shape}."
+        )
+    if tree.classes is not None:
+        return class_codes(tree.classes, y, tree.target)
+    y = y.astype(np.float64)
+    if np.isnan(y).any():
+        row = int(np.isnan(y).argmax())
+        raise ValueError(f"{tree.target!r} is missing in row {row + 1}.")
+    return y
+
+
+def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
+    """Count the rows of ``X`` that pass each node; see ``Tree.node_counts``."""
+    leaf = tree.apply(X)
+    if y is None:
+        return rows_through(tree, leaf)
+    if tree.classes is None:
+        raise ValueError("y can only be counted by class; this tree is a regression.")
+    return rows_through(tree, leaf, check_target(tree, len(leaf), y), len(tree.classes))
+
+
+def with_rows(tree: "Tree", X, y) -> "Tree":
+    """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
+    matrix = read_features(tree, X)
+    leaf = leaf_of(tree, matrix)
+    return with_leaves(tree, matrix, leaf, check_target(tree, len(leaf), y))
+
+
+def with_leaves(
+    tree: "Tree", matrix: np.ndarray | None, leaf: np.ndarray, y: np.ndarray
+) -> "Tree":
+    """Return ``with_rows`` of rows whose numbers and leaves are known already.
+
+    Parameters
+    ----------
+    tree : Tree
+    matrix : float64 array of shape (n_rows, n_features) or None
+        As ``walk.read_features`` returns it; None: what the rows leave free around
+        the thresholds stays unknown where it was.
+    leaf : int64 array of shape (n_rows,)
+    y : array of shape (n_rows,)
+        As ``check_target`` returns it.
+    """
+    n_rows = rows_through(tree, leaf)
+    some = np.maximum(n_rows, 1)
+    if tree.classes is not None:
+        counts = rows_through(tree, leaf, y, len(tree.classes)).astype(np.float64)
+        mean = counts / some[:, None]
+        impurity = np.where(n_rows > 0, 1 - (mean**2).sum(axis=1), 0.0)
+    else:
+        counts = None
+        centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
+        first, second = (
+            sum_up(tree, np.bincount(leaf, power, minlength=tree.n_nodes)) / some
+            for power in (y - centre, (y - centre) ** 2)
+        )
+        mean = (first + centre)[:, None]
+        impurity = np.maximum(second - first**2, 0.0)
+    reached = (n_rows > 0) & ~tree.is_leaf
+    if tree.shrinkage is not None:  # they are known, and hold for any rows
+        reached[:] = False
+    value = np.where(reached[:, None], mean, tree.value)
+    between, missing_rows = tree.between, tree.missing_rows
+    if matrix is not None and (between is None or missing_rows is None):
+        # Once only, from the training rows: a split is written alike when the tree
+        # takes its numbers from other rows.
+        between, missing_rows = _neighbours(tree, matrix, leaf)
+    return replace(
+        tree,
+        n_rows=n_rows,
+        impurity=impurity,
+        value=value,
+        class_counts=counts,
+        between=between,
+        missing_rows=missing_rows,
+    )
+
+
+def _neighbours(tree: "Tree", matrix, leaf):
+    """Return what the rows leave free around each threshold, and its missing rows.
+
+    The first is float64 (n_nodes, 2): of the rows that reach an axis split, the
+    largest value at or below its threshold and the smallest above it. Any number
+    between the two sends these rows the same way.
+    """
+    n = tree.n_nodes
+    between = np.tile([-np.inf, np.inf], (n, 1))
+    missing_rows = np.zeros(n, dtype=np.int64)
+    rows = np.arange(len(leaf))
+    node = leaf.copy()
+    for level in range(tree.depth, 0, -1):
+        climb = tree.level[node] == level
+        rows_here = rows[climb]
+        parent = tree.parent[node[climb]]
+        node[climb] = parent
+        axis = tree.feature[parent] != OBLIQUE
+        rows_here, parent = rows_here[axis], parent[axis]
+        x = matrix[rows_here, tree.feature[parent]]
+        missing = np.isnan(x)
+        missing_rows += np.bincount(parent[missing], minlength=n)
+        x, parent = x[~missing], parent[~missing]
+        below = x <= tree.threshold[parent]
+        np.maximum.at(between[:, 0], parent[below], x[below])
+        np.minimum.at(between[:, 1], parent[~below], x[~below])
+    between[(tree.feature < 0)] = np.nan
+    return between, missing_rows
+
+
+# A complete tree, stored breadth first, becomes a Tree.
+
+
+def complete_arrays(feature, threshold, missing_left, leaf_value, weights=None) -> dict:
+    """Return the arrays of a Tree, every node at its breadth-first place.
+
+    Node ``t`` has the children ``2t + 1`` and ``2t + 2``; leaves follow the splits.
+    The value of an internal node is the mean of the leaves below it.
+    """
+    leaf_value = np.asarray(leaf_value, dtype=np.float64)
+    if leaf_value.ndim == 1:
+        leaf_value = leaf_value[:, None]
+    n_leaves, n_outputs = leaf_value.shape
+    n_splits = n_leaves - 1
+    if n_leaves & n_splits or n_leaves == 0:
+        raise ValueError(
+            f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves} leaf values."
+        )
+    given = {"threshold": threshold, "missing_left": missing_left}
+    if feature is None:
+        feature = np.full(n_splits, OBLIQUE)
+    for name, array in {"feature": feature, **given}.items():
+        if np.shape(array) != (n_splits,):
+            raise ValueError(
+                f"{name} must have one entry for each of the {n_splits} splits above "
+                f"{n_leaves} leaves, got shape {np.shape(array)}."
+            )
+    n = n_splits + n_leaves
+    split = np.arange(n_splits)
+    none = np.full(n_leaves, -1)
+    value = np.empty((n, n_outputs))
+    value[n_splits:] = leaf_value
+    first = n_splits
+    while first > 0:  # one level up: nodes (first - 1) / 2 to first - 1
+        up = (first - 1) // 2
+        value[up:first] = (
+            value[first : 2 * first + 1 : 2] + value[first + 1 : 2 * first + 1 : 2]
+        ) / 2
+        first = up
+    return {
+        "left": np.concatenate([2 * split + 1, none]),
+        "right": np.concatenate([2 * split + 2, none]),
+        "feature": np.concatenate([feature, np.full(n_leaves, LEAF)]),
+        "threshold": np.concatenate([threshold, np.full(n_leaves, np.nan)]),
+        "missing_left": np.concatenate([missing_left, np.zeros(n_leaves, dtype=bool)]),
+        "value": value,
+        "n_rows": np.zeros(n, dtype=np.int64),
+        "impurity": np.full(n, np.nan),
+        "weights": pad_nodes(weights, n_leaves, splits_first=True),
+    }
+
+
+def pad_nodes(array, n_fill: int, *, splits_first: bool):
+    """Pad per-split rows with zeros for the leaves, or per-leaf rows for the splits."""
+    if array is None:
+        return None
+    array = np.asarray(array, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[:, None]
+    zeros = np.zeros((n_fill, array.shape[1]))
+    return np.concatenate([array, zeros] if splits_first else [zeros, array])
+
+
+# Tree: the plain, immutable decision tree in which every learner ends.
+#
+# It predicts from the user's own table, in its columns and units: what is drawn is what
+# predicts. It knows nothing of words, pictures, code or pruning; these take a Tree.
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +883,9 @@ class Tree(Arrays):
 
     def _repr_html_(self) -> str:
         """Return the interactive picture, which a notebook shows for the tree."""
-        # By name, as a tree knows no figure: only who shows it there needs them.
-        notebook = import_module("treelab.figures.viewer.page")
-        return notebook.notebook_html(self)
+        import treelab  # a tree knows no figure; the package's names are found late
+
+        return treelab.notebook_html(self)
 
     # What it is
 
@@ -271,7 +949,7 @@ class Tree(Arrays):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the user's table that splits and linear leaves read."""
-        used = walk.used_features(self, leaves=True)
+        used = used_features(self, leaves=True)
         return tuple(dict.fromkeys(self.features[j].column for j in used))
 
     @cached_property
@@ -279,7 +957,7 @@ class Tree(Arrays):
         """Columns that training rows lacked at a split that tests them."""
         if self.missing_rows is None:
             return frozenset()
-        tested = self.feature[(self.missing_rows > 0) & (self.feature >= walk.AXIS)]
+        tested = self.feature[(self.missing_rows > 0) & (self.feature >= AXIS)]
         return frozenset(self.features[j].column for j in tested)
 
     # What it does to rows
@@ -292,7 +970,7 @@ class Tree(Arrays):
         ValueError
             If a column that the tree reads is absent, or holds text for numbers.
         """
-        return walk.leaf_of(self, walk.read_features(self, X))
+        return leaf_of(self, read_features(self, X))
 
     def decision_path(self, X) -> np.ndarray:
         """Return which nodes each row passes, bool (n_rows, n_nodes)."""
@@ -311,7 +989,7 @@ class Tree(Arrays):
         Left is where the margin is at least 0; a missing value at a split that tests
         one feature gives +inf or -inf, leaves have NaN.
         """
-        return walk.margins(self, walk.read_features(self, X))
+        return margins(self, read_features(self, X))
 
     def path(self, row) -> list[int]:
         """Return the nodes, root to leaf, of the one row of the table ``row``."""
@@ -341,7 +1019,7 @@ class Tree(Arrays):
         int64 array of shape (n_nodes,), or (n_nodes, n_classes) where the labels ``y``
         are given
         """
-        return statistics.node_counts(self, X, y)
+        return node_counts(self, X, y)
 
     def with_rows(self, X, y) -> "Tree":
         """Return the tree with rows, impurity and means taken from these rows.
@@ -352,7 +1030,7 @@ class Tree(Arrays):
         training rows, also set ``between`` and ``missing_rows``, so that words stay the
         same whatever rows come after.
         """
-        return statistics.with_rows(self, X, y)
+        return with_rows(self, X, y)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
@@ -373,5 +1051,5 @@ class Tree(Arrays):
         """
         if self.classes is not None:
             return labels(self.classes)[self.predicted_class[self.apply(X)]]
-        matrix = walk.read_features(self, X, leaves=True)
-        return walk.regression_values(self, matrix)
+        matrix = read_features(self, X, leaves=True)
+        return regression_values(self, matrix)

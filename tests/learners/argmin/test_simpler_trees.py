@@ -12,7 +12,7 @@ from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.ops.activity import known_traversal, path_scores
 from treelab.trees.pruning_path import shown_tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE
 
 QUICK = {"depth": 3, "pruning_strength": (1.0, 100.0), "max_epochs": 80}
 QUICK |= {"random_state": 0, "n_restarts": 2}

@@ -14,7 +14,7 @@ from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import SizePath
-from treelab.trees.walk import leaf_of
+from treelab.trees.tree import leaf_of
 
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 30, "random_state": 0}
 CHECKED = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 4, "random_state": 0}

@@ -25,7 +25,7 @@ from treelab.learners.gradtree.starts import (
 from treelab.ops.axis_trees import axis_leaves
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
-from treelab.trees.walk import leaf_of
+from treelab.trees.tree import leaf_of
 
 FEATURES = tuple(Feature(f"c{j}") for j in range(6))
 

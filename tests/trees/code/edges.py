@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tests.trees.make import CATEGORIES
-from treelab.trees.walk import AXIS, OBLIQUE
+from treelab.trees.tree import AXIS, OBLIQUE
 
 NAN = float("nan")
 INF = float("inf")

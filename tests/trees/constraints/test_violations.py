@@ -12,8 +12,8 @@ from tests.trees.constraints.random_trees import (
 )
 from treelab.trees.constraints import (
     Constraints,
+    constraint_checks,
     cost_matrix,
-    findings,
     kept,
     violations,
     votes,
@@ -60,7 +60,7 @@ def test_a_tree_is_monotone_where_no_row_shows_otherwise(seed, n_splits):
 )
 def test_each_breach_is_found_and_mended(asked, n_broken):
     constraints = Constraints.read(asked)
-    found = findings(CHAIN, constraints)
+    found = constraint_checks(CHAIN, constraints)
     assert sum(len(one.broken) for one in found) == n_broken
     assert all(one.holds for one in found) == (n_broken == 0)
     if "max_columns" not in asked:

@@ -9,8 +9,7 @@ import pytest
 from treelab.trees.feature import Feature
 from treelab.trees.pruning_path import PruningPath, shown_tree, takes_empty_branch
 from treelab.trees.text import split_text
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 
 
 def half_empty() -> tuple[Tree, pd.DataFrame]:

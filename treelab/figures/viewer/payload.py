@@ -13,7 +13,6 @@ from treelab.figures.style import class_colors
 from treelab.trees.dot import OTHER, class_fractions
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
-from treelab.trees.statistics import check_target, class_codes, with_leaves
 from treelab.trees.text import (
     CategoryCondition,
     has_scores,
@@ -27,8 +26,16 @@ from treelab.trees.text import (
     term_fractions,
     term_name,
 )
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, filled, leaf_of, read_features
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    check_target,
+    class_codes,
+    filled,
+    leaf_of,
+    read_features,
+    with_leaves,
+)
 from treelab.trees.words import clean, counted, quoted, rounded, short, with_unit
 
 # Names of nodes that stay while a tree changes: the path from the root.

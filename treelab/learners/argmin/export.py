@@ -13,9 +13,7 @@ from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning import merge_equal
 from treelab.trees.pruning_path import shown_tree
-from treelab.trees.statistics import with_leaves
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF, OBLIQUE, leaf_of, sum_up
+from treelab.trees.tree import LEAF, OBLIQUE, Tree, leaf_of, sum_up, with_leaves
 
 
 @dataclass(frozen=True)

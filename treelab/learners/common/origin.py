@@ -11,8 +11,7 @@ import numpy as np
 
 from treelab.data.encoding import spread
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, OBLIQUE
+from treelab.trees.tree import AXIS, OBLIQUE, Tree
 
 STARTS = {
     "random": "random splits",

@@ -22,8 +22,7 @@ from treelab.trees.constraints import Constraints, with_order
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
-from treelab.trees.tree import Tree
-from treelab.trees.walk import rows_through
+from treelab.trees.tree import Tree, rows_through
 
 # Rows that a node's parent counts for: from hardly any to more than all.
 STRENGTHS = 2.0 ** np.arange(-3, 21)

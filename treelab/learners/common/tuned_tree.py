@@ -39,9 +39,15 @@ from treelab.trees.pruning import (
     steps_at,
     within_one_standard_error,
 )
-from treelab.trees.statistics import check_target, with_leaves
-from treelab.trees.tree import Tree
-from treelab.trees.walk import leaf_of, read_features, rows_through, sum_up
+from treelab.trees.tree import (
+    Tree,
+    check_target,
+    leaf_of,
+    read_features,
+    rows_through,
+    sum_up,
+    with_leaves,
+)
 from treelab.trees.words import counted
 
 # Base of learners that grow one tree at once, with no epochs: CART, optimal trees.

@@ -19,9 +19,7 @@ from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import feature_matrix
-from treelab.trees.statistics import check_target
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree, check_target
 
 MOST_DEPTH = 10  # of a tree that is trained as a complete one
 MOST_STARTS = 4  # they differ in their scale factors alone

@@ -13,8 +13,7 @@ from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import simplify
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE
+from treelab.trees.tree import OBLIQUE, Tree
 
 UNSCALED = TargetScale()
 

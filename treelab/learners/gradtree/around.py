@@ -33,9 +33,14 @@ from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning import cut_at
-from treelab.trees.statistics import check_target
-from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, goes_left, leaf_of, rows_through
+from treelab.trees.tree import (
+    AXIS,
+    Tree,
+    check_target,
+    goes_left,
+    leaf_of,
+    rows_through,
+)
 
 SIDE = 100.0  # encoded value of a row on the right of a locked split
 MOST_LEVELS = 10  # that are trained; splits below stay as they are

@@ -8,7 +8,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from treelab.runs.care.finding import Finding, is_old, note
+from treelab.runs.care.diagnosis import Diagnosis, is_old, note
 from treelab.runs.care.retention import check_size
 from treelab.runs.store.database import (
     StoreError,
@@ -33,7 +33,7 @@ PACKAGES = ("treelab", "torch", "streamlit")
 LOW_BYTES = 10**9  # a run with its snapshots may take some tens of MB
 
 
-def check_machine(home: Path) -> Iterator[Finding]:
+def check_machine(home: Path) -> Iterator[Diagnosis]:
     """Find what is free on the disk, and which versions are installed.
 
     Parameters
@@ -44,7 +44,7 @@ def check_machine(home: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(home).free
     words = f"{free / 1e9:,.1f} GB are free for {home}."
     if free < LOW_BYTES:
-        yield Finding("disk", f"Only {words} Free some, before runs fail.")
+        yield Diagnosis("disk", f"Only {words} Free some, before runs fail.")
     else:
         yield note("disk", words)
     found = [f"Python {platform.python_version()}"]
@@ -54,7 +54,7 @@ def check_machine(home: Path) -> Iterator[Finding]:
         except PackageNotFoundError:
             if package == "treelab":  # a checkout needs no installation
                 continue
-            yield Finding(
+            yield Diagnosis(
                 "versions",
                 f"{package} is not installed: pip install -r requirements.txt.",
             )
@@ -74,31 +74,33 @@ def check_machine(home: Path) -> Iterator[Finding]:
 MODELS = ("model", "path")  # the folders in a run's folder that hold trained trees
 
 
-def check_runs(store: RunStore) -> Iterator[Finding]:
+def check_runs(store: RunStore) -> Iterator[Diagnosis]:
     """Find runs without their model or table, leftovers, and folders of no run.
 
     What holds a model is never removed: one that was written but not put in its place
     is put there, and one beside another stays.
     """
     if why := store.why_empty():
-        yield Finding("runs", why)
+        yield Diagnosis("runs", why)
     tables = {info.id for info in store.tables()}
     rows = _rows(store)
     dead = store.dead_runs()
     for run_id, run in rows.items():
         about = f"run {run_id}"
         if isinstance(run, str):
-            yield Finding(about, f"Its row in the database cannot be read: {run}.")
+            yield Diagnosis(about, f"Its row in the database cannot be read: {run}.")
             continue
         if run_id in dead:
-            yield Finding(
+            yield Diagnosis(
                 about,
                 f"It is {run.state}, but its process has ended.",
                 remedy="It is ended as interrupted.",
                 mend=store.interrupt_dead_runs,
             )
         if run.problem.table_id not in tables:
-            yield Finding(about, "Its table is not stored, so it cannot be explained.")
+            yield Diagnosis(
+                about, "Its table is not stored, so it cannot be explained."
+            )
         if run.is_finished:
             yield from _check_finished(store, run)
     yield from _check_strangers(store, set(rows))
@@ -118,7 +120,7 @@ def _rows(store: RunStore) -> dict[str, Run | str]:
     return found
 
 
-def _check_finished(store: RunStore, run: Run) -> Iterator[Finding]:
+def _check_finished(store: RunStore, run: Run) -> Iterator[Diagnosis]:
     """Compare a finished run's folder with its row."""
     about, folder = f"run {run.id}", store.folder(run.id)
     for name in MODELS:
@@ -129,10 +131,10 @@ def _check_finished(store: RunStore, run: Run) -> Iterator[Finding]:
     model = folder / "model"
     waits = not model.exists() and not why_unreadable(_part_of(model))
     if model.is_dir() and (why := why_unreadable(model)):
-        yield Finding(about, f"Its model cannot be read: {why} Restore it.")
+        yield Diagnosis(about, f"Its model cannot be read: {why} Restore it.")
     elif model.is_dir() != run.has_model and not waits:
         there = "has" if model.is_dir() else "lacks"
-        yield Finding(
+        yield Diagnosis(
             about,
             f"Its folder {there} a model, and its row says otherwise.",
             remedy="The row is set right.",
@@ -140,10 +142,10 @@ def _check_finished(store: RunStore, run: Run) -> Iterator[Finding]:
         )
     path = folder / "path"
     if path.is_dir() and (why := why_unreadable(path)):
-        yield Finding(about, f"Its trees by size cannot be read: {why}")
+        yield Diagnosis(about, f"Its trees by size cannot be read: {why}")
 
 
-def _check_part(store: RunStore, run: Run, place: Path) -> Iterator[Finding]:
+def _check_part(store: RunStore, run: Run, place: Path) -> Iterator[Diagnosis]:
     """Find what was written for a place in a run's folder and never put there."""
     about, part = f"run {run.id}", _part_of(place)
     if not part.exists() or not is_old(part):
@@ -154,14 +156,14 @@ def _check_part(store: RunStore, run: Run, place: Path) -> Iterator[Finding]:
         return
     if place.exists() or (why := why_unreadable(part)):
         why = "There is one in its place." if place.exists() else why
-        yield Finding(about, f"{part} holds a model and stays: {why}")
+        yield Diagnosis(about, f"{part} holds a model and stays: {why}")
         return
 
     def put_in_place() -> None:
         part.rename(place)
         store.set_has_model(run.id)
 
-    yield Finding(
+    yield Diagnosis(
         about,
         f"{part} holds a model that was not put in its place.",
         remedy="It is put there.",
@@ -174,14 +176,14 @@ def _part_of(place: Path) -> Path:
     return place.with_name(f"{place.name}.part")
 
 
-def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Finding]:
+def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Diagnosis]:
     """Find folders that no row names."""
     home = store.home / "runs"
     for folder in sorted(home.glob("*")):
         if folder.name in known or not is_old(folder):
             continue
         if holds_trees(folder):
-            yield Finding(
+            yield Diagnosis(
                 "runs",
                 f"{folder} belongs to no run, but it holds trees, so it stays. "
                 "`python -m treelab import` reads a model's folder; settings, scores "
@@ -191,14 +193,16 @@ def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Finding]:
             yield _removal("runs", folder)
 
 
-def _removal(about: str, path: Path) -> Finding:
+def _removal(about: str, path: Path) -> Diagnosis:
     """Return the finding of a leftover, which a repair removes."""
     remove = (
         partial(shutil.rmtree, path)
         if path.is_dir() and not path.is_symlink()
         else partial(path.unlink, missing_ok=True)
     )
-    return Finding(about, f"{path} is left over.", remedy="It is removed.", mend=remove)
+    return Diagnosis(
+        about, f"{path} is left over.", remedy="It is removed.", mend=remove
+    )
 
 
 def why_unreadable(folder: Path) -> str:
@@ -216,7 +220,7 @@ def why_unreadable(folder: Path) -> str:
 _PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
 
 
-def check_tables(store: RunStore) -> Iterator[Finding]:
+def check_tables(store: RunStore) -> Iterator[Diagnosis]:
     """Find tables whose file is missing or not what was stored, and leftovers.
 
     No file that holds a whole table is ever removed; one that no list names is listed
@@ -231,14 +235,14 @@ def check_tables(store: RunStore) -> Iterator[Finding]:
         except OSError as error:
             why = f"Its file cannot be read: {error}."
         if why:
-            yield Finding(f"table {info.name}", f"{why} {MEND_TABLE}")
+            yield Diagnosis(f"table {info.name}", f"{why} {MEND_TABLE}")
     for path in sorted(folder.glob("*.parquet")):
         if path.stem in known:
             continue
         if why_damaged(path):
             yield note("tables", f"{path} is damaged and in no list; it stays.")
             continue
-        yield Finding(
+        yield Diagnosis(
             "tables",
             f"{path} is a whole table that the database does not list.",
             remedy="It is listed again, by another name.",
@@ -247,7 +251,7 @@ def check_tables(store: RunStore) -> Iterator[Finding]:
     yield note("tables", f"{len(known):,} stored.")
 
 
-def _check_leftovers(folder: Path) -> Iterator[Finding]:
+def _check_leftovers(folder: Path) -> Iterator[Diagnosis]:
     """Find files of tables that were not written to the end, or not renamed."""
     for part in sorted(folder.glob("*.part")):
         if not is_old(part):
@@ -256,14 +260,14 @@ def _check_leftovers(folder: Path) -> Iterator[Finding]:
         place = folder / f"{named[1]}.parquet" if named else None
         is_whole = named is not None and hash_of(part) == named[1]
         if is_whole and place is not None and not place.exists():
-            yield Finding(
+            yield Diagnosis(
                 "tables",
                 f"{part} is a whole table that was not put in its place.",
                 remedy="It is put there.",
                 mend=partial(part.rename, place),
             )
         else:
-            yield Finding(
+            yield Diagnosis(
                 "tables",
                 f"{part} is left over from a table that was not written to its end.",
                 remedy="It is removed.",
@@ -274,7 +278,7 @@ def _check_leftovers(folder: Path) -> Iterator[Finding]:
 # Workers that are registered and dead.
 
 
-def check_workers(store: RunStore) -> Iterator[Finding]:
+def check_workers(store: RunStore) -> Iterator[Diagnosis]:
     """Find the entries of workers of this machine whose process has ended."""
     registry = store.worker_registry
     n_alive = 0
@@ -283,7 +287,7 @@ def check_workers(store: RunStore) -> Iterator[Finding]:
         if not process.is_local or process.is_alive():
             n_alive += 1
             continue
-        yield Finding(
+        yield Diagnosis(
             f"worker {worker.slot}",
             f"Its process {process.pid} has ended.",
             remedy="Its entry is removed.",
@@ -295,7 +299,9 @@ def check_workers(store: RunStore) -> Iterator[Finding]:
 # An examination of a whole data folder, and the repair of what is safe to repair.
 
 
-def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Finding]:
+def examine(
+    home: Path, *, repair: bool = False, clean: bool = False
+) -> list[Diagnosis]:
     """Examine a data folder, which may be in use.
 
     Parameters
@@ -310,7 +316,7 @@ def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Fi
 
     Returns
     -------
-    list of Finding
+    list of Diagnosis
 
     Raises
     ------
@@ -334,16 +340,16 @@ def examine(home: Path, *, repair: bool = False, clean: bool = False) -> list[Fi
                     found.append(finding.mended() if repair else finding)
             found += check_size(store, delete=clean)
         except (OSError, ValueError) as error:
-            found.append(Finding("data folder", f"{error}"))
+            found.append(Diagnosis("data folder", f"{error}"))
     return [*found, *check_machine(home)]
 
 
-def check_database(database: Path | Server) -> Iterator[Finding]:
+def check_database(database: Path | Server) -> Iterator[Diagnosis]:
     """Find damage in the database, and which schema it has."""
     errors = ["ok"]
     try:
         if not isinstance(database, Server) and (why := why_emptied(database)):
-            yield Finding(
+            yield Diagnosis(
                 "database",
                 f"{why} Put a backup in its place.",
                 remedy="A new one is made, which lists the tables; runs are lost but "
@@ -356,10 +362,10 @@ def check_database(database: Path | Server) -> Iterator[Finding]:
                 errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]
             version = read_version(db)
     except StoreError as error:
-        yield Finding("database", f"{error}")
+        yield Diagnosis("database", f"{error}")
         return
     if errors != ["ok"]:
-        yield Finding(
+        yield Diagnosis(
             "database",
             f"{database} is damaged: {'; '.join(errors)}. Put a backup in its place.",
         )

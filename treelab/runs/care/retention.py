@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treelab.runs.care.finding import Finding, note
+from treelab.runs.care.diagnosis import Diagnosis, note
 from treelab.runs.store.files import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
-from treelab.runs.users import note_deed
+from treelab.runs.users import log_action
 from treelab.trees.words import counted
 
 COMMAND = "python -m treelab doctor --clean"
@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CleaningPlan:
     """What a cleaning would delete.
 
     Attributes
@@ -70,7 +70,7 @@ class Plan:
     n_bytes_after: int
 
 
-def plan_cleaning(store: RunStore, limits: Limits, now: float) -> Plan:
+def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
     """Choose what goes: the oldest first, never a run that is not finished.
 
     Parameters
@@ -111,25 +111,25 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> Plan:
             size -= folder_size(store.folder(run.id))
             users.subtract(_tables_of(run))
             size -= drop_tables(_tables_of(run))
-    return Plan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
+    return CleaningPlan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
 
 
-def clean(store: RunStore, plan: Plan) -> Iterator[Finding]:
+def clean(store: RunStore, plan: CleaningPlan) -> Iterator[Diagnosis]:
     """Delete what a plan names, and tell each; a table needed since then stays."""
     for run in plan.runs:
         store.delete(run.id)
-        note_deed(store, "doctor", "delete run", run.id, run.title)
+        log_action(store, "doctor", "delete run", run.id, run.title)
         yield note("cleaning", f"Deleted the run {run.id}, {run.title}.")
     for info in plan.tables:
         try:
             store.delete_table(info.id)
         except ValueError:
             continue
-        note_deed(store, "doctor", "delete table", info.id, info.name)
+        log_action(store, "doctor", "delete table", info.id, info.name)
         yield note("cleaning", f"Deleted the table {info.name}.")
 
 
-def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Finding]:
+def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Diagnosis]:
     """Find how large the data folder is, against the limits of the environment.
 
     Parameters
@@ -154,7 +154,7 @@ def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Finding]:
         freed = megabytes(plan.n_bytes - plan.n_bytes_after)
         words += f" It would delete {n_runs} and {n_tables}, {freed}."
     most = limits.most_gb
-    yield Finding("size", words, most is not None and plan.n_bytes > most * 1e9)
+    yield Diagnosis("size", words, most is not None and plan.n_bytes > most * 1e9)
 
 
 def _tables_of(run: Run) -> set[str]:

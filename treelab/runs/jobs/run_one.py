@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -33,41 +32,8 @@ from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.runs.store.workers import ProcessId
+from treelab.runs.store.workers import Heartbeat, ProcessId
 from treelab.training.events import Callback, Progress, notify
-
-# A thread that records, beside a training, that its process is alive.
-
-
-HEARTBEAT_SECONDS = 1.0
-
-
-class Heartbeat:
-    """Calls ``record`` every few seconds for the length of a ``with`` block."""
-
-    def __init__(self, record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS):
-        self._record, self._seconds = record, seconds
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-
-    def __enter__(self) -> "Heartbeat":
-        """Start the thread."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        """End the thread."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        """Call until the block ends."""
-        while not self._ended.wait(self._seconds):
-            self._record()
-
-
-# A run from its id to its model: all that a worker does, wherever it runs.
-
 
 PROCESS_ENDED = "The process that trained it was asked to end."
 PROGRAM_ENDED = "The program that trained it ended."

@@ -16,9 +16,9 @@ from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
-from treelab.runs.jobs.run_one import Heartbeat
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.workers import Heartbeat
 from treelab.runs.sweeps import (
     SweepPlan,
     TrialScorer,

@@ -2,7 +2,9 @@
 
 import os
 import socket
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -189,3 +191,30 @@ class WorkerRegistry:
             rows = db.execute("SELECT process FROM apps").fetchall()
         apps = [ProcessId.parse(text) for (text,) in rows]
         return any(app.is_local and app.is_alive() for app in apps)
+
+
+HEARTBEAT_SECONDS = 1.0
+
+
+class Heartbeat:
+    """Calls ``record`` every few seconds for the length of a ``with`` block."""
+
+    def __init__(self, record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS):
+        self._record, self._seconds = record, seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> "Heartbeat":
+        """Start the thread."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        """Call until the block ends."""
+        while not self._ended.wait(self._seconds):
+            self._record()

@@ -14,11 +14,11 @@ import psutil
 from filelock import FileLock, Timeout
 
 from treelab.learners.registry import LEARNERS
-from treelab.runs.jobs.run_one import PROCESS_ENDED, Heartbeat, train
+from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.files import FILE_MODE
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import ProcessId
+from treelab.runs.store.workers import Heartbeat, ProcessId
 from treelab.runs.workers.kernels import start_compiling
 from treelab.runs.workers.worker_pool import FIRST_CPU, QUICK, slot_device
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
-from treelab.trees.labels import most_probable, task_of
 from treelab.trees.logits import softmax
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, most_probable, task_of
 
 # Numbers of programs that read a table as float32, for tables of float64.
 

@@ -23,9 +23,7 @@ from treelab.trees.adapters.forest import (
 )
 from treelab.trees.feature import Feature
 from treelab.trees.io import MOST_BYTES, read_regular_file
-from treelab.trees.labels import plain_label
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF
+from treelab.trees.tree import LEAF, Tree, plain_label
 from treelab.trees.words import listed
 
 _LINKS = {

@@ -12,9 +12,7 @@ from treelab.trees.adapters.forest import (
     refuse_wrapped,
 )
 from treelab.trees.feature import Feature
-from treelab.trees.labels import plain_label
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF
+from treelab.trees.tree import LEAF, Tree, plain_label
 
 # scikit-learn's histogram gradient boosting, read by its attributes alone.
 #

@@ -17,11 +17,8 @@ from treelab.trees.adapters.forest import (
     float32_thresholds,
     refuse_wrapped,
 )
-from treelab.trees.arrays import exact_copy
 from treelab.trees.io import MOST_BYTES, read_regular_file
-from treelab.trees.labels import plain_label
-from treelab.trees.tree import Tree
-from treelab.trees.walk import LEAF
+from treelab.trees.tree import LEAF, Tree, exact_copy, plain_label
 
 # The nodes of xgboost's trees, as saved or as dumped, and what a Tree needs.
 

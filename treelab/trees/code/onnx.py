@@ -15,8 +15,7 @@ from treelab.trees.code.writer import (
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND
-from treelab.trees.tree import Tree
-from treelab.trees.walk import AXIS, OBLIQUE, used_features
+from treelab.trees.tree import AXIS, OBLIQUE, Tree, used_features
 
 # An ONNX graph under construction: its operators, constants and columns.
 

@@ -16,8 +16,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
 from treelab.trees.text import prediction_text, rows_text, score_goes_left
-from treelab.trees.tree import Tree
-from treelab.trees.walk import OBLIQUE, used_features
+from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean
 
 # What a split tests, free of any language.

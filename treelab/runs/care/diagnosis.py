@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was found, good or bad.
 
     Attributes
@@ -35,7 +35,7 @@ class Finding:
     mend: Callable[[], object] | None = None
     is_mended: bool = False
 
-    def mended(self) -> "Finding":
+    def mended(self) -> "Diagnosis":
         """Return this finding once its remedy is applied, where it has one."""
         if self.mend is None or self.is_mended:
             return self
@@ -56,9 +56,9 @@ class Finding:
         }
 
 
-def note(about: str, message: str) -> Finding:
+def note(about: str, message: str) -> Diagnosis:
     """Return a finding that is no trouble."""
-    return Finding(about, message, is_trouble=False)
+    return Diagnosis(about, message, is_trouble=False)
 
 
 # What a killed process left behind, as against what a living one is writing.
