@@ -254,7 +254,7 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         n_fitted += rows["valid"]["n_rows"]
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
     metric = TITLES[headline(pair[0].run.problem.task)]
-    st.markdown(plain(_seeds_words(found, names, metric, splits)))
+    st.markdown(plain(_comparison_words(found, names, metric, splits)))
     show_figure(
         seeds_figure(
             [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
@@ -279,7 +279,9 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     )
 
 
-def _seeds_words(found: SeedComparison, names: Names, metric: str, splits: str) -> str:
+def _comparison_words(
+    found: SeedComparison, names: Names, metric: str, splits: str
+) -> str:
     """Say which learner is better over data splits, and how sure that is."""
     low, high, mean = found.low, found.high, found.mean
     better, other = names[1], names[0]

@@ -286,7 +286,7 @@ def _show_one(
     """Show the tree where the slider stands, and the whole path beside it."""
     strength = strength_name(steps)
     step = pick_step(loaded, steps, labels)
-    st.header(plain(_path_finding(loaded, steps, step)), anchor=False)
+    st.header(plain(_step_words(loaded, steps, step)), anchor=False)
     st.caption(f"{_KINDS[steps.kind]} {_scores_note(loaded)}")
     offer_run(loaded, steps, step, tree_alone=tree_alone)
     left, right = st.columns([3, 2], gap="large")
@@ -343,7 +343,7 @@ def _metric(loaded: LoadedRun) -> str:
     return TITLES[headline(loaded.run.problem.task)]
 
 
-def _path_finding(loaded: LoadedRun, steps: PruningSteps, step: int) -> str:
+def _step_words(loaded: LoadedRun, steps: PruningSteps, step: int) -> str:
     """Write the size and score of a step, and those of the tree as trained."""
     column = TEST if TEST in steps.table else "valid_loss"
 

@@ -86,7 +86,7 @@ def are_equal(weight: np.ndarray) -> bool:
 
 
 COUNTS = (1, 2, 3, 5, 10, 20, 50)
-_deciders_BLOCK = 2_000  # rows at once; the weights of all rows and trees are large
+_ROWS_AT_ONCE = 2_000  # rows at once; the weights of all rows and trees are large
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +156,8 @@ def predictions_of_heaviest(
         )
     fewer = [count for count in counts if count < ensemble.n_deciding]
     found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
-    for first in range(0, len(X) if fewer else 0, _deciders_BLOCK):
-        block = X.iloc[first : first + _deciders_BLOCK]
+    for first in range(0, len(X) if fewer else 0, _ROWS_AT_ONCE):
+        block = X.iloc[first : first + _ROWS_AT_ONCE]
         index, weight = ensemble.top_estimators(block, max(fewer))
         leaf = np.take_along_axis(ensemble.leaves(block), index, axis=1)
         value = ensemble.leaf_value[index, leaf]  # (rows, k, n_outputs)

@@ -118,7 +118,7 @@ def _shown(labels: list[str]) -> list[int]:
 # How strongly columns go together, as a matrix.
 
 
-_associations_NAME = 22  # letters of a column's name
+_NAME_LENGTH = 22  # letters of a column's name
 _CELL = 22  # pixels
 
 
@@ -133,7 +133,7 @@ def associations_figure(found: Associations, mode: Mode = "light") -> go.Figure:
     """
     n, order = len(found.names), found.order()
     names = [escape_html(found.names[i]) for i in order]
-    short = [escape_html(shorten(found.names[i], _associations_NAME)) for i in order]
+    short = [escape_html(shorten(found.names[i], _NAME_LENGTH)) for i in order]
     shown = found.strength[np.ix_(order, order)]
     shown = np.where(np.eye(n, dtype=bool), np.nan, shown)
     across, down = np.meshgrid(names, names)

@@ -384,8 +384,7 @@ def difference_figure(
         texts=[_points(difference[node]) + MARK * int(ring[node]) for node in shown],
         text_colors=[text_on(fill) for fill in fills],
         hovertext=[
-            _difference_hover(first.iloc[node], second.iloc[node], names)
-            for node in shown
+            _hover_both(first.iloc[node], second.iloc[node], names) for node in shown
         ],
         marker={
             "color": fills,
@@ -433,7 +432,7 @@ def _points(difference: float) -> str:
     return "0" if text in ("+0", "−0") else text
 
 
-def _difference_hover(first: pd.Series, second: pd.Series, names: Sequence[str]) -> str:
+def _hover_both(first: pd.Series, second: pd.Series, names: Sequence[str]) -> str:
     """Lines of the box that a node shows under the pointer."""
     text = f"prediction {first.prediction}" if first.prediction else first.condition
     lines = [
