@@ -1,5 +1,6 @@
 """What every page begins with: the app around it, its title, its colours."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -32,9 +33,21 @@ def enter_app_shell() -> None:
         st.switch_page(page, query_params=params)
 
 
-def open_first_page() -> None:
-    """Go on to the first page, which has an empty address, with what was asked for."""
-    st.switch_page("pages/data.py", query_params=st.query_params.to_dict())
+# Where the pages of earlier addresses are now: the page's file and its tab, if any.
+OLD_ADDRESSES: dict[str, tuple[str, str]] = {"data": ("data", "")}
+
+
+def old_addresses() -> dict[str, Callable[[], None]]:
+    """Return what leads from each earlier address to the page that is there now."""
+
+    def way(name: str, tab: str) -> Callable[[], None]:
+        def lead_on() -> None:
+            params = st.query_params.to_dict() | ({"tab": tab} if tab else {})
+            st.switch_page(f"pages/{name}.py", query_params=params)
+
+        return lead_on
+
+    return {old: way(name, tab) for old, (name, tab) in OLD_ADDRESSES.items()}
 
 
 # What every page opens with, and how it shows a figure.
@@ -48,6 +61,14 @@ def page_title(question: str, caption: str) -> None:
     require_app_shell()
     st.title(question, anchor=False)
     st.caption(caption)
+
+
+def page_tabs(*names: str):
+    """Return a page's tabs; the address names the one that is open.
+
+    Only what is ``open`` need be drawn: a click on another tab runs the page again.
+    """
+    return st.tabs(names, key="tab", on_change="rerun", bind="query-params")
 
 
 def show_figure(
