@@ -4,11 +4,8 @@ import streamlit as st
 
 from pages.cached.predictions import score_differences
 from pages.compare.comparison import (
-    HEADS,
     common_scale,
     fitted_note,
-    pair_names,
-    pick_others,
     score_table,
     show_difference,
     show_disagreement,
@@ -19,10 +16,10 @@ from pages.compare.comparison import (
 from pages.compare.frontier import show_frontier
 from pages.compare.optimality import show_optimality
 from pages.compare.outcomes import outcomes_title, show_outcomes
+from pages.compare.pair import names_of, pick_runs
 from pages.compare.parts import show_parts
 from pages.widgets.export import report_buttons
 from pages.widgets.page import page_title
-from pages.widgets.runs import pick_run_pair
 from pages.widgets.words import plain
 
 page_title(
@@ -30,9 +27,8 @@ page_title(
     "Two trees side by side, scored on the same test rows. Only runs of the same "
     "table, target and seed compare: others were tested on other rows.",
 )
-pair = pick_run_pair()
-others = pick_others(pair)
-names = pair_names(pair, HEADS)
+pair, others = pick_runs()
+names = names_of(pair)
 differences = score_differences(*pair)
 show_frontier(pair, names)
 show_difference(pair, names, differences)

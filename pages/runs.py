@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import folder_words, store
-from pages.compare.comparison import MOST_OTHERS
+from pages.compare.pair import MOST_OTHERS
 from pages.state.problem import fill_form, why_not_filled
 from pages.state.run import start_longer
 from pages.widgets.page import page_title
@@ -262,7 +262,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             help=reason or "Their trees side by side, scored on the same test rows.",
             key="compare",
         ):
-            named = {"first": first.id, "second": second.id}
+            named = {"against": first.id, "run": second.id}
             if others:
                 named["others"] = ",".join(run.id for run in others)
             st.switch_page("pages/compare.py", query_params=named)

@@ -2,14 +2,19 @@
 
 import streamlit as st
 
-from pages.cached.store import find_run, queue
-from pages.state.problem import current_problem, finds_clusters, follow_run
-from pages.state.run import new_in_address, start_folds, start_runs, write_address
+from pages.cached.store import queue
+from pages.state.problem import current_problem
+from pages.state.run import (
+    choose_run,
+    current_run,
+    current_runs,
+    start_folds,
+    start_runs,
+)
 from pages.train.training import show_runs
 from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.widgets.import_model import import_box
-from pages.widgets.page import page_title, require_app_shell
-from pages.widgets.run_cards import cluster_runs_of, runs_of
+from pages.widgets.page import page_title
 from pages.widgets.settings import (
     chosen_splits,
     learners_form,
@@ -17,23 +22,8 @@ from pages.widgets.settings import (
 )
 from pages.widgets.words import plain
 
-
-def follow_address() -> None:
-    """Show the run that the address names, and the problem it is about."""
-    if named := new_in_address():
-        write_address("run", named)
-        if run := find_run(named):
-            follow_run(run)
-            st.session_state["run"] = run.id
-
-
-require_app_shell()
-follow_address()
+page_title("How do the trees learn?")
 problem = current_problem()
-goal = f"Runs that predict {plain(problem.target)} of {plain(problem.table_name)}."
-if finds_clusters():
-    goal = f"Runs that find clusters of rows in {plain(problem.table_name)}."
-page_title("How do the trees learn?", goal)
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
     of_clusters = pick_aim(problem)
@@ -57,7 +47,7 @@ if place_of_button.button(
     help=f"On {queue().device()}.",
 ):
     n_splits = 1 if of_clusters else chosen_splits()
-    st.session_state["run"] = start_runs(wanted, settings, n_splits)[-1]
+    choose_run(start_runs(wanted, settings, n_splits)[-1])
     st.rerun()
 
 if not of_clusters and place_of_folds.button(
@@ -72,19 +62,15 @@ if not of_clusters and place_of_folds.button(
     else "Rows are split at random or by group for it, see Data.",
 ):
     try:
-        st.session_state["run"] = start_folds(
-            [(key, given, wanted) for key, given in settings.items()]
-        )[-1]
+        folds = [(key, given, wanted) for key, given in settings.items()]
+        choose_run(start_folds(folds)[-1])
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
     st.rerun()
 
-runs = (
-    cluster_runs_of(problem)
-    if of_clusters
-    else runs_of(problem, st.session_state.get("run"))
-)
+chosen_run = current_run()
+runs = [run for run in current_runs() if not run.repeat_of or run == chosen_run]
 if not runs:
     how = "Press Find clusters" if of_clusters else "Choose learners and press Train"
     st.info(

@@ -14,19 +14,15 @@ from pages.cached.predictions import (
     top_estimators,
 )
 from pages.cached.runs import LoadedRun, load_readable, run_tree
-from pages.cached.store import finished_runs
-from pages.state.run import new_in_address, write_address
+from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.widgets.html import chip
 from pages.widgets.page import mode, show_figure
-from pages.widgets.run_cards import names_and_colors
-from pages.widgets.runs import run_labels
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
 from pages.widgets.words import (
     duration,
     fitted_words,
     origin_words,
     plain,
-    run_name,
     split_words,
     with_unit,
 )
@@ -35,14 +31,13 @@ from treelab.evaluation.comparison import (
     Disagreement,
     agreement,
     disagreement,
-    have_same_test_rows,
     most_and_least_alike,
 )
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison import agreement_figure, difference_figure
-from treelab.figures.style import learner_color, shade
+from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
 from treelab.learners.common.origin import STARTS
 from treelab.trees.words import counted, percent, significant
@@ -51,24 +46,6 @@ from treelab.trees.words import counted, percent, significant
 
 
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
-Pair = tuple[LoadedRun, LoadedRun]
-Names = tuple[str, str]
-
-
-def pair_names(pair: Pair, taken: set[str]) -> Names:
-    """Return the runs' names, distinct from each other and from other words."""
-    first, second = (run_name(loaded.run) for loaded in pair)
-    if first == second or {first, second} & taken:
-        return f"{first} (first)", f"{second} (second)"
-    return first, second
-
-
-def pair_colors(pair: Pair) -> tuple[str, str]:
-    """Return the colours of both runs; two of one learner get two shades."""
-    first, second = (
-        learner_color(each.run.learner, each.run.settings) for each in pair
-    )
-    return first, shade(second, int(first == second), mode())
 
 
 def show_difference(
@@ -230,8 +207,7 @@ def show_agreement(pair: Pair, names: Names) -> None:
     others = load_readable([run for run in found if run.id not in ids])
     runs = [*pair, *others][:MOST_RUNS]
     task = pair[0].run.problem.task
-    by_run = names_and_colors([loaded.run for loaded in runs])
-    titles = [by_run[loaded.run.id][0] for loaded in runs]
+    titles = list(names_of(runs))
     matrix = agreement(task, [predictions(loaded, "test") for loaded in runs])
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
@@ -291,6 +267,8 @@ def show_disagreement(pair: Pair, names: Names) -> None:
         st.markdown(f"Both predict the same on all {counted(len(y), 'test row')}.")
         return
     st.markdown(_summary(found, pair, names))
+    first, second = (f"{name} (run)" if name in HEADS else name for name in names)
+    names = first, second
     rows = found.rows[:MOST_ROWS]
     last = CORRECT if found.mean_distance is None else CLOSER
     facts = pd.DataFrame(
@@ -360,56 +338,14 @@ def _show_rows(facts: pd.DataFrame, X: pd.DataFrame, pair: Pair, names: Names) -
 # One or two more runs beside the pair: their scores, sizes and trees.
 
 
-MOST_OTHERS = 2
-KEY = "others"
 SIZES = ("leaves", "splits", "depth")
-
-
-def pick_others(pair: Pair) -> list[LoadedRun]:
-    """Let the visitor choose up to two more runs with the same test rows."""
-    taken = {loaded.run.id for loaded in pair}
-    problem = pair[0].run.problem
-    offered = {
-        run.id: run
-        for run in finished_runs()
-        if run.id not in taken and have_same_test_rows(run.problem, problem)
-    }
-    if not offered:
-        return []
-    named = (new_in_address(KEY) or "").split(",")
-    wanted = [i for i in named if i in offered] or st.session_state.get(KEY, [])
-    st.session_state[KEY] = [i for i in wanted if i in offered][:MOST_OTHERS]
-    labels = run_labels([*offered.values()])
-    chosen = st.multiselect(
-        "More runs beside them",
-        list(offered),
-        format_func=labels.__getitem__,
-        max_selections=MOST_OTHERS,
-        key=KEY,
-        persist_state="session",
-        placeholder="none",
-        help="Up to two more, tested on the same rows.",
-    )
-    write_address(KEY, ",".join(chosen))
-    return load_readable([offered[i] for i in chosen])
-
-
-def other_names(others: Sequence[LoadedRun], taken: Names) -> list[str]:
-    """Name runs so that no two on the page are alike."""
-    names: list[str] = []
-    for loaded in others:
-        name, number = run_name(loaded.run), 2
-        while name in (*taken, *names):
-            name, number = f"{run_name(loaded.run)} ({number})", number + 1
-        names.append(name)
-    return names
 
 
 def show_others(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     """Show what each of them scores beside both of the pair, as a table."""
     metric = headline(pair[0].run.problem.task)
     rows = {}
-    for loaded, name in zip(others, other_names(others, names)):
+    for loaded, name in zip(others, names_of(others)):
         found = [score_differences(own, loaded)[metric] for own in pair]
         summary = loaded.run.summary
         rows[name] = (
@@ -438,7 +374,7 @@ def show_other_trees(
     for column, loaded, name, key in zip(
         st.columns(2, gap="large"),
         others,
-        other_names(others, names),
+        names_of(others),
         ("third", "fourth"),
     ):
         with column:

@@ -20,9 +20,9 @@ from pages.cached.comparison import (
 from pages.cached.runs import load_readable
 from pages.cached.store import find_run, finished_runs, store
 from pages.cached.tree_pictures import pruning_steps, sketch
-from pages.compare.comparison import Names, Pair
+from pages.compare.pair import Names, Pair
 from pages.compare.repeats import show_repeats
-from pages.state.run import choose_run
+from pages.state.run import choose_run, current_runs
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors, ranked_runs
 from pages.widgets.store_trouble import explained, guarded
@@ -327,7 +327,7 @@ def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
     if leaves is not None:
         show_finding((runs[0], runs[1]), names, column, leaves)
     metric = TITLES[headline(pair[0].run.problem.task)]
-    by_run = names_and_colors([own.loaded.run for own in runs])
+    by_run = names_and_colors(current_runs())
     drawn = _drawn_lines(runs, by_run, column, few=few)
     # A click counts for these runs alone.
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
@@ -359,7 +359,7 @@ def show_small_frontier(runs: list[Run]) -> None:
     if sum(own.line is not None for own in found) < 2:
         return
     metric = TITLES[headline(tested[0].problem.task)]
-    names = names_and_colors(runs)
+    names = names_and_colors(current_runs())
     drawn = _drawn_lines(found, names, HELD_OUT)
     st.markdown("**Score against size**")
     show_figure(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached.comparison import GREEDY_ROWS, greedy_gap_of
 from pages.cached.runs import LoadedRun, run_colors, run_tree
-from pages.compare.comparison import Names, Pair
+from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, short_rule
 from treelab.data.split import SPLIT_NAMES

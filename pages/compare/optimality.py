@@ -5,7 +5,7 @@ import streamlit as st
 from pages.cached.comparison import comparable_runs
 from pages.cached.runs import LoadedRun, load_readable, run_tree
 from pages.cached.store import size_path_of
-from pages.compare.comparison import Names, Pair
+from pages.compare.pair import Names, Pair
 from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.optimality import OptimalityGap, optimality_gap
 from treelab.trees.words import counted, significant

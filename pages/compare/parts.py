@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.compare.comparison import Names, Pair, show_agreement
+from pages.compare.comparison import show_agreement
 from pages.compare.costs import show_curves
 from pages.compare.greedy_failure import show_greedy_failure
+from pages.compare.pair import Names, Pair
 from pages.compare.repeats import show_seeds
 from pages.compare.residuals import show_residuals
 from pages.compare.surfaces import show_surfaces

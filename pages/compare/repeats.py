@@ -13,7 +13,7 @@ from pages.cached.store import (
     look_after_queue,
     store,
 )
-from pages.compare.comparison import Names, Pair, pair_colors
+from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.cached.comparison import held_row, number_columns, surface_of
 from pages.cached.runs import LoadedRun, run_colors, run_tree
-from pages.compare.comparison import Names, Pair
+from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, split_words, with_unit
 from treelab.evaluation.comparison import SplitLine, split_lines

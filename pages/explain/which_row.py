@@ -13,7 +13,7 @@ from pages.cached.predictions import (
     ranked_rows,
 )
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.state.run import last_choice, new_in_address, write_address
+from pages.state.run import new_in_address, write_address
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.evaluation.explanations import rows_where
@@ -116,7 +116,7 @@ def _go(loaded: LoadedRun, step: int) -> None:
     An interrupted page's widgets are reported as changed once more, when another run
     may be shown: its row stays.
     """
-    if last_choice() != loaded.run.id:
+    if st.session_state.get("run") != loaded.run.id:
         return
     places = _places(loaded)
     if not len(places):

@@ -18,7 +18,7 @@ from pages.cached.store import (
 from pages.cached.tree_pictures import live_tree, tree_epoch
 from pages.compare.frontier import show_small_frontier
 from pages.compare.repeats import show_repeats
-from pages.state.run import write_address
+from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.run_cards import (
     cluster_result_words,
@@ -51,13 +51,15 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     of_clusters : bool
         Whether they find clusters.
     """
-    chosen = st.session_state.get("run")
+    run = current_run()
+    chosen = run and run.id
     trained = {run.id for run in without_sizes(runs)}
     recent = [run for run in runs if run.id in {*trained, chosen}]
-    shown = newest_of_each_kind(recent)[:MOST_SHOWN]
+    newest = newest_of_each_kind(recent)[:MOST_SHOWN]
+    shown = [run for run in recent if run in newest or run.id == chosen]
     earlier = [run for run in runs if run not in shown]
     active = any(not run.is_finished for run in shown)
-    names = names_and_colors(shown) | names_and_colors(earlier)
+    names = names_and_colors(current_runs())
     with st.container(key="live"):
         _Training(shown, names, problem, of_clusters).show()
     if not active and not of_clusters:
@@ -157,7 +159,6 @@ class _Training:
     def show_tree(self) -> None:
         """Draw the tree of a run as it stands now."""
         if live := self.live():
-            write_address("run", live.id)
             _show_tree(live, self.names[live.id][0])
 
     def card_version(self, run_id: str) -> tuple:
@@ -177,8 +178,8 @@ class _Training:
 
     def choose(self, run_id: str) -> None:
         """Draw another run's tree."""
-        st.session_state["run"] = run_id
-        self.watcher.look()
+        choose_run(run_id)
+        st.rerun()
 
 
 def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
@@ -207,7 +208,7 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
         if of_clusters:
             st.page_link("pages/pruning.py", label="Prune", query_params=params)
         else:
-            st.page_link("pages/compare.py", label="Compare")
+            st.page_link("pages/compare.py", label="Compare", query_params=params)
 
 
 def _show_tree(run: Run, name: str) -> None:

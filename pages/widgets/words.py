@@ -1,6 +1,7 @@
 """How pages write times, scores, rows and runs."""
 
 import re
+from collections.abc import Sequence
 
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
@@ -34,6 +35,23 @@ def run_name(run: Run) -> str:
         return run.short_title
     paper = " (paper)" if run.follows_paper else ""
     return f"{learner_title(run.learner)}{paper}"
+
+
+def run_names(runs: Sequence[Run]) -> dict[str, str]:
+    """Name runs, newest first, so that no two are alike; the oldest has the bare name.
+
+    Returns
+    -------
+    dict of str to str
+        By run id.
+    """
+    names: dict[str, str] = {}
+    for run in reversed(runs):
+        name, number = run_name(run), 2
+        while name in names.values():
+            name, number = f"{run_name(run)} {number}", number + 1
+        names[run.id] = name
+    return names
 
 
 def has_default_name(run: Run) -> bool:

@@ -34,8 +34,8 @@ def test_two_ticked_runs_are_compared(store, visit):
     tick(app, 0, 1)
     app.button(key="compare").click().run()
     assert app.title[0].value == "Is it better than greedy, and where?"
-    assert app.selectbox(key="first").value == first
-    assert app.selectbox(key="second").value == second
+    assert app.selectbox(key="against").value == first
+    assert app.selectbox(key="bar-run").value == second
 
 
 def test_three_ticked_runs_are_compared(store, visit):
@@ -43,7 +43,7 @@ def test_three_ticked_runs_are_compared(store, visit):
     app = visit("runs")
     tick(app, 0, 1, 2)
     app.button(key="compare").click().run()
-    assert app.selectbox(key="first").value == ids[0]
+    assert app.selectbox(key="against").value == ids[0]
     assert app.multiselect(key="others").value == ids[2:]
     (beside,) = [t.value for t in app.table if "Argmin tree" in t.value.index]
     assert list(beside.columns[1:3]) == [

@@ -85,7 +85,6 @@ def test_every_run_has_a_card_with_its_state_and_score(store, visit):
     app = visit("train", run=done)
     assert cards(app).count('class="run"') == 2
     assert "macro F1 · test, 48 rows" in cards(app)
-    assert "Runs that predict kind" in app.caption[0].value
 
 
 def test_when_all_are_done_one_line_says_what_was_found(store, visit):
