@@ -112,7 +112,7 @@ def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
     """Measure every page, those of one run for each run."""
     rows = [
         measured("data", "", {"table": table_id}),
-        measured("profile", "", {"table": table_id}),
+        measured("data", "columns", {"table": table_id, "tab": "Columns"}),
         measured("train", "", {"run": runs["cart"]}),
         measured("runs", "", {}),
         measured("sweep", "", {"run": runs["gradtree"]}),

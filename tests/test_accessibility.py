@@ -13,7 +13,6 @@ address, page = test_browser.address, test_browser.page  # the app, a window on 
 
 QUESTIONS = {
     "data": "What do you want to predict?",
-    "profile": "What is in the table?",
     "train": "How do the trees learn?",
     "sweep": "Which settings score best?",
     "tree": "What did it learn?",

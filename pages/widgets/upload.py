@@ -193,15 +193,14 @@ def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
     return said
 
 
-def upload_report() -> None:
-    """Report on the last file: why it was refused, or what was changed."""
+def reading_notes() -> list[str]:
+    """Return what was changed in the last file; show why it was refused."""
     now = current_problem().table_id
     if st.session_state.setdefault("upload-report-of", now) != now:
         clear_report()
     if error := st.session_state.get("upload-error"):
         st.error(plain(error), icon=":material/error:")
-    for note in st.session_state.get("upload-notes", []):
-        st.caption(f":material/info: {plain(note)}")
+    return list(st.session_state.get("upload-notes", []))
 
 
 def clear_report() -> None:

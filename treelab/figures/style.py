@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.trees.dot import OKABE_ITO
+from treelab.trees.colors import OKABE_ITO
 
 # Every colour and its one home: learners, classes, light and dark mode.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import class_colors
-from treelab.trees.dot import OTHER, class_fractions
+from treelab.trees.colors import OTHER, class_fractions
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
