@@ -13,13 +13,10 @@ from pages.widgets.page import (
 )
 from pages.widgets.store_trouble import guarded, say_lost_runs, say_what_failed
 
-SIDEBAR_WIDTH = 210  # pixels
-
 st.set_page_config(
     page_title="treelab",
     page_icon=str(ASSETS / "icon.svg"),
     layout="wide",
-    initial_sidebar_state=SIDEBAR_WIDTH,
 )
 load_style()
 st.logo(

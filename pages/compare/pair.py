@@ -46,10 +46,9 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
         st.page_link("pages/train.py", label="Train", icon=":material/show_chart:")
         st.stop()
     labels = run_names(current_runs())
-    with st.container(horizontal=True, vertical_alignment="bottom", key="pair"):
-        chosen = _pick_against(loaded.run, partners, labels)
-        offered = {key: run for key, run in partners.items() if key != chosen}
-        others = _pick_others(offered, labels) if offered else []
+    chosen = _pick_against(loaded.run, partners, labels)
+    offered = {key: run for key, run in partners.items() if key != chosen}
+    others = _pick_others(offered, labels) if offered else []
     try:
         against = load_run(partners[chosen])
     except (LookupError, OSError, ValueError) as error:
@@ -117,6 +116,23 @@ def _pick_others(offered: dict[str, Run], labels: dict[str, str]) -> list[Run]:
     )
     write_address(OTHERS, ",".join(chosen) or None)
     return [offered[run_id] for run_id in chosen]
+
+
+def pick_row(loaded: LoadedRun) -> int | None:
+    """Let the visitor follow a test row through the trees; return its place."""
+    n_rows = loaded.n_rows("test")
+    row = st.number_input(
+        f"Follow a test row, 1 to {n_rows:,}",
+        1,
+        n_rows,
+        value=None,
+        step=1,
+        key="compare-row",
+        placeholder="none",
+        width=220,
+        help="Its decision path is highlighted in both trees.",
+    )
+    return None if row is None else row - 1
 
 
 def names_of(runs: list[LoadedRun] | Pair) -> tuple[str, ...]:

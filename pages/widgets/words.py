@@ -80,6 +80,12 @@ def score_words(run: Run, split: str = "test") -> str:
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
 
 
+def signed(value: float) -> str:
+    """Write a difference with its sign and two digits: "+0.31"."""
+    sign = "−" if value < 0 else "+" if value > 0 else ""
+    return sign + significant(abs(value), 2)
+
+
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
     return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
