@@ -46,7 +46,6 @@ page = st.navigation(
                 "pruning",
                 "rashomon",
                 "routing",
-                "predict",
             )
         ),
     ],

@@ -34,7 +34,10 @@ def enter_app_shell() -> None:
 
 
 # Where the pages of earlier addresses are now: the page's file and its tab, if any.
-OLD_ADDRESSES: dict[str, tuple[str, str]] = {"data": ("data", "")}
+OLD_ADDRESSES: dict[str, tuple[str, str]] = {
+    "data": ("data", ""),
+    "predict": ("explain", "New rows"),
+}
 
 
 def old_addresses() -> dict[str, Callable[[], None]]:
