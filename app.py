@@ -45,7 +45,6 @@ page = st.navigation(
                 "pruning",
                 "rashomon",
                 "routing",
-                "predict",
             )
         ),
     ],
