@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from treelab.figures.ensembles import weights_figure
+from treelab.figures.style import LEARNER_COLORS
 
 
 def test_bars_add_up_to_the_whole_prediction():
@@ -21,7 +22,7 @@ def test_no_bar_stands_for_others_where_there_are_none():
 
 def test_the_tree_that_is_shown_stands_out():
     colors = weights_figure([5, 7], [0.5, 0.3], 9, shown=7).data[0].marker.color
-    assert colors[1] == "#E69F00"
+    assert colors[1] == LEARNER_COLORS["grande"]
     assert colors[0] != colors[1]
 
 
