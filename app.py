@@ -40,7 +40,6 @@ page = st.navigation(
         *(
             st.Page(f"pages/{name}.py", visibility="hidden")
             for name in (
-                "sweep",
                 "edit",
                 "pruning",
                 "rashomon",

@@ -13,8 +13,7 @@ address, page = test_browser.address, test_browser.page  # the app, a window on 
 
 QUESTIONS = {
     "data": "What do you want to predict?",
-    "train": "How do the trees learn?",
-    "sweep": "Which settings score best?",
+    "train": "Train and watch",
     "tree": "What did it learn?",
     "pruning": "How small can it be?",
     "routing": "Where does each class go?",
@@ -118,7 +117,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     found = look_at(page, address, mode, "data")
     found += look_at(page, address, mode, "train", run=runs["cart"])
     found += look_at(page, address, mode, "runs")
-    found += look_at(page, address, mode, "sweep", sweep=swept(store))
+    found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
     found += look_at(page, address, mode, "edit", run=runs["cart"])
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:

@@ -38,6 +38,7 @@ OLD_ADDRESSES: dict[str, tuple[str, str]] = {
     "data": ("data", ""),
     "profile": ("data", "Columns"),
     "predict": ("explain", "New rows"),
+    "sweep": ("train", "Tune"),
 }
 
 
