@@ -40,12 +40,10 @@ page = st.navigation(
         *(
             st.Page(f"pages/{name}.py", visibility="hidden")
             for name in (
-                "sweep",
                 "edit",
                 "pruning",
                 "rashomon",
                 "routing",
-                "predict",
             )
         ),
     ],

@@ -12,18 +12,15 @@ from pages.cached.comparison import (
     band_of,
     differences_at,
     few_trees,
-    on_frontier,
     runs_on_frontier,
     small_pictures,
-    without_sizes,
 )
-from pages.cached.runs import load_readable
 from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.run import choose_run, current_runs
 from pages.widgets.page import ASSETS, mode, show_figure
-from pages.widgets.run_cards import names_and_colors, ranked_runs
+from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_choices import save_step
 from pages.widgets.tree_viewer import tree_viewer
@@ -31,8 +28,8 @@ from pages.widgets.words import plain, signed
 from treelab.evaluation.frontier import HELD_OUT, TEST
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
-from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
@@ -276,34 +273,6 @@ def _show_chart(runs: list[RunOnFrontier]) -> None:
     )
 
 
-def show_small_frontier(runs: list[Run]) -> None:
-    """Draw the finished runs that were tested on the same rows, small."""
-    tested = without_sizes([run for run in ranked_runs(runs) if run.has_model])
-    found = [on_frontier(loaded) for loaded in load_readable(tested[:MOST_RUNS])]
-    if sum(own.line is not None for own in found) < 2:
-        return
-    metric = TITLES[headline(tested[0].problem.task)]
-    names = names_and_colors(current_runs())
-    drawn = _drawn_lines(found, names, HELD_OUT)
-    st.markdown("**Score against size**")
-    show_figure(
-        frontier_figure(
-            drawn,
-            HELD_OUT,
-            score_title=f"{metric}, {COLUMNS[HELD_OUT].lower()}",
-            height=300,
-            mode=mode(),
-        ),
-        key="small-frontier",
-        alt=f"{metric} of each run's trees against their leaves.",
-    )
-    hover_trees(found, "still-small-frontier")
-    st.caption(
-        "The best tree of each size, on rows held out of training. Ring: the "
-        f"selected tree. {_band_words(drawn, HELD_OUT)}Point at a tree to see it."
-    )
-
-
 def _drawn_lines(
     runs: Sequence[RunOnFrontier],
     names: dict[str, tuple[str, str]],
@@ -315,8 +284,10 @@ def _drawn_lines(
     known, drawn = finished_runs(), []
     for own in runs:
         name, color = names[own.loaded.run.id]
-        band, n_splits = band_of(own.loaded.run, column, known)
+        run = own.loaded.run
+        band, n_splits = band_of(run, column, known)
         line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
+        line = replace(line, symbol=learner_symbol(run.learner, run.settings))
         if own.line is None:
             trees = counted(own.loaded.model.n_estimators, "tree")
             line = replace(
