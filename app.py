@@ -44,7 +44,6 @@ page = st.navigation(
                 "pruning",
                 "rashomon",
                 "routing",
-                "predict",
             )
         ),
     ],

@@ -17,7 +17,7 @@ TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain", "predict")
+PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain")
 PAGES_OF_TREE = ("edit", "rashomon")
 
 

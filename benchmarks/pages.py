@@ -65,7 +65,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
     "gradtree": {"n_steps": 50},
     "grande": {"n_estimators": 64, "max_epochs": 10},
 }
-OF_A_RUN = ("tree", "pruning", "routing", "explain", "predict")
+OF_A_RUN = ("tree", "pruning", "routing", "explain")
 OF_A_TREE = ("edit", "rashomon")
 
 

@@ -17,9 +17,8 @@ QUESTIONS = {
     "tree": "What did it learn?",
     "pruning": "How small can it be?",
     "routing": "Where does each class go?",
-    "explain": "Why this answer?",
+    "explain": "Why this prediction?",
     "edit": "What would you change?",
-    "predict": "What does it predict for new rows?",
     "compare": "Is it better than greedy, and where?",
     "runs": "What have I tried?",
 }
@@ -119,8 +118,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     found += look_at(page, address, mode, "train", run=runs["cart"])
     found += look_at(page, address, mode, "runs")
     found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
-    for name in ("edit", "predict"):
-        found += look_at(page, address, mode, name, run=runs["cart"])
+    found += look_at(page, address, mode, "edit", run=runs["cart"])
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:
             found += look_at(page, address, mode, name, run=runs[learner])
@@ -136,7 +134,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["train", "tree", "compare", "edit", "predict"])
+@pytest.mark.parametrize("name", ["train", "tree", "compare", "edit", "explain"])
 def test_a_keyboard_reaches_every_control(page, address, name):
     store = RunStore()
     first, second = (add_run(store, learner) for learner in ("cart", "gradtree"))

@@ -37,6 +37,7 @@ def enter_app_shell() -> None:
 OLD_ADDRESSES: dict[str, tuple[str, str]] = {
     "data": ("data", ""),
     "profile": ("data", "Columns"),
+    "predict": ("explain", "New rows"),
     "sweep": ("train", "Tune"),
 }
 
