@@ -50,7 +50,7 @@ def _show_why(pair: Pair, names: Names) -> None:
     _show_optimality(pair, names)
 
 
-# A split that gains little at once and much in the end, which greedy would not make.
+# A split of little immediate and much final gain, which greedy would not make.
 
 
 def _is_trained_tree(loaded: LoadedRun) -> bool:
@@ -68,8 +68,8 @@ def _show_greedy_failure(loaded: LoadedRun, name: str) -> None:
     if gap is None:
         st.markdown(
             plain(f"Greedy would have done as well at every {name} split."),
-            help="At none of its splits does greedy gain twice as much at once and end "
-            "worse with as many leaves, on the rows fitted to and on test rows.",
+            help="At no split does greedy gain at least twice as much immediately and "
+            "less finally, with as many leaves, on fitted and on test rows.",
         )
     else:
         _show_gap(gap, loaded, name)
@@ -98,25 +98,24 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
 def _gap_words(
     gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str, split: str
 ) -> str:
-    """Write both gains, at once and in the end."""
+    """Write both gains, immediate and final."""
     kind = "variance" if tree.classes is None else "Gini impurity"
     where = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
     if gap.node:
         where += f" where {short_rule(tree, gap.node)}"
     leaves = counted(gap.n_leaves, "leaf", "leaves")
     text = (
-        f"Immediately the split removes {_removed(gap.gains.now)} of the {kind} of "
-        f"{where}. The best greedy split, {gap.greedy_split}, removes "
-        f"{_removed(gap.greedy.now)}. Finally, with {leaves}, {name} has removed "
-        f"{_removed(gap.gains.final)}; a greedy tree grown from these rows to {leaves} "
-        f"removes {_removed(gap.greedy.final)}."
+        f"Immediate gain: of the {kind} of {where} the split removes "
+        f"{_removed(gap.gains.now)}, the best greedy split, {gap.greedy_split}, "
+        f"{_removed(gap.greedy.now)}. Final gain, with {leaves}: {name} removes "
+        f"{_removed(gap.gains.final)}, a greedy tree {_removed(gap.greedy.final)}."
     )
     if gap.is_xor:
         first, second = (tree.features[j].column for j in gap.axes)
         text += (
-            f" Columns {first} and {second} decide only together, an exclusive or "
-            "(XOR): opposite corners of the picture are alike, so neither alone tells "
-            f"much about {loaded.model.target}, and greedy passes over both."
+            f" Columns {first} and {second} predict {loaded.model.target} only "
+            "together, an exclusive or (XOR): opposite corners of the picture are "
+            "alike, so greedy passes over both."
         )
     return text
 

@@ -257,8 +257,11 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
         store.finish(run, "done", metrics=found, summary=model_size(tree))
     app = visit("compare")
     assert "GradTree splits by furnace temperature" in app.subheader[0].value
-    (words,) = (m.value for m in app.markdown if m.value.startswith("Immediately"))
-    assert "Columns furnace temperature and cooling rate decide only together" in words
+    (words,) = (m.value for m in app.markdown if m.value.startswith("Immediate"))
+    assert (
+        "Columns furnace temperature and cooling rate predict bar only together"
+        in words
+    )
     gains = app.table[0].value
     assert gains.index.tolist() == ["GradTree", "greedy"]
     assert gains.shape == (2, 3)
