@@ -66,7 +66,16 @@ def current_run() -> Run | None:
 
 
 def choose_run(run_id: str) -> None:
-    """Make a run the one that all pages speak of, and its table and target with it."""
+    """Make a run the one that all pages speak of, and draw this page anew, whole.
+
+    Its table and target become the current ones. Nothing after it is done.
+    """
+    _turn_to(run_id)
+    st.rerun()
+
+
+def _turn_to(run_id: str) -> None:
+    """Make a run the current one, and its table and target with it."""
     st.session_state["run"] = run_id
     run = find_run(run_id)
     if run is not None and not ("problem" in st.session_state and is_current(run)):
@@ -95,7 +104,7 @@ def follow_address() -> str | None:
     """
     named = {key: new_in_address(key) for key in ("run", "table", "target")}
     if find_run(named["run"]):
-        choose_run(named["run"])
+        _turn_to(named["run"])
     else:
         if named["table"] in table_titles():
             choose_table(named["table"])
