@@ -229,7 +229,7 @@ def _pages(
     visits.append(("runs", "", {}))
     if len(runs) > 1:
         pair = list(runs.values())
-        visits.append(("compare", "", {"first": pair[0], "second": pair[1]}))
+        visits.append(("compare", "", {"against": pair[0], "run": pair[1]}))
     rows = []
     for page, learner, address in visits:
         times = measured(page, learner, address, keeps_caches=keeps_caches)

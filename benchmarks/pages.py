@@ -121,7 +121,7 @@ def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
         pages = OF_A_RUN if learner == "grande" else (*OF_A_RUN, *OF_A_TREE)
         rows += [measured(page, learner, {"run": run}) for page in pages]
     for learner in ("gradtree", "grande"):
-        pair = {"first": runs["cart"], "second": runs[learner]}
+        pair = {"against": runs["cart"], "run": runs[learner]}
         rows.append(measured("compare", f"cart, {learner}", pair))
     return rows
 
