@@ -41,10 +41,6 @@ page = st.navigation(
             st.Page(f"pages/{name}.py", visibility="hidden")
             for name in (
                 "sweep",
-                "edit",
-                "pruning",
-                "rashomon",
-                "routing",
                 "predict",
             )
         ),

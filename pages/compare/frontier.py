@@ -23,10 +23,10 @@ from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.comparison import Names, Pair
 from pages.compare.repeats import show_repeats
 from pages.state.run import choose_run
+from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors, ranked_runs
 from pages.widgets.store_trouble import explained, guarded
-from pages.widgets.tree_choices import save_step
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines

@@ -44,8 +44,8 @@ def show_other_trees(loaded: LoadedRun, row: Row) -> None:
         f"predict {what}."
     )
     st.page_link(
-        "pages/rashomon.py",
+        "pages/tree.py",
         label="See these trees",
         icon=":material/grid_view:",
-        query_params={"run": loaded.run.id},
+        query_params={"run": loaded.run.id, "tab": "Alternatives"},
     )

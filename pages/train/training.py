@@ -204,9 +204,7 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
             query_params=params,
             disabled=not live.has_model,
         )
-        if of_clusters:
-            st.page_link("pages/pruning.py", label="Prune", query_params=params)
-        else:
+        if not of_clusters:
             st.page_link("pages/compare.py", label="Compare")
 
 

@@ -24,13 +24,8 @@ def test_every_page_is_measured(monkeypatch, capsys, tmp_path):
     table = pages.run_ui(home=tmp_path)
     assert set(table["page"]) == {
         *("data", "train", "runs", "tree", "pruning", "routing", "explain", "compare"),
-        *("sweep", "predict", "edit", "rashomon"),
+        *("sweep", "predict"),
     }
     assert (table[["cold", "warm"]] > 0).all().all()
-    assert (
-        table.set_index("page")["changed"]
-        .loc[["explain", "compare", "edit"]]
-        .gt(0)
-        .all()
-    )
+    assert table.set_index("page")["changed"].loc[["explain", "compare"]].gt(0).all()
     assert "census-like, 400 rows" in capsys.readouterr().out

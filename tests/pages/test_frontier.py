@@ -44,7 +44,7 @@ def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
     words = page_text(app).replace("\\", "")
     assert f"**{saved.title}** is saved as a run" in words
     assert app.selectbox(key="first").value == pair[0]
-    for page in ("tree", "pruning", "routing", "explain"):
+    for page in ("tree", "explain"):
         app.switch_page(f"pages/{page}.py").run()
         assert app.selectbox(key="run").value == saved.id
         assert not app.exception
