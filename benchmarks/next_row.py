@@ -17,7 +17,7 @@ from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 
 WIDTH, HEIGHT = 1440, 900
-N_ROWS = 8  # that are turned to, after the first
+N_ROWS = 6  # that are turned to, after the first
 SETTINGS: dict[str, dict] = {
     "cart": {},
     "grande": {"n_estimators": 256, "max_epochs": 20},
@@ -44,7 +44,7 @@ _SETTLE = """async ([selector, quiet]) => {
       return window.changed_ - start;
   }
 }"""
-_TOP = "() => document.querySelector('.st-key-row-next').getBoundingClientRect().top"
+_TOP = "() => document.querySelector('.stTabs').getBoundingClientRect().top"
 _HEIGHT = """() => Math.max(...[...document.querySelectorAll('.stMainBlockContainer')]
   .map(block => block.getBoundingClientRect().height))"""
 
@@ -62,8 +62,8 @@ def run_next_row(home: Path | None = None) -> pd.DataFrame:
     -------
     DataFrame
         A row a run: seconds until the ``first`` row and the ``next`` ones (median, and
-        the slowest) have settled; by how many pixels the button *Next* ``moved``; the
-        page's ``height`` in pixels.
+        the slowest) have settled; by how many pixels the tabs, below the prediction,
+        ``moved``; the page's ``height`` in pixels.
     """
     with tempfile.TemporaryDirectory() as folder:
         place = Path(home or folder)

@@ -13,11 +13,9 @@ address, page = test_browser.address, test_browser.page  # the app, a window on 
 
 QUESTIONS = {
     "data": "What do you want to predict?",
-    "train": "How do the trees learn?",
-    "sweep": "Which settings score best?",
+    "train": "Train and watch",
     "tree": "What did it learn, and how small can it be?",
-    "explain": "Why this answer?",
-    "predict": "What does it predict for new rows?",
+    "explain": "Why this prediction?",
     "compare": "Is it better than greedy, and where?",
     "runs": "What have I tried?",
 }
@@ -116,8 +114,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     found = look_at(page, address, mode, "data")
     found += look_at(page, address, mode, "train", run=runs["cart"])
     found += look_at(page, address, mode, "runs")
-    found += look_at(page, address, mode, "sweep", sweep=swept(store))
-    found += look_at(page, address, mode, "predict", run=runs["cart"])
+    found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
     found += look_at(page, address, mode, "tree", run=runs["cart"], edit="true")
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:
@@ -134,7 +131,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["train", "tree", "compare", "predict"])
+@pytest.mark.parametrize("name", ["train", "tree", "compare", "explain"])
 def test_a_keyboard_reaches_every_control(page, address, name):
     store = RunStore()
     first, second = (add_run(store, learner) for learner in ("cart", "gradtree"))

@@ -178,7 +178,7 @@ def trap(camera: Camera) -> None:
     page.get_by_text("Getting ready to train").wait_for(state="hidden")
     camera.take("data")
     page.get_by_role("button", name="Train with defaults").click()
-    heading = page.get_by_role("heading", name="How do the trees learn?")
+    heading = page.get_by_role("heading", name="Train and watch")
     expect(heading).to_be_visible()
     camera.watch("training", ".run:has-text('GradTree'):has-text('done')")
     camera.take("train")

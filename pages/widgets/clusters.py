@@ -16,11 +16,11 @@ def base_table(problem: Problem) -> str:
     return problem.origin or problem.table_id
 
 
-def pick_aim(problem: Problem) -> bool:
+def pick_aim() -> bool:
     """Let the visitor choose what trees are trained for; True for clusters."""
     if st.session_state.get(AIM) not in AIMS:
         st.session_state[AIM] = PREDICT
-    words = {PREDICT: f"Predict {plain(problem.target)}", CLUSTER: "Find clusters"}
+    words = {PREDICT: "Predict", CLUSTER: "Find clusters"}
     chosen = st.segmented_control(
         "Goal",
         AIMS,
@@ -83,9 +83,7 @@ def clusters_form(
         )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-    with st.expander(
-        f"Settings of {CLUSTERS.title}", icon=":material/tune:", key="settings"
-    ):
+    with st.expander("Learner settings", icon=":material/tune:", key="settings"):
         settings, complete = settings_form(
             [CLUSTERS], "multiclass", wanted.columns if wanted else ()
         )

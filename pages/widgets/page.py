@@ -38,9 +38,11 @@ OLD_ADDRESSES: dict[str, tuple[str, str]] = {
     "data": ("data", ""),
     "edit": ("tree", "edit"),  # a switch of the page, no tab
     "profile": ("data", "Columns"),
+    "predict": ("explain", "New rows"),
     "pruning": ("tree", "Scores"),
     "rashomon": ("tree", "Alternatives"),
     "routing": ("tree", "Routes"),
+    "sweep": ("train", "Tune"),
 }
 
 

@@ -72,6 +72,20 @@ def ranked_runs(runs: list[Run]) -> list[Run]:
     return sorted(same, key=score, reverse=True)
 
 
+def pair_of(runs: list[Run]) -> dict[str, str]:
+    """Return the two runs to compare, as an address names them; {} for fewer.
+
+    The second is the best, the first CART's where it is not the same, else the next.
+    """
+    ranked = [run for run in ranked_runs(runs) if run.has_model]
+    if len(ranked) < 2:
+        return {}
+    greedy = [run for run in ranked if run.learner == "cart"]
+    first = (greedy or ranked[1:])[0]
+    second = next(run for run in ranked if run is not first)
+    return {"first": first.id, "second": second.id}
+
+
 def result_words(runs: list[Run]) -> str:
     """Write one line on what was found, best first; "" while a run goes on.
 

@@ -4,7 +4,7 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
-EXPLORE = ("tree", "explain", "predict", "compare")
+EXPLORE = ("tree", "explain", "compare")
 
 
 def dots(app: AppTest) -> list[str]:

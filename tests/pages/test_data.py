@@ -76,7 +76,7 @@ def test_training_with_defaults_starts_two_runs_and_turns_to_train(store, visit)
     runs = store.runs()
     assert {run.learner for run in runs} == {"cart", "gradtree"}
     assert {run.state for run in runs} == {"queued"}
-    assert app.title[0].value == "How do the trees learn?"
+    assert app.title[0].value == "Train and watch"
 
 
 def test_a_double_click_starts_nothing_twice(store, visit):

@@ -77,7 +77,7 @@ def test_settings_of_a_run_are_changed_on_train(store, visit):
     app = visit("runs")
     tick(app, 0)
     app.button(key="change-settings").click().run()
-    assert app.title[0].value == "How do the trees learn?"
+    assert app.title[0].value == "Train and watch"
     app.switch_page("pages/train.py").run()
     assert app.pills(key="learners").value == ["gradtree"]
     assert app.number_input(key="setting-gradtree-max_depth").value == 3

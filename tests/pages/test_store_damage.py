@@ -8,13 +8,13 @@ from tests.pages.conftest import APP
 from tests.pages.stores import add_run
 from treelab.runs.store.database import writing
 
-WITHOUT_TABLE = ("sweep", "runs")  # pages that read no rows at first
+WITHOUT_TABLE = ("runs",)  # pages that read no rows at first
 PAGES = (
     *("data", "train", "tree", "explain", "compare", "predict"),
     *WITHOUT_TABLE,
 )
 CONTENT = b"x,y\n" + b"1,a\n2,b\n3,a\n4,b\n" * 10
-TREES = ("train", *PAGES[2:-2])  # pages that show a run's trees
+TREES = ("train", *PAGES[2:-1])  # pages that show a run's trees
 
 
 def opened(page: str, run: str) -> AppTest:

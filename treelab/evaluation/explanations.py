@@ -22,9 +22,10 @@ from treelab.trees.text import (
     narrowed,
     path_conditions,
     sum_name,
+    value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, sum_up
-from treelab.trees.words import clean
+from treelab.trees.words import clean, signed
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -392,11 +393,20 @@ class Reason:
         What the row holds: "age is 38 (> 30.5)".
     change : float
         Of the prediction, in its own unit.
+    value : str
+        What the row holds, alone: "38"; "" of a linear model.
     """
 
     name: str
     fact: str
     change: float
+    value: str = ""
+
+    @property
+    def text(self) -> str:
+        """Name, value and change: "age, 38: +0.346"."""
+        name = f"{clean(self.name)}, {self.value}" if self.value else clean(self.name)
+        return f"{name}: {signed(self.change)}"
 
 
 def reasons(
@@ -417,11 +427,11 @@ def reasons(
         changes nothing by itself. None: those of a single tree's path.
     """
     table = as_table(model.features, row)
-    facts = {}
+    facts, values = {}, {}
     for feature in model.features:
-        if feature.column in contributions.changes:
-            value = cell_text(feature, table[feature.column].iloc[0])
-            facts[feature.column] = f"{clean(feature.column)} is {value}"
+        if (name := feature.column) in contributions.changes:
+            values[name] = cell_text(feature, table[name].iloc[0])
+            facts[name] = f"{clean(name)} is {values[name]}"
     changes = dict(contributions.changes)
     if isinstance(model, Tree):
         on_path = path_conditions(model, model.path(row)[-1])
@@ -431,9 +441,13 @@ def reasons(
             else:
                 name = condition.column
             facts[name] = fact_text(model, condition, table)
+            values[name] = value_within(model, condition, table)
             if conditions is not None:
                 changes.setdefault(name, 0.0)
-    return [Reason(name, facts.get(name, name), own) for name, own in changes.items()]
+    return [
+        Reason(name, facts.get(name, name), own, values.get(name, ""))
+        for name, own in changes.items()
+    ]
 
 
 def because(
