@@ -16,7 +16,7 @@ QUESTIONS = {
     "train": "Train and watch",
     "tree": "What did it learn, and how small can it be?",
     "explain": "Why this prediction?",
-    "compare": "Is it better than greedy, and where?",
+    "compare": "Which tree is better, and where?",
     "runs": "What have I tried?",
 }
 OF_A_RUN = ("tree", "explain")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.cached.comparison import MARKING_ROWS
 from pages.cached.rashomon import (
     DEFAULT_TOLERANCE,
     group_rows,
@@ -24,12 +25,13 @@ from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import duration, fitted_words, plain, run_name, split_words
-from treelab.evaluation.comparison import cost_curve
+from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passing
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
+from treelab.figures.viewer.payload import keys
 from treelab.runs.jobs.edited import run_constraints
 from treelab.runs.jobs.rashomon import (
     N_RESTARTS,
@@ -300,7 +302,8 @@ def show_gallery(
             required=True,
             wrap=True,
             key="rashomon-order",
-            help="“Most different” from this run's tree, on the rows it was fitted to.",
+            help="Dashed outline: a split that this run's tree does not have. “Most "
+            "different” from this run's tree, on the rows it was fitted to.",
         )
         page = 1
         if n_pages > 1:
@@ -339,6 +342,7 @@ def show_card(
         sketch(loaded, tree, f"rashomon {place}"),
         f"rashomon-{where}-{loaded.run.id}-{place}",
         height=210,
+        marked=_differing(loaded, trees, place),
         controls=False,
         compact=True,
     )
@@ -359,6 +363,16 @@ def show_card(
     )
     if chosen:
         st.rerun()  # the picker above shows the new run
+
+
+def _differing(loaded: LoadedRun, trees: RashomonSet, place: int) -> list[str]:
+    """Return the keys of the splits that this run's tree does not have."""
+    if place == trees.chosen:
+        return []
+    tree, rows = trees.trees[place], loaded.split.X_test.iloc[:MARKING_ROWS]
+    differing = own_splits(tree, trees.trees[trees.chosen], rows)
+    name = keys(tree)
+    return [name[node] for node in differing]
 
 
 def _ordered(

@@ -168,7 +168,7 @@ def offer_run(size: Size) -> None:
         with st.container(horizontal=True):
             address = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=address)
-            both = {"first": loaded.run.id, "second": run.id}
+            both = {"run": run.id, "against": loaded.run.id}
             st.page_link("pages/compare.py", label="Compare", query_params=both)
 
 

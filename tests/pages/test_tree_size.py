@@ -248,7 +248,7 @@ def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes):
     assert f"{score} (chosen by hand)" in page_text(visit("train", run=saved.id))
     assert saved.title in visit("runs").dataframe[0].value["name"].tolist()
     beside = visit("compare", first=run, second=saved.id)
-    assert beside.selectbox(key="second").value == saved.id
+    assert beside.selectbox(key="bar-run").value == saved.id
     assert facts(tree)["Leaves"] == str(saved.summary["leaves"])
 
 

@@ -989,6 +989,7 @@ def view_settings(
     select: dict | None = None,
     scale: dict | None = None,
     frame: int | None = None,
+    marked: Sequence[str] | None = None,
     **options,
 ) -> dict:
     """Return what changes while the same trees are shown.
@@ -1009,6 +1010,8 @@ def view_settings(
     frame : int or None
         The frame that is shown first and that rows are followed in; None: the chosen
         one.
+    marked : sequence of str or None
+        Keys of the splits that another tree beside this one does not have.
     **options
         direction, depth, height (pixels of the picture) or total (of everything),
         live, controls, compact, heading (whether the title stands above the picture),
@@ -1021,7 +1024,8 @@ def view_settings(
         "frame": frame,
         "options": options,
     }
-    return settings if scale is None else settings | {"scale": scale}
+    given = {"scale": scale, "marked": marked}
+    return settings | {name: own for name, own in given.items() if own is not None}
 
 
 def to_json(payload: dict | list) -> str:
