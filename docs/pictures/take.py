@@ -175,7 +175,7 @@ def save_moving(frames: list[Image.Image], path: Path) -> None:
 def trap(camera: Camera) -> None:
     """Photograph Data, Train and Compare on the table that greedy trees fail on."""
     page = camera.page
-    page.get_by_text("Getting ready to train").wait_for(state="hidden")
+    page.get_by_text("Warming up").wait_for(state="hidden")
     camera.take("data")
     page.get_by_role("button", name="Train with defaults").click()
     heading = page.get_by_role("heading", name="Train and watch")
