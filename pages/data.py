@@ -25,7 +25,6 @@ from pages.state.problem import (
     table_key,
     table_titles,
     tables_of,
-    with_target,
 )
 from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
@@ -33,14 +32,12 @@ from pages.widgets.page import (
     mode,
     page_tabs,
     page_title,
-    require_app_shell,
     show_figure,
 )
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.store_trouble import explained
 from pages.widgets.upload import (
     UPLOAD_OPEN,
-    clear_report,
     reading_notes,
     upload_box,
 )
@@ -49,28 +46,11 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
-from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted
 
 NOTES_HEIGHT = 42  # pixels of a line that opens
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
-
-
-def follow_table() -> None:
-    """Follow the choice of a table."""
-    clear_report()
-    try:
-        choose_table(st.session_state["table"])
-    except StoreError:  # its file is damaged: the one before stays
-        st.session_state["table"] = table_key(current_problem())
-        raise
-
-
-def open_table(key: str) -> None:
-    """Show another table, as if it had been chosen."""
-    st.session_state["table"] = key
-    follow_table()
 
 
 @st.dialog("Delete permanently?")
@@ -108,13 +88,7 @@ def delete_table(table_id: str, runs: list[Run]) -> None:
         store().delete(run.id)
     store().delete_table(table_id)
     forget_table(table_id)
-    open_table(FIRST_TABLE)
-
-
-def follow_target(shown: Problem, key: str) -> None:
-    """Follow the choice of the column to predict."""
-    target = st.session_state[key]
-    change_problem(shown, lambda problem: with_target(problem, target))
+    choose_table(FIRST_TABLE)
 
 
 def follow(shown: Problem, name: str, key: str) -> None:
@@ -144,7 +118,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
                 icon=":material/table:",
                 type="tertiary",
                 key="open-real-table",
-                on_click=open_table,
+                on_click=explained(choose_table),
                 args=(REAL_TABLE,),
             )
         if key not in BUILTIN and st.button(
@@ -204,7 +178,6 @@ def show_evaluation(problem: Problem) -> None:
         test_file(problem)
 
 
-require_app_shell()
 page_title(
     "What do you want to predict?",
     "Choose a table and its target. Trees learn to predict it from the other columns.",
@@ -212,33 +185,13 @@ page_title(
 problem = current_problem()
 titles = table_titles()
 key = table_key(problem)
-st.query_params["table"] = key
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
-    st.selectbox(
-        "Table",
-        list(titles),
-        index=list(titles).index(key),
-        format_func=titles.__getitem__,
-        key="table",
-        on_change=explained(follow_table),
-        width=250,
-    )
     with st.popover(
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
     ):
         upload_box()
-    # Only now: where it is damaged, another is chosen, or the same uploaded again.
+    # Only now: where it is damaged, the same is uploaded again.
     names = [str(name) for name in table(problem.table_id).columns]
-    target_key = f"target-{problem.table_id}"
-    st.selectbox(
-        "Target",
-        names,
-        index=names.index(problem.target),
-        key=target_key,
-        on_change=follow_target,
-        args=(problem, target_key),
-        width=230,
-    )
     task_key = f"task-{problem.table_id}-{problem.target}"
     likely = inferred_task(problem.table_id, problem.target)
     st.selectbox(

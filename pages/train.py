@@ -3,26 +3,31 @@
 import streamlit as st
 
 from pages.cached.store import find_run
-from pages.state.problem import current_problem, finds_clusters, follow_run
-from pages.state.run import new_in_address, start_folds, start_runs, write_address
+from pages.state.problem import current_problem
+from pages.state.run import (
+    choose_run,
+    current_run,
+    current_runs,
+    new_in_address,
+    start_folds,
+    start_runs,
+    write_address,
+)
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
 from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.widgets.page import page_tabs, page_title, require_app_shell
-from pages.widgets.run_cards import cluster_runs_of, runs_of
 from pages.widgets.settings import FOLDS, chosen_splits, learners_form, pick_learners
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 
 
-def follow_address() -> None:
-    """Show the run or the sweep that the address names, and its problem."""
-    for name, key in (("run", "run"), (ADDRESS, "chosen-sweep")):
-        if named := new_in_address(name):
-            write_address(name, named)
-            if run := find_run(named):
-                follow_run(run)
-                st.session_state[key] = run.id
+def follow_sweep() -> None:
+    """Show the sweep that the address names, and its problem."""
+    if named := find_run(new_in_address(ADDRESS)):
+        write_address(ADDRESS, named.id)
+        choose_run(named.id)
+        st.session_state["chosen-sweep"] = named.id
 
 
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
@@ -36,26 +41,22 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
-    st.session_state["run"] = started[-1]
+    choose_run(started[-1])
     st.rerun()
 
 
 def train(problem: Problem) -> None:
     """Show the form in one row and a drawer, and below them the runs."""
     form, below = st.container(), st.container()
-    of_clusters = finds_clusters()
-    runs = (
-        cluster_runs_of(problem)
-        if of_clusters
-        else runs_of(problem, st.session_state.get("run"))
-    )
+    shown = current_run()
+    runs = [run for run in current_runs() if not run.repeat_of or run == shown]
     newest = runs[0].id if runs else ""
     is_new = newest != st.session_state.get("newest-shown", "")
     st.session_state["newest-shown"] = newest
     with below:
         # At once after the press: the form takes a moment.
         with st.skeleton(LIVE_HEIGHT) if is_new else st.container(), form:
-            show_form(problem)
+            of_clusters = show_form(problem)
         if runs:
             show_runs(runs, problem, of_clusters=of_clusters)
             return
@@ -66,8 +67,8 @@ def train(problem: Problem) -> None:
         )
 
 
-def show_form(problem: Problem) -> None:
-    """Show the learners, their settings and the button that starts them."""
+def show_form(problem: Problem) -> bool:
+    """Show the learners, their settings and the button; whether it is for clusters."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="choices"):
         of_clusters = pick_aim()
         known = pick_labels(problem) if of_clusters else None
@@ -88,15 +89,13 @@ def show_form(problem: Problem) -> None:
         key="train",
     ):
         start(wanted, settings, 1 if of_clusters else chosen_splits(problem))
+    return of_clusters
 
 
 require_app_shell()
-follow_address()
+follow_sweep()
+page_title("Train and watch")
 problem = current_problem()
-goal = f"Predicting {plain(problem.target)} of {plain(problem.table_name)}."
-if finds_clusters():
-    goal = f"Finding clusters of rows in {plain(problem.table_name)}."
-page_title("Train and watch", goal)
 train_tab, tune_tab = page_tabs("Train", "Tune")
 if train_tab.open:
     with train_tab:

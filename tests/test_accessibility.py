@@ -19,7 +19,7 @@ QUESTIONS = {
     "routing": "Where does each class go?",
     "explain": "Why this prediction?",
     "edit": "What would you change?",
-    "compare": "Is it better than greedy, and where?",
+    "compare": "Which tree is better, and where?",
     "runs": "What have I tried?",
 }
 OF_A_RUN = ("tree", "pruning", "routing", "explain")

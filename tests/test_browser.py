@@ -115,7 +115,7 @@ def train(page, *learners: str, **settings) -> None:
 
 def pick(page, learner: str) -> None:
     """Choose a run in the picker of the Look pages."""
-    page.locator(".st-key-run input").first.click()
+    page.locator(".st-key-bar-run input").first.click()
     page.get_by_role("option", name=re.compile(f"^{learner}")).first.click()
     settled(page)
 
@@ -306,7 +306,7 @@ def test_first_ten_minutes(workers, page, address):
     shot(page, "3-tree")
 
     # 4. Compare: two trees on the same rows.
-    go(page, "Compare", "Is it better than greedy, and where?")
+    go(page, "Compare", "Which tree is better, and where?")
     nodes(page).first.wait_for()
     assert page.locator(".tl-viewer").count() == 2
     shot(page, "4-compare")

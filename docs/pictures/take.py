@@ -108,7 +108,7 @@ class Camera:
 
     def pick(self, learner: str) -> None:
         """Choose a run in the picker of a page."""
-        self.page.locator(".st-key-run input").first.click()
+        self.page.locator(".st-key-bar-run input").first.click()
         options = self.page.get_by_role("option", name=re.compile(f"^{learner}"))
         options.first.click()
         self.settled()

@@ -16,12 +16,11 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
-from pages.state.run import write_address
+from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.run_cards import (
     cluster_result_words,
     names_and_colors,
-    pair_of,
     result_words,
     run_card,
 )
@@ -50,12 +49,14 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     of_clusters : bool
         Whether they find clusters.
     """
-    chosen = st.session_state.get("run")
+    run = current_run()
+    chosen = run and run.id
     trained = {run.id for run in without_sizes(runs)}
     recent = [run for run in runs if run.id in {*trained, chosen}]
-    shown = newest_of_each_kind(recent)[:MOST_SHOWN]
+    newest = newest_of_each_kind(recent)[:MOST_SHOWN]
+    shown = [run for run in recent if run in newest or run.id == chosen]
     earlier = [run for run in runs if run not in shown]
-    names = names_and_colors(shown) | names_and_colors(earlier)
+    names = names_and_colors(current_runs())
     with st.container(key="live"):
         _Training(shown, names, problem, of_clusters).show()
     if not of_clusters:
@@ -159,8 +160,7 @@ class _Training:
 
     def show_tree(self) -> None:
         """Draw the tree of a run as it stands now."""
-        if (live := self.live()) and (chosen := self.chosen()):
-            write_address("run", chosen.id)
+        if live := self.live():
             _show_tree(live, self.names[live.id][0])
 
     def card_version(self, run_id: str) -> tuple:
@@ -180,8 +180,8 @@ class _Training:
 
     def choose(self, run_id: str) -> None:
         """Draw another run's tree."""
-        st.session_state["run"] = run_id
-        self.watcher.look()
+        choose_run(run_id)
+        st.rerun()
 
 
 def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
@@ -206,8 +206,10 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
             query_params={"run": live.id},
             disabled=not live.has_model,
         )
-        if not of_clusters and (pair := pair_of(runs)):
-            st.page_link("pages/compare.py", label="Compare", query_params=pair)
+        if not of_clusters:
+            st.page_link(
+                "pages/compare.py", label="Compare", query_params={"run": live.id}
+            )
 
 
 def _show_tree(run: Run, name: str) -> None:

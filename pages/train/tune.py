@@ -333,7 +333,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 st.caption(f"Trained with the best: test {title} {scored:.3f}")
             params = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
-            st.page_link("pages/compare.py", label="Compare")
+            st.page_link("pages/compare.py", label="Compare", query_params=params)
     if not run.is_finished:
         st.progress(run.progress)
 
@@ -384,7 +384,6 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         drawn = _drawn(run, int(row["trial"]))
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
-        st.session_state["run"] = run_id
         st.switch_page("pages/train.py", query_params={"run": run_id})
 
 

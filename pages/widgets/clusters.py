@@ -3,17 +3,12 @@
 import streamlit as st
 
 from pages.cached.store import table
-from pages.state.problem import AIM, AIMS, CLUSTER, PREDICT
+from pages.state.problem import AIM, AIMS, CLUSTER, PREDICT, base_table
 from pages.widgets.settings import settings_form
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import clusters_problem
-
-
-def base_table(problem: Problem) -> str:
-    """Return the id of the table in which clusters are found."""
-    return problem.origin or problem.table_id
 
 
 def pick_aim() -> bool:

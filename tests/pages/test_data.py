@@ -206,7 +206,7 @@ def test_rows_are_split_by_group_and_the_groups_are_not_predicted_from(visit, st
     frame = table().assign(patient=[f"p{i % 30}" for i in range(240)])
     key = store.add_table(frame, "patients")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
     app.selectbox(key=f"split-{key}-kind-way").set_value("group").run()
     chosen = app.session_state["problem"]
     assert chosen.split_by == "group"
@@ -224,7 +224,7 @@ def test_parts_of_dates_are_ticked(visit, store):
     at = decimal_years(pd.Series(pd.date_range("2020-01-03", periods=240, freq="9D")))
     key = store.add_table(table().assign(at=at), "dates")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
     pills = app.button_group(key=f"dates-{key}-kind-at")
     pills.set_value(["month of at", "days from 2020-01-03 to at"]).run()
     assert app.session_state["problem"].columns[-2:] == (

@@ -13,7 +13,7 @@ def test_a_table_is_profiled_and_another_column_shown(visit, store):
     frame = table().assign(copy=lambda t: t["kind"].str.upper(), same=1)
     key = store.add_table(frame[["same", "copy", *table().columns]], "things")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
     app.session_state["tab"] = "Columns"
     app.run()
     assert not app.exception
