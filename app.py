@@ -40,13 +40,10 @@ page = st.navigation(
         *(
             st.Page(f"pages/{name}.py", visibility="hidden")
             for name in (
-                "profile",
-                "sweep",
                 "edit",
                 "pruning",
                 "rashomon",
                 "routing",
-                "predict",
             )
         ),
     ],

@@ -200,6 +200,17 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         (DATA, TABLES, CONTENDERS, SPLITS, SEED, CONTINUED),
         "losses.report",
     ),
+    "next-row": (
+        "how soon the next row stands on the Explain page",
+        (
+            option(
+                "--home",
+                "folder of a run store whose runs are shown (default: new ones)",
+                type=Path,
+            ),
+        ),
+        "next_row.run",
+    ),
     "origins": (
         "whether default fits retain trained trees, on every table",
         (DATA, TABLES, LEARNERS, SEED, CONTINUED),

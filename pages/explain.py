@@ -1,55 +1,39 @@
-"""Explain: pick a test row or change it, show the prediction and what decided it."""
+"""Explain: pick a row, see its prediction and what decided it; change its values."""
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, run_tree
-from pages.explain.counterfactual import show_counterfactuals
-from pages.explain.explanation import (
-    explain_ensemble,
-    explain_tree,
-    show_contributions,
-    show_prediction,
-    show_simple_rules,
-)
-from pages.explain.others import show_other_trees
+from pages.cached.runs import LoadedRun
+from pages.explain.new_rows import pick_new_rows, show_new_rows
 from pages.explain.overall import show_overall
-from pages.explain.which_row import pick_place
-from pages.widgets.page import page_title
-from pages.widgets.row import pick_row
+from pages.explain.what_if import show_what_if
+from pages.explain.which_row import pick_row
+from pages.explain.why import show_prediction, show_why
+from pages.widgets.page import page_tabs, page_title
 from pages.widgets.runs import pick_loaded_run
-from treelab.figures.tree import columns_by_path
 
 
-def heaviest_tree(loaded: LoadedRun, place: int) -> int | None:
-    """Return an ensemble's heaviest tree on a test row; None for a single tree."""
-    if not loaded.is_ensemble:
-        return None
-    row = loaded.split.X_test.iloc[[place]]
-    return int(loaded.model.top_estimators(row)[0][0, 0])
+@st.fragment
+def explain(loaded: LoadedRun) -> None:
+    """Show one row of a run; another row runs this part of the page alone."""
+    above = st.container(key="explained", gap="xsmall")
+    why, what_if, overall, new_rows = page_tabs("Why", "What if", "Overall", "New rows")
+    with new_rows:  # also behind the others: a file is there while its field is
+        new = pick_new_rows(loaded)
+    with above:
+        row = pick_row(loaded, new and new.ready)
+        show_prediction(loaded, row)
+    for tab, show in (
+        (why, show_why),
+        (what_if, show_what_if),
+        (overall, show_overall),
+    ):
+        if tab.open:
+            with tab:
+                show(loaded, row)
+    if new_rows.open and new is not None:
+        with new_rows:
+            show_new_rows(loaded, new)
 
 
-page_title(
-    "Why this answer?",
-    "The prediction for one test row and what decided it; change a value to see what "
-    "it changes.",
-)
-loaded = pick_loaded_run()
-place = pick_place(loaded)
-prediction = st.container(key="prediction", gap="xsmall")
-deciding = run_tree(loaded, heaviest_tree(loaded, place))
-row = pick_row(
-    loaded, place, columns_by_path(deciding, loaded.split.X_test.iloc[[place]])
-)
-with prediction:
-    show_prediction(loaded, row)
-if loaded.is_ensemble:
-    explain_ensemble(loaded, row)
-else:
-    explain_tree(loaded, row)
-if not loaded.has_predictor:
-    show_contributions(loaded, row)
-show_counterfactuals(loaded, row, place)
-show_other_trees(loaded, row)
-if loaded.is_ensemble:
-    show_simple_rules(loaded)
-show_overall(loaded, row)
+page_title("Why this prediction?", "What decided it, and what would change it.")
+explain(pick_loaded_run())

@@ -13,16 +13,13 @@ address, page = test_browser.address, test_browser.page  # the app, a window on 
 
 QUESTIONS = {
     "data": "What do you want to predict?",
-    "profile": "What is in the table?",
-    "train": "How do the trees learn?",
-    "sweep": "Which settings score best?",
+    "train": "Train and watch",
     "tree": "What did it learn?",
     "pruning": "How small can it be?",
     "routing": "Where does each class go?",
-    "explain": "Why this answer?",
+    "explain": "Why this prediction?",
     "edit": "What would you change?",
-    "predict": "What does it predict for new rows?",
-    "compare": "Is it better than greedy, and where?",
+    "compare": "Which tree is better, and where?",
     "runs": "What have I tried?",
 }
 OF_A_RUN = ("tree", "pruning", "routing", "explain")
@@ -120,9 +117,8 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     found = look_at(page, address, mode, "data")
     found += look_at(page, address, mode, "train", run=runs["cart"])
     found += look_at(page, address, mode, "runs")
-    found += look_at(page, address, mode, "sweep", sweep=swept(store))
-    for name in ("edit", "predict"):
-        found += look_at(page, address, mode, name, run=runs["cart"])
+    found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
+    found += look_at(page, address, mode, "edit", run=runs["cart"])
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:
             found += look_at(page, address, mode, name, run=runs[learner])
@@ -138,7 +134,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["train", "tree", "compare", "edit", "predict"])
+@pytest.mark.parametrize("name", ["train", "tree", "compare", "edit", "explain"])
 def test_a_keyboard_reaches_every_control(page, address, name):
     store = RunStore()
     first, second = (add_run(store, learner) for learner in ("cart", "gradtree"))

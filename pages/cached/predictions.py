@@ -11,6 +11,7 @@ import streamlit as st
 from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
 from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.split import SPLITS
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
@@ -52,10 +53,25 @@ from treelab.trees.feature import forms_of_model
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
 
+WHOLE = "table"  # all rows of the run's table, whatever their data split
+
+
+def rows_of(loaded: LoadedRun, split: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return (X, y) of a data split, or of the ``WHOLE`` table; never changed."""
+    return _whole(loaded) if split == WHOLE else loaded.rows(split)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
+def _whole(loaded: LoadedRun) -> tuple[pd.DataFrame, pd.Series]:
+    """All rows of a run's table that have a target, in the table's order."""
+    X, y = (pd.concat(own) for own in zip(*map(loaded.split.rows, SPLITS)))
+    return X.sort_index(), y.sort_index()
+
+
 @st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(loaded.split.rows(split)[0])
+    return loaded.model.predict(rows_of(loaded, split)[0])
 
 
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
@@ -220,38 +236,30 @@ def prediction_file(
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
 
 
-def probabilities(loaded: LoadedRun) -> np.ndarray | None:
-    """Return the class probabilities of the test rows; None for regression."""
+@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
+    """Return the class probabilities of one data split; None for regression."""
     if loaded.model.classes is None:
         return None
-    return _probabilities(*loaded.key, loaded)
+    return loaded.model.predict_proba(rows_of(loaded, split)[0])
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _probabilities(home: Path, run_id: str, epoch, _loaded) -> np.ndarray:
-    """``probabilities``, by values that name them."""
-    return _loaded.model.predict_proba(_loaded.split.X_test)
-
-
-def ranked_rows(loaded: LoadedRun, order: str, label=None) -> np.ndarray:
-    """Return places, from 0, of test rows in one of the orders above.
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
+def ranked_rows(
+    loaded: LoadedRun, order: str, label=None, split: str = "test"
+) -> np.ndarray:
+    """Return places, from 0, of the rows of a data split in one of the orders above.
 
     ``label`` is the class of which rows are typical; None: of all rows.
     """
-    return _ranked_rows(*loaded.key, order, label, loaded)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _ranked_rows(home: Path, run_id: str, epoch, order, label, _loaded) -> np.ndarray:
-    """``ranked_rows``, by values that name them."""
-    X, y = _loaded.split.rows("test")
-    predicted, proba = predictions(_loaded, "test"), probabilities(_loaded)
+    X, y = rows_of(loaded, split)
+    predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
     if order == UNSURE:
-        return least_sure(_loaded.model, X, proba)
+        return least_sure(loaded.model, X, proba)
     if order == ERRORS:
-        return worst_errors(y, predicted, proba, _loaded.model.classes)
+        return worst_errors(y, predicted, proba, loaded.model.classes)
     candidates = np.ones(len(y), dtype=bool)
     if label is not None:
         candidates = (np.asarray(y) == label) & (np.asarray(predicted) == label)

@@ -3,12 +3,16 @@
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import run_dependence, shuffled_importances
+from pages.cached.predictions import (
+    decided_rows,
+    run_dependence,
+    shuffled_importances,
+)
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
-from pages.explain.explanation import predicted_output
+from pages.explain.which_row import Row
 from pages.widgets.page import mode, show_figure
-from pages.widgets.row import Row
-from pages.widgets.words import fitted_words, named_with_unit, plain
+from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
+from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.importance import (
     MOST_ROWS,
     REPEATS,
@@ -23,17 +27,8 @@ from treelab.trees.words import counted, percent, shortest, significant
 CLEAR = 2  # standard deviations above 0
 
 
-@st.fragment
 def show_overall(loaded: LoadedRun, row: Row) -> None:
-    """Show, once it is asked for, what matters to the run on all test rows."""
-    st.subheader("What matters overall", anchor=False)
-    if not st.toggle(
-        "Measure",
-        key=f"overall-{loaded.run.id}",
-        help="Predicts the test rows many times, with one feature shuffled or set to "
-        "other values.",
-    ):
-        return
+    """Show what matters to the run on all test rows."""
     shuffled = shuffled_importances(loaded)
     if loaded.is_ensemble or loaded.has_predictor:
         _show_shuffled(loaded, shuffled)
@@ -44,6 +39,8 @@ def show_overall(loaded: LoadedRun, row: Row) -> None:
         with right:
             _show_impurity(loaded)
     _show_dependence(loaded, row, shuffled["column"].tolist())
+    if loaded.is_ensemble:
+        _show_simple_rules(loaded)
 
 
 def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
@@ -112,7 +109,7 @@ def _show_impurity(loaded: LoadedRun) -> None:
 
 def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     """Let the visitor choose a feature, and draw how predictions depend on it."""
-    output = predicted_output(row)
+    output = row.output
     left, right = st.columns(2)
     with left:
         column = st.selectbox(
@@ -165,3 +162,79 @@ def _dependence_words(found: Dependence, title: str) -> str:
         ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
     by = plain(found.column)
     return f"By {by}, the mean {plain(title)} is {ends[0]}, and {ends[1]}."
+
+
+# The rows that one tree of an ensemble decides, and its rules for them.
+
+
+SHARES = (0.3, 0.5, 0.7, 0.9)
+MOST_RULES = 200
+TREE, ROWS, RULE, PREDICTION, WEIGHT = (
+    "tree",
+    "test rows",
+    "rule",
+    "prediction",
+    "mean weight",
+)
+
+
+def _show_simple_rules(loaded: LoadedRun) -> None:
+    """List the rules that decide test rows by themselves."""
+    st.subheader("Rows that one tree decides", anchor=False)
+    share = st.segmented_control(
+        "Its weight is above",
+        SHARES,
+        default=0.5,
+        required=True,
+        format_func=lambda own: f"{own:.0%}",
+        key=f"share-{loaded.run.id}",
+        help="Where a single tree has most of the weight, its rule is the whole "
+        "explanation of the prediction.",
+    )
+    found = decided_rows(loaded, share)
+    n_test = len(loaded.split.y_test)
+    n_rows = sum(len(decided.rows) for decided in found)
+    if not found:
+        st.markdown(
+            f"No tree has more than {share:.0%} of the weight on any of "
+            f"{counted(n_test, 'test row')}."
+        )
+        return
+    trees = len({decided.estimator for decided in found})
+    st.markdown(
+        f"One tree has more than {share:.0%} of the weight on {n_rows:,} of "
+        f"{counted(n_test, 'test row')}: {counted(len(found), 'rule')} of "
+        f"{counted(trees, 'tree')}."
+    )
+    chosen = st.dataframe(
+        pd.DataFrame([_facts(loaded, decided) for decided in found[:MOST_RULES]]),
+        hide_index=True,
+        key="simple-rules",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={RULE: st.column_config.TextColumn(width="large")},
+    ).selection.rows
+    if not chosen or chosen[0] >= len(found):
+        st.caption("Tick a rule to read it whole and to open a row that it decides.")
+        return
+    decided = found[chosen[0]]
+    st.markdown(f"Tree {decided.estimator}: {plain(decided.rule)}.")
+    row = int(decided.rows[0]) + 1
+    st.page_link(
+        "pages/explain.py",
+        label=f"Explain row {row:,}",
+        icon=":material/help:",
+        query_params={"run": loaded.run.id, "row": str(row)},
+    )
+
+
+def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:
+    """Return a line of the table."""
+    facts = {TREE: str(decided.estimator), ROWS: len(decided.rows)}
+    if decided.n_right is not None:
+        facts["correct"] = percent(decided.n_right / len(decided.rows))
+        facts[PREDICTION] = str(decided.prediction)
+    else:
+        facts["mean error"] = with_unit(loaded, decided.mean_absolute_error)
+        facts[PREDICTION] = with_unit(loaded, float(decided.prediction))
+    return facts | {WEIGHT: percent(decided.weight), RULE: decided.rule}

@@ -1,4 +1,6 @@
-"""Which test row is explained: by number, by an order, by a condition on a column."""
+"""Which row is explained: of the test rows, the table, or new rows."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -9,16 +11,22 @@ from pages.cached.predictions import (
     MISCLASSIFIED,
     TYPICAL,
     UNSURE,
+    WHOLE,
     predictions,
     ranked_rows,
+    rows_of,
 )
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.state.run import last_choice, new_in_address, write_address
+from pages.state.run import new_in_address, write_address
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
+from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.explanations import rows_where
+from treelab.evaluation.predictions import NewTable
 from treelab.trees.words import counted, shortest
 
+_TEST, _NEW = "test", "new"
+_SOURCES = {_TEST: "Test rows", WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
 _PREDICTION = "prediction"
 _MOST_CLASSES = 12  # of which typical rows are offered
@@ -29,66 +37,126 @@ _HELP = (
 )
 
 
-def pick_place(loaded: LoadedRun) -> int:
-    """Let the visitor choose a test row.
+@dataclass(frozen=True)
+class Row:
+    """A row, and its target where it is known.
 
-    Returns
-    -------
-    int
-        Its place among the test rows, from 0.
+    Attributes
+    ----------
+    values : DataFrame
+        Of one row, in the table's own columns.
+    target : object
+        Its class or value; None of new rows, and of changed ones.
+    predicted : object
+        The run's prediction for the values.
+    proba : float64 array of shape (n_classes,) or None
+        Class probabilities; None for regression.
+    key : str
+        What the row is known by among the rows of its run.
     """
-    n_rows = len(loaded.split.y_test)
+
+    values: pd.DataFrame
+    target: object
+    predicted: object
+    proba: np.ndarray | None
+    key: str
+
+    @property
+    def output(self) -> int:
+        """Which output is explained: the predicted class, or the only value."""
+        return 0 if self.proba is None else int(self.proba.argmax())
+
+
+def predicted_row(
+    loaded: LoadedRun, values: pd.DataFrame, target=None, key: str = ""
+) -> Row:
+    """Return a row with what the run predicts for it."""
+    model, proba = loaded.model, None
+    predicted = model.predict(values)[0]
+    if model.classes is None:
+        predicted = float(predicted)
+    else:
+        proba = model.predict_proba(values)[0]
+    return Row(values, target, predicted, proba, key)
+
+
+def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
+    """Let the visitor choose a row; new ones are offered where there are any."""
     named = new_in_address("row")
     # Not bound to the address by Streamlit, which breaks on 1e999.
     if named and named.isdecimal():
         st.session_state["row"] = int(named)
-    if not 1 <= st.session_state.get("row", 1) <= n_rows:
-        st.session_state["row"] = 1
-    orders = _orders(loaded)
     with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
+        offered = [own for own in _SOURCES if own != _NEW or new is not None]
+        if st.session_state.get("rows-from") not in offered:
+            st.session_state["rows-from"] = _TEST
+        source = st.segmented_control(
+            "Rows",
+            offered,
+            format_func=_SOURCES.__getitem__,
+            required=True,
+            key="rows-from",
+            persist_state="session",
+        )
+        X, y = (new.X, None) if source == _NEW else rows_of(loaded, source)
+        if not 1 <= st.session_state.get("row", 1) <= len(X):
+            st.session_state["row"] = 1
         place = st.number_input(
-            f"Test row, 1 to {n_rows:,}",
+            f"Row, 1 to {len(X):,}",
             1,
-            n_rows,
+            len(X),
             step=1,
             key="row",
-            width=180,
+            width=150,
             persist_state="session",
         )
         if place > 1 or "row" in st.query_params:
             write_address("row", str(place))
-        st.selectbox(
-            "Go through",
-            list(orders),
-            format_func=orders.__getitem__,
-            key=_key(loaded, "order"),
-            width=230,
-            help=_HELP,
-            on_change=_go,
-            args=(loaded, 0),
-        )
-        with st.popover("Filter", icon=":material/filter_alt:"):
-            _pick_filter(loaded)
-        places = _places(loaded)
+        places = np.arange(len(X))
+        if source != _NEW:
+            orders = _orders(loaded)
+            st.selectbox(
+                "Go through",
+                list(orders),
+                format_func=orders.__getitem__,
+                key=_key(loaded, "order"),
+                width=210,
+                help=_HELP,
+                on_change=_go,
+                args=(loaded, 0),
+            )
+            with st.popover("Filter", icon=":material/filter_alt:"):
+                _pick_filter(loaded, source)
+            places = _places(loaded, source)
         for label, step in (("Previous", -1), ("Next", 1)):
             st.button(
                 label,
                 key=f"row-{label.lower()}",
                 disabled=not len(places),
                 on_click=_go,
-                args=(loaded, step),
+                args=(loaded, step, len(X)),
             )
-    st.caption(_where_words(loaded, place - 1, places))
-    return place - 1
+    words = f"Row {place:,} of the {len(X):,} new ones"
+    if source != _NEW:
+        words = _where_words(loaded, source, place - 1, places)
+    st.caption(words)
+    target = None if y is None else y.iloc[place - 1]
+    return predicted_row(loaded, X.iloc[[place - 1]], target, f"{source}-{place - 1}")
+
+
+def open_new_row(place: int) -> None:
+    """Turn to a new row, counted from 0, and to what explains it."""
+    st.session_state["rows-from"], st.session_state["row"] = _NEW, place + 1
+    st.session_state["tab"] = "Why"
 
 
 def _orders(loaded: LoadedRun) -> dict[str, str]:
     """The orders in which rows can be gone through, and their names."""
     if loaded.model.classes is None:
         names = {UNSURE: "Least sure", ERRORS: "Largest error", TYPICAL: "Typical"}
-        return {_ALL: "All test rows"} | names
+        return {_ALL: "In order"} | names
     found = {
-        _ALL: "All test rows",
+        _ALL: "In order",
         MISCLASSIFIED: "Misclassified",
         UNSURE: "Least sure",
         ERRORS: "Largest error",
@@ -98,27 +166,28 @@ def _orders(loaded: LoadedRun) -> dict[str, str]:
     return found
 
 
-def _places(loaded: LoadedRun) -> np.ndarray:
-    """Places of the test rows that pass the filter, in the order chosen."""
+def _places(loaded: LoadedRun, source: str) -> np.ndarray:
+    """Places of the rows that pass the filter, in the order chosen."""
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     kind, _, number = order.partition("-")
     if kind == _ALL:
-        places = np.arange(len(loaded.split.y_test))
+        places = np.arange(len(rows_of(loaded, source)[1]))
     else:
         label = ranked_classes(loaded)[int(number)] if number else None
-        places = ranked_rows(loaded, kind, label)
-    return places[_passing(loaded)[places]]
+        places = ranked_rows(loaded, kind, label, source)
+    return places[_passing(loaded, source)[places]]
 
 
-def _go(loaded: LoadedRun, step: int) -> None:
+def _go(loaded: LoadedRun, step: int, n_rows: int = 0) -> None:
     """Turn to the first row of the order, or on by a step.
 
     An interrupted page's widgets are reported as changed once more, when another run
     may be shown: its row stays.
     """
-    if last_choice() != loaded.run.id:
+    if st.session_state.get("run") != loaded.run.id:
         return
-    places = _places(loaded)
+    source = st.session_state.get("rows-from", _TEST)
+    places = np.arange(n_rows) if source == _NEW else _places(loaded, source)
     if not len(places):
         return
     found = np.flatnonzero(places == st.session_state.get("row", 1) - 1)
@@ -131,17 +200,17 @@ def _key(loaded: LoadedRun, name: str) -> str:
     return f"rows-{name}-{loaded.run.id}"
 
 
-def _column(loaded: LoadedRun, name: str) -> pd.Series:
+def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     """What rows can be filtered by: the target, the prediction or a column."""
-    X, y = loaded.split.rows("test")
+    X, y = rows_of(loaded, source)
     if name in X.columns:
         return X[name]
     if name == loaded.run.problem.target:
         return y
-    return pd.Series(predictions(loaded, "test"), index=y.index)
+    return pd.Series(predictions(loaded, source), index=y.index)
 
 
-def _pick_filter(loaded: LoadedRun) -> None:
+def _pick_filter(loaded: LoadedRun, source: str) -> None:
     """Let the visitor choose a condition on one column."""
     names = [loaded.run.problem.target, _PREDICTION, *loaded.split.X_test.columns]
     column = st.selectbox(
@@ -153,9 +222,9 @@ def _pick_filter(loaded: LoadedRun) -> None:
     )
     if column is None:
         return
-    values = _column(loaded, column)
+    values = _column(loaded, source, column)
     then = {"on_change": _go, "args": (loaded, 0)}
-    if _is_number(values):
+    if column_kind(values) == "number":
         for side, seen in (("at least", values.min()), ("at most", values.max())):
             st.number_input(
                 side.capitalize(),
@@ -171,29 +240,26 @@ def _pick_filter(loaded: LoadedRun) -> None:
     st.multiselect("Is one of", options, key=key, **then)
 
 
-def _passing(loaded: LoadedRun) -> np.ndarray:
-    """Which test rows pass the filter, bool (n_rows,)."""
-    n_rows = len(loaded.split.y_test)
+def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
+    """Which rows pass the filter, bool (n_rows,)."""
     column, state = st.session_state.get(_key(loaded, "column")), st.session_state
     if column is None:
-        return np.ones(n_rows, dtype=bool)
+        return np.ones(len(rows_of(loaded, source)[1]), dtype=bool)
     return rows_where(
-        _column(loaded, column),
+        _column(loaded, source, column),
         state.get(_key(loaded, f"at least-{column}")),
         state.get(_key(loaded, f"at most-{column}")),
         state.get(_key(loaded, f"among-{column}")) or None,
     )
 
 
-def _is_number(values: pd.Series) -> bool:
-    """Whether rows are filtered by bounds."""
-    return column_kind(values) == "number"
-
-
-def _where_words(loaded: LoadedRun, place: int, places: np.ndarray) -> str:
+def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:
     """Write which row of the table this is, and where it stands in the order."""
-    row = int(loaded.split.X_test.index[place]) + 1
-    words = f"Row {row:,} of the table {plain(loaded.run.problem.table_name)}"
+    row = rows_of(loaded, source)[0].index[place]
+    words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
+    if source == WHOLE:
+        split = next(s for s in SPLITS if row in loaded.split.rows(s)[0].index)
+        words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     column = st.session_state.get(_key(loaded, "column"))
     if order == _ALL and column is None:
@@ -202,7 +268,7 @@ def _where_words(loaded: LoadedRun, place: int, places: np.ndarray) -> str:
     if column is not None:
         chosen += f", by {plain(column)}"
     if not len(places):
-        return f"{words} · {chosen}: no such test row"
+        return f"{words} · {chosen}: no such row"
     at = np.flatnonzero(places == place)
     number = f"{at[0] + 1:,}" if len(at) else "none"
     return f"{words} · {chosen}: {number} of {counted(len(places), 'row')}"

@@ -4,7 +4,7 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
-EXPLORE = ("tree", "pruning", "routing", "explain", "predict", "compare")
+EXPLORE = ("tree", "pruning", "routing", "explain", "compare")
 
 
 def dots(app: AppTest) -> list[str]:

@@ -5,8 +5,9 @@ import pytest
 
 from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.evaluation.ensembles import rows_decided_by_one
+from treelab.trees.words import percent
 
 
 def split_of(store, run):
@@ -24,8 +25,8 @@ def test_the_prediction_is_that_of_the_model(visit, store, row):
     place = int(row) - 1
     predicted = store.model(run).predict(X.iloc[[place]])[0]
     assert f"“{predicted}”" in page_text(app)
-    verdict = "Correct" if predicted == y.iloc[place] else "Wrong"
-    assert f"{verdict}: the row's class" in page_text(app)
+    verdict = "Correct" if predicted == y.iloc[place] else "Wrong: the row's class is"
+    assert verdict in page_text(app)
     assert f"Row {X.index[place] + 1} of the table" in page_text(app)
 
 
@@ -41,7 +42,7 @@ def test_the_answer_has_its_reasons(visit, store, target):
     app = visit("explain", run=run, row="2")
     words = page_text(app)
     assert "ecause " in words
-    assert ("Enough for" in words) == (target == "kind")
+    assert ("Sufficient conditions for" in words) == (target == "kind")
     bars = figures(app)[0]["data"][0]
     tree, row = store.model(run), split_of(store, run).X_test.iloc[[1]]
     ends = bars["base"][-1] + bars["x"][-1]
@@ -51,13 +52,14 @@ def test_the_answer_has_its_reasons(visit, store, target):
         assert ends == pytest.approx(tree.predict(row)[0])
 
 
-@pytest.mark.slow
-def test_shapley_values_are_drawn_when_asked(visit, store):
+@pytest.mark.parametrize("method", ["Shapley values", "Along the path"])
+def test_what_each_feature_changes_adds_up_to_the_prediction(visit, store, method):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row="2")
-    app.button_group(key=f"contributions-{run}").set_value("Shapley values").run()
+    shown = app.button_group(key=f"contributions-{run}")
+    assert shown.value == "Shapley values"
+    shown.set_value(method).run()
     assert not app.exception
-    assert "Exact Shapley values" in page_text(app)
     bars = figures(app)[0]["data"][0]
     predicted = store.model(run).predict_proba(split_of(store, run).X_test.iloc[[1]])
     assert bars["base"][-1] + bars["x"][-1] == pytest.approx(predicted.max())
@@ -74,32 +76,37 @@ def test_the_decision_path_is_drawn_and_written(visit, store):
     assert "test rows" in page_text(app)
 
 
-def test_an_ensemble_shows_its_estimator_weights(visit, store):
+def test_an_ensemble_shows_its_heaviest_tree_and_opens_others(visit, store):
     run = add_run(store, "grande")
     app = visit("explain", run=run, row="3")
-    model, X = store.model(run), split_of(store, run).X_test
-    index, _ = model.top_estimators(X.iloc[[2]], 8)
-    bars = figures(app)[0]["data"][0]
-    assert bars["y"][0] == f"tree {index[0, 0]}"
-    assert f"Tree {index[0, 0]}" in page_text(app)
+    model, row = store.model(run), split_of(store, run).X_test.iloc[[2]]
+    (first, second), weight = (own[0] for own in model.top_estimators(row, 2))
+    assert f"Tree {first} has {percent(weight[0])} of the weight" in page_text(app)
     assert "90% of the weight" in page_text(app)
-    app.button_group[0].set_value(int(index[0, 1])).run()
-    assert f"Tree {index[0, 1]}" in page_text(app)
+    (large,) = viewers(app)  # and no other
+    chips = app.button_group(key=f"opened-{run}-test-2")
+    assert chips.options[0].startswith(f"tree {first} · {percent(weight[0])}")
+    chips.set_value(int(second)).run()
+    assert not app.exception
+    assert viewers(app)[0]["trees"] != large["trees"]
+    assert len(viewers(app)[0]["paths"]) == 1
 
 
 @pytest.mark.parametrize("target", ["kind", "weight"])
 def test_the_nearest_row_that_is_predicted_otherwise_can_be_tried(visit, store, target):
     run = add_run(store, "cart", target)
-    app = visit("explain", run=run, row="1")
+    app = visit("explain", run=run, row="1", tab="What if")
     model, X = store.model(run), split_of(store, run).X_test
     before = model.predict(X.iloc[[0]])[0]
-    assert "What would change it" in [own.value for own in app.subheader]
-    app.button(key=f"try-{run}-0-0").click().run()
+    assert len(viewers(app)[0]["paths"]) == 1
+    app.button(key=f"try-{run}-test-0-0").click().run()
     assert not app.exception
-    assert "Changed: " in page_text(app)
-    assert "Prediction before: " in page_text(app)
-    if target == "kind":  # what was predicted can be asked for, now
-        assert before in app.selectbox(key=f"wanted-{run}-0").options
+    assert "Before: " in page_text(app)
+    assert len(viewers(app)[0]["paths"]) == 2
+    if target == "kind":
+        others = app.selectbox(key=f"wanted-{run}-test-0").options
+        assert before not in others
+        assert any(f"“{label}”, " in page_text(app) for label in others)
 
 
 def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
@@ -107,13 +114,13 @@ def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
         stores, "table", lambda made=stores.table: made().eval("weight = weight * 1e4")
     )
     run = add_run(store, "cart", "weight")
-    app = visit("explain", run=run, row="1")
-    assert app.number_input(key=f"bound-{run}-0").value > 1000
+    app = visit("explain", tab="What if", run=run, row="1")
+    assert app.number_input(key=f"bound-{run}-test-0").value > 1000
 
 
 def test_locked_features_stay(visit, store):
     run = add_run(store, "cart")
-    app = visit("explain", run=run, row="1")
+    app = visit("explain", tab="What if", run=run, row="1")
     columns = [str(c) for c in split_of(store, run).X_test]
     app.multiselect(key=f"locked-{run}").set_value(columns).run()
     assert "No allowed change leads there" in page_text(app)
@@ -121,11 +128,11 @@ def test_locked_features_stay(visit, store):
 
 def test_an_ensemble_is_searched_when_asked(visit, store):
     run = add_run(store, "grande")
-    app = visit("explain", run=run, row="1")
-    assert not [own for own in app.button if own.key == f"try-{run}-0-0"]
-    app.toggle(key=f"search-{run}-0").set_value(True).run()
+    app = visit("explain", tab="What if", run=run, row="1")
+    assert not [own for own in app.button if own.key == f"try-{run}-test-0-0"]
+    app.toggle(key=f"search-{run}-test-0").set_value(True).run()
     assert not app.exception
-    assert app.button(key=f"try-{run}-0-0")
+    assert app.button(key=f"try-{run}-test-0-0")
     assert "Near rows" in page_text(app)
 
 
@@ -133,7 +140,7 @@ def test_an_ensemble_is_searched_when_asked(visit, store):
 def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, target):
     run = add_run(store, "grande", target)
     model, (X, y) = store.model(run), split_of(store, run).rows("test")
-    app = visit("explain", run=run, row="1")
+    app = visit("explain", tab="Overall", run=run, row="1")
     for share in (0.5, 0.9):
         app.button_group(key=f"share-{run}").set_value(share).run()
         found = rows_decided_by_one(model, X, y, share=share)
@@ -146,18 +153,6 @@ def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, targ
         n_rows = sum(listed["test rows"])
         assert f"on {n_rows:,} of {len(y):,} test rows" in page_text(app)
     assert not app.exception
-
-
-def test_trees_that_share_the_decision_are_drawn_small(visit, store):
-    run = add_run(store, "grande")
-    app = visit("explain", run=run, row="3")
-    own = split_of(store, run).X_test.iloc[[2]]
-    weight = store.model(run).top_estimators(own, 4)[1][0]
-    sharing = (weight >= 0.05).sum()
-    assert sharing > 1
-    drawn = viewers(app)
-    assert len(drawn) == sharing + 1  # and the chosen one, large
-    assert all(len(view["paths"]) == 1 for view in drawn)
 
 
 def test_the_heaviest_tree_says_whether_it_agrees(visit, store):
@@ -175,15 +170,14 @@ def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):
     run = add_run(store, "cart")
     X = split_of(store, run).X_test
     place = int(np.argmax(X["radius"].to_numpy()))
-    app = visit("explain", run=run, row=str(place + 1))
+    app = visit("explain", tab="What if", run=run, row=str(place + 1))
     radius = next(n for n in app.number_input if n.key and n.key.endswith("radius"))
     radius.set_value(1.0).run()
     assert not app.exception
     assert "“small”" in page_text(app)
-    assert "Changed: radius" in page_text(app)
-    assert "Correct:" not in page_text(app)
+    assert "Before: " in page_text(app)
     next(b for b in app.button if b.key and b.key.endswith("reset")).click().run()
-    assert "Changed:" not in page_text(app)
+    assert "Before:" not in page_text(app)
 
 
 @pytest.mark.parametrize(
@@ -194,16 +188,16 @@ def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
     run = add_run(store, learner)
     X = split_of(store, run).X_test
     place = int(np.argmax(X["texture $x$"].isna().to_numpy()))
-    app = visit("explain", run=run, row=str(place + 1))
+    app = visit("explain", tab="What if", run=run, row=str(place + 1))
     color = next(s for s in app.selectbox if s.key and s.key.endswith("colour"))
     color.set_value("blue" if color.value != "blue" else "amber").run()
     assert not app.exception
-    assert "Changed: colour" in page_text(app)
+    assert "Before: " in page_text(app)
     texture = next(n for n in app.number_input if n.key and n.key.endswith("$x$"))
     assert texture.value is None
     texture.set_value(3.0).run()
     assert not app.exception
-    assert "from missing to 3" in page_text(app)
+    assert "Before: " in page_text(app)
 
 
 def test_misclassified_rows_are_gone_through(visit, store):
@@ -228,12 +222,12 @@ def test_fields_are_of_their_columns_kind(visit, store, monkeypatch):
         stores, "table", lambda made=stores.table: made().round({"radius": 0})
     )
     columns = ["radius", "texture $x$", "colour", "ripe"]
-    app = visit("explain", run=add_run(store, "cart", columns=columns))
+    app = visit("explain", tab="What if", run=add_run(store, "cart", columns=columns))
     flag = next(own for own in app.button_group if own.key.endswith("-ripe"))
     before = flag.value
     flag.set_value("False" if before == "True" else "True").run()
     assert not app.exception
-    assert f"ripe from {'yes' if before == 'True' else 'no'} to" in page_text(app)
+    assert "Before: " in page_text(app)
     steps = {own.key.split("-")[-1]: own.step for own in app.number_input}
     assert steps["radius"] == 1
     assert steps["texture $x$"] == 0.1
@@ -255,12 +249,81 @@ def test_a_number_has_its_error(visit, store):
 def test_what_matters_overall_is_measured_when_asked(visit, store, learner):
     target = "kind" if learner == "cart" else "weight"
     run = add_run(store, learner, target)
-    app = visit("explain", run=run, row="1")
-    before = len(figures(app))
-    app.toggle(key=f"overall-{run}").set_value(True).run()
-    assert not app.exception
-    assert len(figures(app)) - before == (3 if learner == "cart" else 2)
+    app = visit("explain", tab="Overall", run=run, row="1")
+    assert len(figures(app)) == (3 if learner == "cart" else 2)
     assert "falls most, by" in page_text(app)
     app.selectbox(key=f"dependence-{run}").set_value("radius").run()
     assert not app.exception
     assert "By radius, the mean" in page_text(app)
+
+
+# New rows: a table that a visitor brings.
+
+
+CSV = "radius,texture $x$,colour,kind\n5,1,blue,small\n30,,green,fine\n"
+
+
+def predict(app, text: str):
+    """Paste a table."""
+    app.button_group(key="predict-source").set_value("Pasted cells").run()
+    return app.text_area(key="predict-pasted").set_value(text).run()
+
+
+def test_a_pasted_table_is_predicted_and_scored(visit, store):
+    run = add_run(store, "cart")
+    app = visit("explain", run=run, tab="New rows")
+    assert "reads 3 columns" in app.info[0].value
+    app = predict(app, CSV)
+    assert "kind is predicted “small” for 50%" in app.header[0].value
+    assert "on 2 rows of this table: accuracy" in page_text(app)
+    assert "'green' in 1 row" in app.warning[0].value
+    app.button_group(key=f"predict-parts-{run}").set_value(["prediction", "rule"]).run()
+    shown = app.dataframe[0].value
+    assert list(shown) == ["prediction", "rule"]
+    assert shown["rule"][0].startswith("radius")
+
+
+def test_an_absent_column_may_count_as_missing(visit, store):
+    run = add_run(store, "grande", "weight")
+    app = predict(
+        visit("explain", run=run, tab="New rows"), "radius,colour\n5,blue\n30,amber\n"
+    )
+    assert "'texture $x$' is absent" in app.error[0].value.replace("\\", "")
+    app.toggle[0].set_value(True).run()
+    assert not app.error
+    assert "on average, from" in app.header[0].value
+    app.button_group(key=f"predict-parts-{run}").set_value(["tree", "weight"]).run()
+    assert list(app.dataframe[0].value) == ["tree", "weight"]
+
+
+def test_a_table_that_the_run_was_trained_on_is_not_scored(visit, store):
+    run = add_run(store, "argmin")
+    app = visit("explain", run=run, tab="New rows")
+    app.button_group(key="predict-source").set_value("A stored table").run()
+    app.selectbox(key="predict-stored").set_value(store.run(run).problem.table_id).run()
+    assert "agreement with it measures nothing" in page_text(app)
+    assert len(app.dataframe[0].value) == 200 < len(table())
+
+
+def test_a_new_row_is_explained(visit, store):
+    run = add_run(store, "cart")
+    app = predict(visit("explain", run=run, tab="New rows"), CSV)
+    app.button_group(key="rows-from").set_value("new").run()
+    assert "Row 1 of the 2 new ones" in page_text(app)
+    assert "Correct" not in page_text(app)
+    app.button(key="row-next").click().run()
+    assert not app.exception
+    assert "Row 2 of the 2 new ones" in page_text(app)
+
+
+def test_a_row_of_the_whole_table_is_explained(visit, store):
+    run = add_run(store, "cart")
+    app = visit("explain", run=run, row="5")
+    app.button_group(key="rows-from").set_value("table").run()
+    split = split_of(store, run)
+    place = split.X_train.index[3]
+    app.number_input(key="row").set_value(int(place) + 1).run()
+    assert not app.exception
+    assert f"Row {place + 1} of the table fruit, kind, a training row" in page_text(app)
+    predicted = store.model(run).predict(split.X_train.iloc[[3]])[0]
+    assert f"“{predicted}”" in page_text(app)

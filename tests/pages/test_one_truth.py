@@ -160,7 +160,7 @@ def test_a_row_in_a_branch_without_training_rows_changes_no_picture(visit, store
     X = problem.split(store.table(problem.table_id)).X_test
     edited = X.assign(**{"radius": 14.0, "texture $x$": 30.0})
     assert takes_empty_branch(model, edited).any()
-    app = visit("explain", run=run, row="1")
+    app = visit("explain", run=run, row="1", tab="What if")
     at_first = n_leaves(viewers(app)[0])
     fields = {each.label: each for each in app.number_input}
     fields["radius (mm)"].set_value(14.0)

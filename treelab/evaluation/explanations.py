@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import robust_spreads
 from treelab.evaluation.node_report import LeafScore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import as_table
+from treelab.trees.feature import as_table, feature_matrix
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import (
     Condition,
@@ -21,9 +22,10 @@ from treelab.trees.text import (
     narrowed,
     path_conditions,
     sum_name,
+    value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, sum_up
-from treelab.trees.words import clean
+from treelab.trees.words import clean, signed
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -203,59 +205,149 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
     return ranked(float(means[0]), changes)
 
 
-def shapley_contributions(tree: Tree, row, output: int = 0) -> Contributions:
-    """Return the exact Shapley value of each column for one row (TreeSHAP).
+def shapley_contributions(
+    model: Tree | WeightedTrees, row, output: int = 0
+) -> Contributions:
+    """Return the exact Shapley value of each column for one row (as TreeSHAP does).
 
     The value of a set of columns is the tree's mean prediction where the row is
     followed at splits of these columns, and at others all branches are taken, weighted
-    by their rows (path-dependent).
+    by their rows (path-dependent). The trees of an ensemble count by the weight that
+    each has on this row.
 
     Parameters
     ----------
-    tree : Tree
+    model : Tree or WeightedTrees
         With rows and constant leaves, each split testing one feature.
     row : DataFrame or array of one row
     output : int, default=0
-        As in ``path_contributions``.
+        As in ``path_contributions``; of an ensemble, of ``decision_value``.
 
     Raises
     ------
     ValueError
         If the tree has weighted sums or linear leaves.
     """
-    if not has_shapley(tree):
+    if not has_shapley(model):
         raise ValueError("Shapley values need splits on one column, constant leaves.")
-    from shap import TreeExplainer  # takes seconds to load
-
-    columns = tree.columns
-    place = {column: k for k, column in enumerate(columns)}
-    split = ~tree.is_leaf
-    own = [place[tree.features[j].column] for j in tree.feature[split]]
-    feature = np.full(tree.n_nodes, -2)
-    feature[split] = own
-    # The library compares numbers. So that categories, missing values and several
-    # features of one column count as this tree counts them, the row is all zeros and
-    # each threshold stands on the side that the row takes.
-    left = np.nan_to_num(tree.margin(row)[0], nan=-1.0, posinf=1.0, neginf=-1.0) >= 0
-    arrays = {
-        "children_left": tree.left,
-        "children_right": tree.right,
-        "children_default": tree.right,
-        "feature": feature,
-        "threshold": np.where(left, 0.5, -0.5),
-        "value": node_means(tree)[:, [output]],
-        "node_sample_weight": _rows(tree),
-    }
-    explainer = TreeExplainer({"trees": [arrays]})
-    zeros = np.zeros((1, max(len(columns), 1)))
-    values = explainer.shap_values(zeros, check_additivity=False)
-    changes = dict(zip(columns, np.ravel(values).tolist()))
-    return ranked(float(arrays["value"][0, 0]), changes)
+    columns = list(dict.fromkeys(feature.column for feature in model.features))
+    place = np.array([columns.index(own.column) for own in model.features])
+    if isinstance(model, WeightedTrees):
+        paths, base = _ensemble_paths(model, row, output)
+    else:
+        paths, base = _tree_paths(model, row, output)
+    player, follows, fraction, value = paths
+    player = np.where(player < 0, -1, place[player])
+    change = _shapley_values(player, follows, fraction, value, len(columns))
+    return ranked(base, dict(zip(columns, change.tolist())))
 
 
-def has_shapley(tree: Tree) -> bool:
-    """Whether ``shapley_contributions`` takes this tree."""
-    return tree.leaf_weights is None and not (tree.feature == OBLIQUE).any()
+# What Shapley values are made of: of each leaf (L) and level of its path (D) the
+# feature that is tested, -1 beyond the leaf; whether the row goes the leaf's way there;
+# the fraction of the rows there that do; and of each leaf its value.
+Paths = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _tree_paths(tree: Tree, row, output: int) -> tuple[Paths, float]:
+    """Return the paths to all leaves of a tree, and its mean prediction."""
+    rows, means = _rows(tree), node_means(tree)[:, output]
+    goes_left = np.nan_to_num(tree.margin(row)[0], nan=-1.0) >= 0
+    leaves = np.flatnonzero(tree.is_leaf)
+    below, steps = leaves, []
+    while (below > 0).any():  # up, level by level; those that arrived at the root wait
+        above = np.where(below > 0, tree.parent[below], 0)
+        is_left = tree.left[above] == below
+        here = below > 0
+        steps.append(
+            (
+                np.where(here, tree.feature[above], -1),
+                np.where(here, is_left == goes_left[above], True),
+                np.where(here, rows[below] / rows[above], 1.0),
+            )
+        )
+        below = above
+    if not steps:  # a leaf alone
+        steps.append((np.array([-1]), np.array([True]), np.array([1.0])))
+    player, follows, fraction = (np.stack(own, axis=1) for own in zip(*steps))
+    return (player, follows, fraction, tree.value[leaves, output]), float(means[0])
+
+
+def _ensemble_paths(model: WeightedTrees, row, output: int) -> tuple[Paths, float]:
+    """Return the paths to all leaves of the trees that weigh on a row."""
+    weight = model.estimator_weights(row)[0]
+    trees = np.flatnonzero(weight > 0)
+    weight = weight[trees]
+    value = decision_value(model, model.leaf_value[trees], output)  # (E, L)
+    rows = _node_rows(model)[trees]
+    x = feature_matrix(model.features, row)[0][model.feature[trees]]  # (E, N)
+    goes_left = np.where(
+        np.isnan(x), model.missing_left[trees], x <= model.threshold[trees]
+    )
+    n_leaves = model.n_leaves
+    leaf, steps = np.arange(n_leaves), []
+    for level in range(model.depth):
+        node = 2**level - 1 + (leaf >> (model.depth - level))  # (L,)
+        below = 2 ** (level + 1) - 1 + (leaf >> (model.depth - level - 1))
+        is_left = below % 2 == 1
+        steps.append(
+            (
+                model.feature[trees][:, node],
+                goes_left[:, node] == is_left,
+                rows[:, below] / rows[:, node],
+            )
+        )
+    player, follows, fraction = (
+        np.stack(own, axis=-1).reshape(-1, model.depth) for own in zip(*steps)
+    )
+    base = float(weight @ _node_means(model, output)[trees, 0])
+    own = (weight[:, None] * value).ravel()
+    return (player, follows, fraction, own), base
+
+
+def _shapley_values(
+    player: np.ndarray,
+    follows: np.ndarray,
+    fraction: np.ndarray,
+    value: np.ndarray,
+    n_players: int,
+) -> np.ndarray:
+    """Return the Shapley value of each player (n_players,) of the sum over leaves.
+
+    A leaf is a game of products: its value times, for each player on its path, 1 or 0
+    (whether the row follows) where the player takes part, else a fraction. So the sum
+    over coalitions of a size is a coefficient of a polynomial.
+    """
+    n_leaves, depth = player.shape
+    follow, part = follows.astype(float), np.array(fraction, dtype=float)
+    player = player.copy()
+    for later in range(1, depth):  # a column that is tested twice is one player
+        for earlier in range(later):
+            same = (player[:, earlier] == player[:, later]) & (player[:, later] >= 0)
+            follow[same, earlier] *= follow[same, later]
+            part[same, earlier] *= part[same, later]
+            player[same, later] = -1
+    follow[player < 0], part[player < 0] = 1.0, 1.0  # plays no role in its leaf
+    found = np.zeros(n_players)
+    # 1 / (D * (D - 1 choose s)): how often a coalition of s others comes first.
+    weight = [1 / (depth * comb(depth - 1, size)) for size in range(depth)]
+    for own in range(depth):
+        product = np.zeros((n_leaves, depth))
+        product[:, 0] = value * (follow[:, own] - part[:, own])
+        for other in range(depth):
+            if other != own:
+                more = product[:, :-1] * follow[:, [other]]
+                product *= part[:, [other]]
+                product[:, 1:] += more
+        plays = player[:, own] >= 0
+        np.add.at(found, player[plays, own], (product @ weight)[plays])
+    return found
+
+
+def has_shapley(model: Tree | WeightedTrees) -> bool:
+    """Whether ``shapley_contributions`` takes this model."""
+    if isinstance(model, WeightedTrees):
+        return True
+    return model.leaf_weights is None and not (model.feature == OBLIQUE).any()
 
 
 def split_name(tree: Tree, node: int) -> str:
@@ -301,11 +393,20 @@ class Reason:
         What the row holds: "age is 38 (> 30.5)".
     change : float
         Of the prediction, in its own unit.
+    value : str
+        What the row holds, alone: "38"; "" of a linear model.
     """
 
     name: str
     fact: str
     change: float
+    value: str = ""
+
+    @property
+    def text(self) -> str:
+        """Name, value and change: "age, 38: +0.346"."""
+        name = f"{clean(self.name)}, {self.value}" if self.value else clean(self.name)
+        return f"{name}: {signed(self.change)}"
 
 
 def reasons(
@@ -326,11 +427,11 @@ def reasons(
         changes nothing by itself. None: those of a single tree's path.
     """
     table = as_table(model.features, row)
-    facts = {}
+    facts, values = {}, {}
     for feature in model.features:
-        if feature.column in contributions.changes:
-            value = cell_text(feature, table[feature.column].iloc[0])
-            facts[feature.column] = f"{clean(feature.column)} is {value}"
+        if (name := feature.column) in contributions.changes:
+            values[name] = cell_text(feature, table[name].iloc[0])
+            facts[name] = f"{clean(name)} is {values[name]}"
     changes = dict(contributions.changes)
     if isinstance(model, Tree):
         on_path = path_conditions(model, model.path(row)[-1])
@@ -340,9 +441,13 @@ def reasons(
             else:
                 name = condition.column
             facts[name] = fact_text(model, condition, table)
+            values[name] = value_within(model, condition, table)
             if conditions is not None:
                 changes.setdefault(name, 0.0)
-    return [Reason(name, facts.get(name, name), own) for name, own in changes.items()]
+    return [
+        Reason(name, facts.get(name, name), own, values.get(name, ""))
+        for name, own in changes.items()
+    ]
 
 
 def because(
@@ -547,13 +652,21 @@ def decision_value(model: WeightedTrees, raw: np.ndarray, output: int) -> np.nda
 
 def _node_means(model: WeightedTrees, output: int) -> np.ndarray:
     """Mean decision value of the rows at each node, (n_trees, n_nodes)."""
+    rows = _node_rows(model)
     value = decision_value(model, model.leaf_value, output)
-    rows = np.ones_like(value)
-    if model.n_rows is not None:  # a leaf without any counts as next to none
-        rows = np.maximum(model.n_rows[:, -model.n_leaves :], 1e-9)
-    levels, total = [value], value * rows
-    while total.shape[1] > 1:
-        total = total[:, 0::2] + total[:, 1::2]
-        rows = rows[:, 0::2] + rows[:, 1::2]
-        levels.append(total / rows)
+    return _summed_up(value * rows[:, -model.n_leaves :]) / rows
+
+
+def _node_rows(model: WeightedTrees) -> np.ndarray:
+    """Rows at each node, (n_trees, n_nodes); a leaf without any has next to none."""
+    if model.n_rows is None:
+        return _summed_up(np.ones((model.n_estimators, model.n_leaves)))
+    return _summed_up(np.maximum(model.n_rows[:, -model.n_leaves :], 1e-9))
+
+
+def _summed_up(leaves: np.ndarray) -> np.ndarray:
+    """Sums of leaves (n_trees, n_leaves) at each node, (n_trees, n_nodes)."""
+    levels = [leaves]
+    while levels[-1].shape[1] > 1:
+        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
     return np.concatenate(levels[::-1], axis=1)

@@ -14,7 +14,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, short, signed, significant
 
 # What each column changes in one prediction, from the mean to where it is.
 
@@ -29,6 +29,8 @@ def contributions_figure(
     changes: Sequence[float],
     base: float,
     *,
+    values: Sequence[str] = (),
+    colors: tuple[str, str] | None = None,
     title: str,
     most: int = 8,
     mode: Mode = "light",
@@ -43,11 +45,17 @@ def contributions_figure(
         What each changes, the largest absolute change first.
     base : float
         The mean prediction, where the bars begin.
+    values : sequence of str of length k, default=()
+        What the row holds there, written below the names.
+    colors : (str, str) or None, default=None
+        Of bars to the right, and to the left: such as of the predicted class and of
+        the other one. None: the accent, and grey.
     title : str
         What is predicted, with its unit.
     most : int, default=8
         Columns that get a bar; a last one stands for all others together, also for
-        those whose bars would hardly be seen.
+        those whose bars would hardly be seen. The figure has room for as many, so
+        that one row's is as tall as another's.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
 
@@ -57,7 +65,10 @@ def contributions_figure(
         Bars carry the full name as ``customdata``.
     """
     theme = palette(mode)
-    names, changes = _folded(list(names), list(changes), most)
+    n_bars = most + (len(names) > most)
+    right, left = colors or (theme.accent, theme.muted)
+    values = list(values) or [""] * len(names)
+    names, changes, values = _folded(list(names), list(changes), values, most)
     ends = [base]
     for change in changes:
         ends.append(ends[-1] + change)
@@ -68,12 +79,16 @@ def contributions_figure(
         y=list(range(len(names))),
         base=ends[:-1],
         orientation="h",
-        marker_color=[theme.accent if own > 0 else theme.muted for own in changes],
+        width=0.62,
+        marker_color=[right if own > 0 else left for own in changes],
         text=[signed(own, 2) for own in changes],
         textposition="outside",
         textfont={"size": 13, "color": theme.text},
         cliponaxis=False,
-        customdata=[escape_html(name) for name in names],
+        customdata=[
+            escape_html(f"{name}, {value}" if value else name)
+            for name, value in zip(names, values)
+        ],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
         name="change",
     )
@@ -96,8 +111,8 @@ def contributions_figure(
         )
     return figure.update_layout(
         template=template(mode),
-        height=120 + 30 * len(names),
-        margin={"l": 8, "r": 8, "t": 48, "b": 8},
+        height=100 + 40 * n_bars,
+        margin={"l": 8, "r": 8, "t": 44, "b": 8},
         showlegend=False,
         xaxis={
             "title": {"text": escape_html(title)},
@@ -105,30 +120,39 @@ def contributions_figure(
             "nticks": 5,
         },
         yaxis={
-            "autorange": "reversed",
+            "range": [n_bars - 0.5, -0.5],
             "showgrid": False,
             "tickvals": list(range(len(names))),
-            "ticktext": [escape_html(shorten(name, NAME_LENGTH)) for name in names],
+            "ticktext": [
+                _named(name, value, theme.muted) for name, value in zip(names, values)
+            ],
         },
     )
 
 
+def _named(name: str, value: str, color: str) -> str:
+    """What stands beside a bar: its name, and below it the row's value."""
+    text = escape_html(shorten(name, NAME_LENGTH))
+    if not value:
+        return text
+    below = escape_html(short(value, NAME_LENGTH + 4))
+    return f'{text}<br><span style="font-size:11px;color:{color}">{below}</span>'
+
+
 def _folded(
-    names: list[str], changes: list[float], most: int
-) -> tuple[list[str], list[float]]:
+    names: list[str], changes: list[float], values: list[str], most: int
+) -> tuple[list[str], list[float], list[str]]:
     """The bars that are drawn: the largest, and all others as one."""
     least = WORTH_A_BAR * max(map(abs, changes), default=0.0)
     shown = min(most, sum(abs(own) >= least for own in changes))
     if len(names) <= shown + 1:
-        return names, changes
+        return names, changes, values
     rest = counted(len(names) - shown, "other")
-    return [*names[:shown], rest], [*changes[:shown], sum(changes[shown:])]
-
-
-def signed(value: float, digits: int = 3) -> str:
-    """Return a change with its sign."""
-    text = significant(value, digits)
-    return f"+{text}" if value > 0 else text
+    return (
+        [*names[:shown], rest],
+        [*changes[:shown], sum(changes[shown:])],
+        [*values[:shown], ""],
+    )
 
 
 # How the prediction depends on one column: the mean, rows, and the row explained.

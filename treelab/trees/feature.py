@@ -170,6 +170,8 @@ class Feature:
 
     def category(self, cell) -> str:
         """Return one cell as the category that it is; an unknown one as its text."""
+        if isinstance(cell, str) and (self.form is None or cell in self.scored):
+            return cell
         return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
 
 

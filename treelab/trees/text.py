@@ -832,6 +832,52 @@ def value_within(tree: Tree, condition: Condition, row) -> str:
     return with_unit(text, condition.feature.unit)
 
 
+def change_text(
+    feature: Feature, before, now, tree: Tree | None = None, row=None
+) -> str:
+    """Return what to do with one cell of a row, as a person would say it.
+
+    Parameters
+    ----------
+    feature : Feature
+        Of the cell's column.
+    before, now : object
+        The cell, and what it becomes.
+    tree : Tree or None, default=None
+        With it, the words say how far other values lead to the same leaf.
+    row : DataFrame of one row or None
+        With ``now``, and all else that becomes of the row.
+
+    Returns
+    -------
+    str
+        Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
+        “Tech”" or "leave bmi empty".
+    """
+    name = clean(feature.column)
+    if feature.lacks(now):
+        return f"leave {name} empty"
+    if feature.kind == "category" or feature.lacks(before):
+        now_text = cell_text(feature, now)
+        if feature.lacks(before):
+            return f"set {name}, which is missing, to {now_text}"
+        return f"change {name} from {cell_text(feature, before)} to {now_text}"
+    falls = float(now) < float(before)
+    start = shortest(float(before))
+    found = f"{'lower' if falls else 'raise'} {name} from {start} to"
+    leads = path_conditions(tree, tree.apply(row)[0]) if tree is not None else []
+    for condition in leads:
+        if not isinstance(condition, NumberCondition):
+            continue
+        if condition.column == feature.column:
+            low, high = condition.low_text, condition.high_text
+            if falls and high and not low:
+                return f"{found} {with_unit(high, feature.unit)} or less"
+            if not falls and low and not high:
+                return f"{found} more than {with_unit(low, feature.unit)}"
+    return f"{found} {with_unit(shortest(float(now)), feature.unit)}"
+
+
 def cell_text(feature, cell) -> str:
     """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
     if feature.lacks(cell):

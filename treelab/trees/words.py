@@ -86,6 +86,12 @@ def significant(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """Return a change with its sign."""
+    text = significant(value, digits)
+    return f"+{text}" if value > 0 else text
+
+
 def threshold_text(threshold: float, low: float, high: float) -> str:
     """Return a threshold with few digits, so that no training row changes sides.
 

@@ -1,18 +1,25 @@
 """Contributions of columns: sums that hold, Shapley values by brute force."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import factorial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.figures.small_trees import oblique_tree
+from tests.pages import stores
 from tests.trees.make import make_table, make_target, make_tree
+from treelab.data.problem import make_problem
 from treelab.evaluation.explanations import (
     LINEAR_LEAF,
+    decision_value,
     path_contributions,
     shapley_contributions,
 )
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
 
 def value_of(tree, row, followed, node=0):
@@ -106,3 +113,63 @@ def test_weighted_sums_and_linear_leaves_have_a_contribution_of_their_own():
     found = path_contributions(linear, row)
     assert found.prediction == pytest.approx(linear.predict(row)[0])
     assert LINEAR_LEAF in found.changes
+
+
+def test_both_halves_of_an_exclusive_or_get_their_share():
+    half = Tree.complete(
+        [Feature("a"), Feature("b")],
+        [0, 1, 1],
+        [0.5] * 3,
+        [False] * 3,
+        [[1.0, 0], [0, 1], [0, 1], [1, 0]],
+        classes=("no", "yes"),
+    )
+    X = pd.DataFrame({"a": [0.0, 0, 1, 1], "b": [0.0, 1, 0, 1]})
+    tree = half.with_rows(X, ["no", "yes", "yes", "no"])
+    row = X.iloc[[1]]
+    assert path_contributions(tree, row, 1).changes == {"b": 0.5}
+    assert shapley_contributions(tree, row, 1).changes == pytest.approx(
+        {"a": 0.25, "b": 0.25}
+    )
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_an_ensembles_shapley_values_are_the_weighted_ones_of_its_trees(target):
+    model, X = weighted_trees(target)
+    for place in range(3):
+        row = X.iloc[[place]]
+        weight = model.estimator_weights(row)[0]
+        found = shapley_contributions(model, row, 0)
+        wanted = dict.fromkeys(model.columns, 0.0)
+        for own, single in zip(weight, single_trees(model, 0)):
+            for column, change in brute_force(single, row, 0).items():
+                wanted[column] += own * change
+        for column, change in wanted.items():
+            assert found.changes.get(column, 0.0) == pytest.approx(change, abs=1e-9)
+        raw = model.decision_function(row)[0]
+        assert found.prediction == pytest.approx(decision_value(model, raw, 0))
+
+
+def weighted_trees(target: str):
+    """Hand-made trees of an ensemble, and rows."""
+    frame = stores.table()
+    problem = make_problem(
+        frame, target, table_id="", columns=["radius", "texture $x$", "colour"]
+    )
+    split = problem.split(frame)
+    classes = stores.KINDS if target == "kind" else None
+    return stores.ensemble(classes, target, split, 12), split.X_test
+
+
+def single_trees(model, output: int):
+    """Each tree of an ensemble, complete, its leaves being what is explained."""
+    value = decision_value(model, model.leaf_value, output)
+    for e in range(model.n_estimators):
+        tree = Tree.complete(
+            model.features,
+            model.feature[e],
+            model.threshold[e],
+            model.missing_left[e],
+            value[e][:, None],
+        )
+        yield replace(tree, n_rows=model.n_rows[e])

@@ -21,7 +21,7 @@ from treelab.figures.viewer.payload import (
     to_json,
     tree_payload,
 )
-from treelab.trees.dot import OTHER
+from treelab.trees.colors import OTHER
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 

@@ -1,5 +1,6 @@
-"""A new table, and what a run predicts for it."""
+"""New rows: a table that a visitor brings, and what a run predicts for it."""
 
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
@@ -17,6 +18,7 @@ from pages.cached.predictions import (
 from pages.cached.runs import LoadedRun
 from pages.cached.store import table
 from pages.cached.tables import stored_table_id
+from pages.explain.which_row import open_new_row
 from pages.state.problem import table_titles
 from pages.widgets.upload import KINDS, LABEL
 from pages.widgets.words import plain, score_words
@@ -26,6 +28,7 @@ from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
+    NewTable,
     absent_columns,
     empty_branch_note,
     parts_of,
@@ -40,8 +43,17 @@ from treelab.trees.words import counted, listed, percent, significant
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
 
-def pick_given_table(loaded: LoadedRun) -> GivenTable | None:
-    """Let the visitor choose a table; None until there is one."""
+@dataclass(frozen=True)
+class NewRows:
+    """A table that a visitor brought, as the run's model reads it."""
+
+    given: GivenTable
+    fill_absent: bool
+    ready: NewTable
+
+
+def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
+    """Let the visitor choose a table; None until there is one with rows."""
     source = st.segmented_control(
         "Rows from",
         [FILE, PASTED, STORED],
@@ -50,16 +62,27 @@ def pick_given_table(loaded: LoadedRun) -> GivenTable | None:
         key="predict-source",
         persist_state="session",
     )
-    if source == STORED:
-        return _stored()
-    given = _file() if source == FILE else _pasted()
-    if given is None:
-        return None
     try:
-        found = _read(loaded, *given)
+        given = _stored() if source == STORED else _brought(loaded, source)
+        if given is None:
+            _say_what_is_read(loaded)
+            return None
+        if not len(given.frame):
+            st.info("The table has no row to predict.", icon=":material/info:")
+            return None
+        fill_absent = _allow_absent(loaded, given)
+        return NewRows(given, fill_absent, ready_table(loaded, given, fill_absent))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
+
+
+def _brought(loaded: LoadedRun, source: str) -> GivenTable | None:
+    """Let the visitor bring a file or cells, and say how they were read."""
+    content = _file() if source == FILE else _pasted()
+    if content is None:
+        return None
+    found = _read(loaded, *content)
     if found.notes:
         with st.expander(f"How {plain(found.name)} was read"):
             for note in found.notes:
@@ -67,7 +90,7 @@ def pick_given_table(loaded: LoadedRun) -> GivenTable | None:
     return found
 
 
-def say_what_is_read(loaded: LoadedRun) -> None:
+def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
@@ -143,21 +166,17 @@ _NAMES = {
 }
 
 
-def show_predictions(loaded: LoadedRun, given: GivenTable) -> None:
-    """Predict the rows of a table, show the first of them, offer them as a file."""
-    fill_absent = _allow_absent(loaded, given)
-    if not len(given.frame):
-        st.info("The table has no row to predict.", icon=":material/info:")
-        return
+def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
+    """Show what is predicted for new rows: the first of them, and all as a file."""
+    given, fill_absent = new.given, new.fill_absent
     try:
-        ready = ready_table(loaded, given, fill_absent)
         predicted = predicted_columns(loaded, given, fill_absent, ("prediction",))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return
     st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
     _show_scores(loaded, given, fill_absent)
-    for note in ready.notes:
+    for note in new.ready.notes:
         st.warning(plain(note), icon=":material/help:")
     _show_rows(loaded, given, fill_absent)
 
@@ -212,7 +231,6 @@ def _show_scores(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> Non
         st.caption(plain(note))
 
 
-@st.fragment
 def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
     """Let the visitor choose columns; show the first rows, and offer all as a file."""
     offered = parts_of(loaded.model)
@@ -243,12 +261,20 @@ def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
         return
     own = predicted.columns.tolist()
     order = [*own, *(str(name) for name in shown.columns if name not in own)]
+    key = f"predict-rows-{loaded.run.id}"
+
+    def explain_row() -> None:
+        if rows := st.session_state[key]["selection"]["rows"]:
+            open_new_row(rows[0])
+
     st.dataframe(
         shown.rename(columns=str),
         column_order=order,
         hide_index=True,
         height=420,
-        key=f"predict-rows-{loaded.run.id}",
+        key=key,
+        on_select=explain_row,
+        selection_mode="single-row",
     )
     st.caption(_caption(loaded, given, chosen, fill_absent))
     _offer_file(loaded, given, fill_absent, chosen)
@@ -260,8 +286,10 @@ def _caption(
     """Write which rows are shown, and what leaf and rule are."""
     n_rows = len(given.frame)
     words = "All rows" if n_rows <= MOST_SHOWN else f"The first {MOST_SHOWN} rows"
-    words += f" of {counted(n_rows, 'row')}; what was predicted stands first, in the "
-    words += "file it stands behind the table's own columns."
+    words += (
+        f" of {counted(n_rows, 'row')}; tick one to have it explained. In the file "
+    )
+    words += "predictions stand behind the table's own columns."
     if {"leaf", "rule"} & set(parts):
         if loaded.is_ensemble:
             words += " Leaf and rule are those of the tree of highest weight on a row."

@@ -1,0 +1,322 @@
+"""Other values of a row: what they change, and which would change the prediction."""
+
+from collections.abc import Sequence
+from math import floor, isfinite, log10
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.predictions import known_values
+from pages.cached.runs import LoadedRun, ranked_classes, run_tree
+from pages.explain.which_row import Row, predicted_row
+from pages.explain.why import prediction_words, show_path, show_prediction
+from pages.widgets.words import plain, with_unit
+from treelab.data.columns import column_kind
+from treelab.evaluation.counterfactuals import (
+    Changes,
+    Counterfactual,
+    Wanted,
+    searched_counterfactuals,
+    tree_counterfactuals,
+)
+from treelab.figures.tree import columns_by_path
+from treelab.trees.text import change_text
+from treelab.trees.tree import OBLIQUE
+from treelab.trees.words import shortest, significant
+
+MOST = 3  # counterfactuals that are shown
+ANY = "any other"
+
+
+def show_what_if(loaded: LoadedRun, row: Row) -> None:
+    """Let the visitor change a row's values; what that changes stands beside them."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        changed = _edited(loaded, row)
+    with right:
+        if changed is None:
+            st.markdown("**Change a value**, or try what changes the prediction:")
+        else:
+            before = f"Before: {prediction_words(loaded, row)}"
+            show_prediction(loaded, changed, before)
+        _show_counterfactuals(loaded, row)
+    rows = [row] if changed is None else [row, changed]
+    estimator = _heaviest_tree(loaded, rows[-1])
+    show_path(loaded, run_tree(loaded, estimator), rows, estimator, key="what-if")
+
+
+def _heaviest_tree(loaded: LoadedRun, row: Row) -> int | None:
+    """Return an ensemble's heaviest tree on a row; None for a single tree."""
+    if not loaded.is_ensemble:
+        return None
+    return int(loaded.model.top_estimators(row.values)[0][0, 0])
+
+
+# The fields of a row's values.
+
+
+_FIELDS = 10  # fields that stand open; the other columns unfold
+_FEW_NUMBERS = 3  # numbers of a column that stand beside each other
+_ROOM = 16  # letters that do
+_MISSING = "missing"
+
+
+def _edited(loaded: LoadedRun, row: Row) -> Row | None:
+    """Return the row with the values in the fields; None where they are its own."""
+    original = row.values
+    new = _edit(loaded, row)
+    changed = [c for c, v in new.items() if not _same(original[c].iloc[0], v)]
+    if not changed:
+        return None
+    values = original.copy()
+    for column in changed:
+        kind = column_kind(loaded.split.X_train[column])
+        dtype = float if kind == "number" else object
+        value = np.nan if new[column] is None else new[column]
+        values[column] = pd.Series([value], index=values.index, dtype=dtype)
+    return predicted_row(loaded, values)
+
+
+def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
+    """Put other values into the fields of a row."""
+    prefix = f"edit-{loaded.run.id}-{row.key}-"
+    version = st.session_state.setdefault(f"{prefix}version", 0) + 1
+    st.session_state[f"{prefix}version"] = version
+    for column, value in values.items():
+        is_number = column_kind(loaded.split.X_train[column]) == "number"
+        written = None if pd.isna(value) else float(value) if is_number else str(value)
+        st.session_state[f"{prefix}{version}-{column}"] = written
+    st.session_state[f"{prefix}all"] = True  # folded features may be among them
+
+
+def _edit(loaded: LoadedRun, row: Row) -> dict:
+    """Show a field a column and return the values in them, None where missing."""
+    prefix = f"edit-{loaded.run.id}-{row.key}-"
+    version = st.session_state.setdefault(f"{prefix}version", 0)
+    tree = run_tree(loaded, _heaviest_tree(loaded, row))
+    columns = [c for c in columns_by_path(tree, row.values) if c in row.values.columns]
+    columns += [c for c in loaded.split.X_test.columns if c not in columns]
+    open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
+    new = _fields(loaded, row.values, open_ones, f"{prefix}{version}-")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Reset",
+            icon=":material/undo:",
+            key=f"{prefix}reset",
+            on_click=st.session_state.__setitem__,
+            args=(f"{prefix}version", version + 1),
+        )
+        more = folded and st.toggle(
+            f"Show {len(folded):,} more features", key=f"{prefix}all"
+        )
+    if more:
+        new |= _fields(loaded, row.values, folded, f"{prefix}{version}-")
+    return new
+
+
+def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
+    """Show fields two to a line; return the values in them."""
+    values = {}
+    units = dict(loaded.run.problem.units)
+    for start in range(0, len(columns), 2):
+        for column, place in zip(columns[start : start + 2], st.columns(2)):
+            now, seen = original[column].iloc[0], loaded.split.X_train[column]
+            unit = f" ({plain(units[column])})" if units.get(column) else ""
+            label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
+            with place:
+                values[column] = _field(label, key, now, seen)
+    return values
+
+
+def _field(label: str, key: str, now, seen: pd.Series):
+    """A field of the column's kind, and the value in it; None is missing."""
+    is_number = column_kind(seen) == "number"
+    known = {_option(value, is_number): value for value in seen.dropna().unique()}
+    if not pd.isna(now):
+        known.setdefault(_option(now, is_number), now)
+    # The value comes from the session, not from the field: emptied, a field falls
+    # back to a value of its own, and a number could never be taken away.
+    start = None if pd.isna(now) else _option(now, is_number)
+    chosen = st.session_state.setdefault(key, start)
+    if chosen is not None:  # a number that no row has may have been put here
+        known.setdefault(chosen, chosen)
+    if len(known) <= (_FEW_NUMBERS if is_number else 2) and _are_short(known):
+        chosen = st.segmented_control(
+            label,
+            sorted(known),
+            format_func=_option_text,
+            required=pd.notna(now) and not seen.isna().any(),
+            key=key,
+            persist_state="session",
+            help=f"Nothing chosen means {_MISSING}.",
+        )
+    elif is_number:
+        return _number_field(label, key, seen.astype(float))
+    else:
+        chosen = st.selectbox(
+            label,
+            sorted(known),
+            index=None,
+            key=key,
+            persist_state="session",
+            placeholder=_MISSING,
+            help=f"Empty means {_MISSING}.",
+        )
+    return None if chosen is None else known[chosen]
+
+
+def _option(value, is_number: bool) -> float | str:
+    """A value as the fields know it."""
+    return float(value) if is_number else str(value)
+
+
+def _option_text(option: float | str) -> str:
+    """A value as the fields show it: yes and no for true and false."""
+    if isinstance(option, str):
+        return {"True": "yes", "False": "no"}.get(option, option)
+    return shortest(option)
+
+
+def _are_short(options) -> bool:
+    """Whether all options find room beside each other."""
+    return sum(len(_option_text(option)) for option in options) <= _ROOM
+
+
+def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
+    """A field for a number, whole where the column is; empty is missing."""
+    low, high = seen.min(), seen.max()
+    step = 1.0
+    if isfinite(high - low) and high > low:
+        step = 10.0 ** floor(log10((high - low) / 20))
+    if (seen.dropna() % 1 == 0).all():
+        step = max(step, 1.0)
+    return st.number_input(
+        label,
+        value=None,
+        step=step,
+        format="%.6g",
+        key=key,
+        persist_state="session",
+        placeholder=_MISSING,
+        help=f"Training rows: {shortest(low)} to {shortest(high)}; empty means "
+        f"{_MISSING}.",
+    )
+
+
+def _same(before, now) -> bool:
+    """Whether a field still holds what the table does."""
+    if now is None or pd.isna(before):
+        return now is None and bool(pd.isna(before))
+    return str(before) == str(now) if isinstance(now, str) else before == now
+
+
+# The nearest rows that the run predicts otherwise.
+
+
+def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
+    """List the nearest rows that the run predicts otherwise, each to be tried."""
+    key = f"{loaded.run.id}-{row.key}"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        wanted = _pick_wanted(loaded, row, key)
+        with st.popover("Limits", icon=":material/lock:"):
+            limits = _pick_limits(loaded)
+    is_exact = not loaded.is_ensemble and not loaded.has_predictor
+    is_exact = is_exact and run_tree(loaded).leaf_weights is None
+    if not is_exact and not st.toggle(
+        "Search",
+        key=f"search-{key}",
+        help="Predicts a few thousand rows; nearer ones than those found may exist.",
+    ):
+        return
+    changes = Changes(row.values, known_values(loaded), **limits)
+    if is_exact:
+        found = tree_counterfactuals(run_tree(loaded), changes, wanted, MOST)
+    else:
+        columns = dict.fromkeys(feature.column for feature in loaded.model.features)
+        found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
+    if not found:
+        st.markdown("No allowed change leads there.")
+        return
+    for number, own in enumerate(found):
+        words, button = st.columns([4, 1], vertical_alignment="center")
+        words.markdown(_change_words(loaded, own, is_exact))
+        button.button(
+            "Try it",
+            key=f"try-{key}-{number}",
+            help="Puts these values into the fields.",
+            on_click=_set_values,
+            args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
+        )
+    how = "The nearest rows over all leaves" if is_exact else "Near rows"
+    st.caption(
+        f"{how}; distance in robust standard deviations of training rows, 1 for "
+        "another category. Changing the prediction does not change the real outcome."
+    )
+
+
+def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
+    """Let the visitor say which prediction is asked for."""
+    if loaded.model.classes is not None:
+        others = [label for label in ranked_classes(loaded) if label != row.predicted]
+        if len(others) == 1:
+            st.markdown(f"What would change it to “{plain(others[0])}”:")
+            return Wanted(tuple(others))
+        chosen = st.selectbox(
+            "What would change it to", [ANY, *map(str, others)], key=f"wanted-{key}"
+        )
+        if chosen == ANY:
+            return Wanted(tuple(others))
+        return Wanted(tuple(label for label in others if str(label) == chosen))
+    seen = loaded.split.y_train.to_numpy(float)
+    low, high = np.quantile(seen, [0.25, 0.75])
+    is_low = bool(row.predicted < (low + high) / 2)
+    at_least = st.segmented_control(
+        "What would change it to",
+        [True, False],
+        format_func={True: "at least", False: "at most"}.__getitem__,
+        default=is_low,
+        required=True,
+        key=f"side-{key}",
+    )
+    bound = st.number_input(
+        loaded.run.problem.target,
+        value=float(f"{high if is_low else low:.3g}"),
+        key=f"bound-{key}",
+        width=160,
+        help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "
+        f"{with_unit(loaded, float(seen.max()))}.",
+    )
+    return Wanted(low=bound) if at_least else Wanted(high=bound)
+
+
+def _pick_limits(loaded: LoadedRun) -> dict[str, Sequence[str]]:
+    """Let the visitor say what may not change."""
+    X = loaded.split.X_train
+    numbers = [column for column in X if column_kind(X[column]) == "number"]
+    asked = {
+        "locked": ("Features that stay as they are", list(X.columns)),
+        "rising": ("Features that may only rise", numbers),
+        "falling": ("Features that may only fall", numbers),
+    }
+    return {
+        name: st.multiselect(label, options, key=f"{name}-{loaded.run.id}")
+        for name, (label, options) in asked.items()
+    }
+
+
+def _change_words(loaded: LoadedRun, own: Counterfactual, is_exact: bool) -> str:
+    """Write a counterfactual: what changes, what is predicted then, how far it is."""
+    tree = None
+    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
+        tree = run_tree(loaded)
+    features = {feature.column: feature for feature in loaded.model.features}
+    changes = [
+        plain(change_text(features[column], before, now, tree, own.row))
+        for column, (before, now) in own.changes.items()
+    ]
+    predicted = f"“{own.prediction}”"
+    if loaded.model.classes is None:
+        predicted = with_unit(loaded, float(own.prediction))
+    words = "; ".join([changes[0][:1].upper() + changes[0][1:], *changes[1:]])
+    return f"{words}: **{plain(predicted)}** (distance {significant(own.distance)})"

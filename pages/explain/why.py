@@ -1,0 +1,386 @@
+"""Why one row gets its prediction: a sentence, the tree, what each feature changes."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages.cached.predictions import predictions
+from pages.cached.rashomon import DEFAULT_TOLERANCE, near_value, stored_trees
+from pages.cached.runs import LoadedRun, run_colors, run_tree
+from pages.explain.which_row import Row
+from pages.widgets.html import dot
+from pages.widgets.page import mode, show_figure
+from pages.widgets.tree_viewer import note_empty_branch, show_tree
+from pages.widgets.words import (
+    fitted_words,
+    named_with_unit,
+    plain,
+    short_rule,
+    with_unit,
+)
+from treelab.evaluation import rashomon
+from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
+from treelab.evaluation.explanations import (
+    MOST,
+    Contributions,
+    because,
+    ensemble_contributions,
+    has_shapley,
+    path_contributions,
+    reasons,
+    shapley_contributions,
+    sufficient_rule,
+)
+from treelab.evaluation.node_report import LeafScore, score_leaf
+from treelab.figures.explanations import contributions_figure
+from treelab.figures.style import palette
+from treelab.figures.viewer.payload import row_path
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.text import conditions_text, path_lines, prediction_text
+from treelab.trees.tree import OBLIQUE, Tree, plain_label
+from treelab.trees.words import counted, percent, probability, shortest
+
+# The prediction, whether it is right, and why: what stays in place from row to row.
+
+
+def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
+    """Show the prediction, large, beside it what the row is, below it why.
+
+    ``before`` is what stands there in place of the row's target.
+    """
+    color = palette(mode()).accent
+    if loaded.model.classes is not None:
+        color = run_colors(loaded)[plain_label(row.predicted)]
+    words = dot(color, prediction_words(loaded, row))
+    beside = html.escape(before or _target_words(loaded, row))
+    st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
+    with st.container(key="because-changed" if before else "because"):
+        st.markdown(_because(loaded, row))
+
+
+def prediction_words(loaded: LoadedRun, row: Row) -> str:
+    """Write a prediction with its unit, or its probability."""
+    if row.proba is None:
+        return with_unit(loaded, row.predicted)
+    return f"“{row.predicted}”, {probability(float(row.proba.max()))}"
+
+
+def _target_words(loaded: LoadedRun, row: Row) -> str:
+    """Write the row's target, and how far off the prediction is."""
+    if row.target is None:
+        return ""
+    if row.proba is None:
+        error = abs(row.predicted - float(row.target))
+        target = with_unit(loaded, float(row.target))
+        return f"Target: {target}; error: {with_unit(loaded, error)}"
+    if row.predicted == row.target:
+        return "Correct"
+    return f"Wrong: the row's class is “{row.target}”"
+
+
+def _because(loaded: LoadedRun, row: Row) -> str:
+    """Write which features speak for the prediction, the strongest first."""
+    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
+    if loaded.has_predictor:
+        return (
+            "The predictor on top reads how far the row passes each node of the tree."
+        )
+    if isinstance(model, Tree) and model.n_splits == 0:
+        return "The tree has no split: it predicts the same for every row."
+    found = _contributions(model, row)
+    conditions, needed = None, []
+    if isinstance(model, Tree) and model.classes is not None and has_shapley(model):
+        rule = sufficient_rule(model, row.values)
+        if 0 < len(rule.conditions) <= MOST:
+            conditions = rule.conditions
+            needed = [str(condition.column) for condition in conditions]
+    listed = reasons(model, row.values, found, conditions)
+    if model.classes is not None:
+        words = plain(because(listed, needed=needed))
+        if words:
+            return f"B{words[1:]}." if needed else f"Mainly {words}."
+        return "No feature speaks more for this class than it does on average."
+    rises = found.prediction >= found.base
+    words = plain(because(listed, rises))
+    mean = plain(with_unit(loaded, found.base))
+    return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
+
+
+def _contributions(
+    model: Tree | WeightedTrees, row: Row, along_path: bool = False
+) -> Contributions:
+    """Return what each feature changes: Shapley values where there are any."""
+    if has_shapley(model) and not along_path:
+        return shapley_contributions(model, row.values, row.output)
+    if isinstance(model, WeightedTrees):
+        return ensemble_contributions(model, row.values, row.output)
+    return path_contributions(model, row.values, row.output)
+
+
+# The tree that decides, its path lit, beside what each feature changes.
+
+
+HEIGHT = 460  # pixels of the tree
+HEIGHT_OF_SUMS = 380  # of one whose nodes are larger, and its paths shorter
+BARS = 6  # features that have one
+BARS_OF_SUMS = 4  # where most bars are weighted sums, of which a path has few
+CHIPS = 6  # trees of an ensemble that can be opened
+MOST_OF_IT = 0.9  # of the weight
+PATH, SHAPLEY = "Along the path", "Shapley values"
+_HELP = (
+    "Shapley values share the difference from the mean so that the order of the splits "
+    "does not matter (TreeSHAP, by the rows of each branch). Along the path each split "
+    "moves the mean of its rows to that of the rows on this row's side (Saabas)."
+)
+
+
+def show_why(loaded: LoadedRun, row: Row) -> None:
+    """Show the tree that decides a row, and what moves its prediction."""
+    estimator = _pick_tree(loaded, row) if loaded.is_ensemble else None
+    tree = run_tree(loaded, estimator)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        path = show_path(loaded, tree, [row], estimator)
+    with right:
+        if loaded.has_predictor:
+            _show_steps(loaded, tree, row, path)
+        else:
+            _show_contributions(loaded, row)
+        if (tree.feature == OBLIQUE).any():
+            _show_comparable(loaded, row)
+    if loaded.is_ensemble:
+        st.markdown(f"**Its rule**: {plain(short_rule(tree, path[-1]))}.")
+        st.caption(_leaf_words(loaded, tree, path))
+    elif (tree.feature == OBLIQUE).any():
+        if not loaded.has_predictor:  # what is drawn already, in long sums
+            with st.expander("Decision path in words"):
+                _show_steps(loaded, tree, row, path)
+    else:
+        left, right = st.columns(2, gap="large")
+        with left:
+            st.markdown("**Decision path**")
+            _show_steps(loaded, tree, row, path)
+        with right:
+            _show_sufficient(loaded, tree, row)
+            _show_comparable(loaded, row)
+
+
+def show_path(
+    loaded: LoadedRun,
+    tree: Tree,
+    rows: Sequence[Row],
+    estimator: int | None = None,
+    key: str = "path",
+) -> list[int]:
+    """Draw a tree, paths of one or two rows lit; return the nodes of the last one."""
+    names = ("this row", "the changed row")
+    colors = ("var(--path-one)", "var(--path-two)")
+    paths = [row_path(tree, row.values, *own) for row, *own in zip(rows, names, colors)]
+    name = f"tree {estimator}"
+    has_sums = (tree.feature == OBLIQUE).any()
+    height = HEIGHT_OF_SUMS if has_sums else HEIGHT
+    show_tree(loaded, tree, key, name, paths=paths, height=height)
+    note_empty_branch(loaded, rows[-1].values, estimator)
+    return tree.path(rows[-1].values)
+
+
+def _pick_tree(loaded: LoadedRun, row: Row) -> int:
+    """Say how much the heaviest tree decides; let the visitor open another."""
+    model = loaded.model
+    k = min(CHIPS, model.n_estimators)
+    index, weight = (found[0] for found in model.top_estimators(row.values, k))
+    weights = {int(e): own for e, own in zip(index, weight) if own > 0}
+    first = int(index[0])
+    if model.classes is None:
+        values = [run_tree(loaded, e).predict(row.values)[0] for e in weights]
+        alone = {e: with_unit(loaded, float(v)) for e, v in zip(weights, values)}
+        agrees, same = "", False
+    else:
+        labels = estimator_predictions(model, row.values, list(weights))
+        alone = {e: f"“{label}”" for e, label in zip(weights, labels)}
+        same = labels[0] == row.predicted
+        share = percent(weight_that_agrees(model, row.values))
+        agrees = f"; trees with {share} of the weight agree"
+    n_most = int(model.n_estimators_for_share(row.values, MOST_OF_IT)[0])
+    st.markdown(
+        f"**Tree {first} has {percent(weight[0])} of the weight on this prediction**, "
+        f"alone it predicts {'the same' if same else plain(alone[first])}. Of "
+        f"{counted(model.n_estimators, 'tree')} {n_most:,} "
+        f"{'has' if n_most == 1 else 'have'} {MOST_OF_IT:.0%} of the weight{agrees}."
+    )
+    return st.pills(
+        "Tree shown",
+        list(weights),
+        default=first,
+        required=True,
+        format_func=lambda e: f"tree {e} · {percent(weights[e])} · {alone[e]}",
+        key=f"opened-{loaded.run.id}-{row.key}",
+        label_visibility="collapsed",
+    )
+
+
+def _show_contributions(loaded: LoadedRun, row: Row) -> None:
+    """Draw what moves the prediction from the mean to where it is."""
+    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
+    if isinstance(model, Tree) and model.n_splits == 0:
+        return
+    method = PATH
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**What each feature changes**", width="content")
+        if has_shapley(model):
+            method = st.segmented_control(
+                "Method",
+                [SHAPLEY, PATH],
+                default=SHAPLEY,
+                required=True,
+                label_visibility="collapsed",
+                key=f"contributions-{loaded.run.id}",
+                help=_HELP,
+            )
+    most = BARS if has_shapley(model) else BARS_OF_SUMS
+    found = _contributions(model, row, method == PATH)
+    listed = reasons(model, row.values, found)
+    show_figure(
+        contributions_figure(
+            [own.name for own in listed],
+            [own.change for own in listed],
+            found.base,
+            values=[own.value for own in listed],
+            colors=_change_colors(loaded, row),
+            title=_title(loaded, row),
+            most=min(most, len(model.columns)),
+            mode=mode(),
+        ),
+        key="contributions",
+        alt="; ".join(own.text for own in listed[:BARS]) or "No feature changes it.",
+    )
+    st.caption(_method_words(loaded, model, method))
+
+
+def _change_colors(loaded: LoadedRun, row: Row) -> tuple[str, str] | None:
+    """Colours of what speaks for the predicted class, and of what speaks against it."""
+    if loaded.model.classes is None:
+        return None
+    colors = run_colors(loaded)
+    label = plain_label(row.predicted)
+    others = [color for other, color in colors.items() if other != label]
+    against = others[0] if len(others) == 1 else palette(mode()).muted
+    return colors[label], against
+
+
+def _title(loaded: LoadedRun, row: Row) -> str:
+    """Name what is explained, with its unit."""
+    model = loaded.model
+    if model.classes is not None:
+        what = "log-odds" if _has_log_odds(loaded) else "probability"
+        return f"{what} of “{row.predicted}”"
+    return named_with_unit(model.target, model.target_unit)
+
+
+def _has_log_odds(loaded: LoadedRun) -> bool:
+    """Whether log-odds add up, not probabilities."""
+    model = loaded.model
+    is_sum = isinstance(model, WeightedTrees) and model.leaf_output == "logits"
+    return is_sum and model.classes is not None
+
+
+def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -> str:
+    """Write where the bars begin, and how the changes were measured."""
+    words = f"From the mean of the {fitted_words(loaded)}. "
+    if loaded.is_ensemble:
+        words = "From the mean of the trees, each by its weight on this row. "
+        if _has_log_odds(loaded) and len(loaded.model.classes) == 2:
+            words += "Log-odds are 0 at even odds. "
+    if method == SHAPLEY:
+        return f"{words}Exact Shapley values (TreeSHAP)."
+    if has_shapley(model):
+        return f"{words}Each split counts where it stands on the path (Saabas)."
+    return (
+        f"{words}Each weighted sum on the path counts as a whole (Saabas); Shapley "
+        "values need splits of one column and constant leaves."
+    )
+
+
+# The path in words, what settles the class, and whether comparable trees agree.
+
+
+def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> None:
+    """Write the row's decision path, a line a column, and how good its leaf is."""
+    lines = [plain(line) for line in path_lines(tree, row.values, most=3)]
+    end = plain(prediction_text(tree, path[-1], most=3))
+    if loaded.has_predictor:
+        end = f"The predictor on top predicts {plain(prediction_words(loaded, row))}."
+    st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
+    st.caption(_leaf_words(loaded, tree, path))
+
+
+def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
+    """Write how many test rows reach the leaf, and how well they are predicted."""
+    predicted = predictions(loaded, "test") if loaded.has_predictor else None
+    score: LeafScore = score_leaf(tree, path[-1], *loaded.split.rows("test"), predicted)
+    n_total = counted(score.n_total, "test row")
+    if score.n_rows == 0:
+        return f"None of the {n_total} reaches this leaf."
+    words = f"This leaf: {score.n_rows:,} of {n_total}"
+    if score.accuracy is None:
+        error = plain(with_unit(loaded, score.mean_absolute_error))
+        return f"{words}, mean absolute error {error}."
+    return f"{words}, accuracy {percent(score.accuracy)}."
+
+
+def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
+    """Write which part of the path settles the class, and how good that rule is."""
+    if tree.classes is None:
+        return
+    rule = sufficient_rule(tree, row.values)
+    score = rule.score(*loaded.split.rows("test"))
+    st.markdown(f"**Sufficient conditions for “{plain(rule.prediction)}”**")
+    needed = "Those of the path, of which none can be left out"
+    if rule.n_dropped:
+        needed = plain(conditions_text(tree, rule.conditions, most=6))
+    st.markdown(f"{needed}.")
+    words = (
+        "Whatever else a row holds. They hold for "
+        f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
+    )
+    if score.accuracy is not None:
+        words += f", accuracy {percent(score.accuracy)}"
+    st.caption(f"{words}.")
+
+
+def _show_comparable(loaded: LoadedRun, row: Row) -> None:
+    """Say whether trees that score alike predict the same for the row."""
+    trees = stored_trees(loaded)
+    if trees is None:
+        return
+    near = trees.within(DEFAULT_TOLERANCE)
+    if len(near) < 2:
+        return
+    predicted, value = rashomon.predictions([trees.trees[i] for i in near], row.values)
+    own = int(np.flatnonzero(near == trees.chosen)[0])
+    found = rashomon.row_multiplicity(
+        predicted[:, 0], value[:, 0], own, near_value(loaded)
+    )
+    if loaded.model.classes is None:
+        ends = [with_unit(loaded, v) for v in (found.lowest, found.highest)]
+        name, differ = "values", "are more than 0.1 standard deviations away"
+    else:
+        ends = [probability(v) for v in (found.lowest, found.highest)]
+        name, differ = "probability", "predict another class"
+    span = " to ".join(dict.fromkeys(ends))
+    which = "Both" if found.n_trees == 2 else f"All {found.n_trees:,}"
+    words = f"{which} comparable trees agree"
+    if found.n_otherwise:
+        words = f"{found.n_otherwise:,} of {found.n_trees:,} comparable trees {differ}"
+    st.markdown(f"**{words}** ({name} {plain(span)})")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        least = shortest(DEFAULT_TOLERANCE)
+        st.caption(f"They score at most {least} below this one.", width="content")
+        st.page_link(
+            "pages/rashomon.py",
+            label="See them",
+            icon=":material/grid_view:",
+            query_params={"run": loaded.run.id},
+        )
