@@ -767,11 +767,11 @@ def split_gain(tree: Tree, node: int) -> float | None:
     if left < 0 or n_rows == 0:
         return None
     below = sum(
-        tree.n_rows[child] * tree.impurity[child]
+        tree.mass[child] * tree.impurity[child]
         for child in (left, right)
         if tree.n_rows[child]
     )
-    return float(tree.impurity[node] - below / n_rows)
+    return float(tree.impurity[node] - below / tree.mass[node])
 
 
 def tested_features(trees: Sequence[Tree]) -> dict[str, dict]:
