@@ -19,10 +19,10 @@ from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.run import choose_run, current_runs
+from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
-from pages.widgets.tree_choices import save_step
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import plain, signed
 from treelab.evaluation.frontier import HELD_OUT, TEST

@@ -52,7 +52,7 @@ def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it
     sync_api.expect(chip).to_have_value(re.compile(f"^{re.escape(saved.short_title)}"))
     page.set_viewport_size({"width": 1400, "height": 900})
     for name, question in (
-        ("Tree", "What did it learn?"),
+        ("Tree", "What did it learn, and how small can it be?"),
         ("Explain", "Why this prediction?"),
     ):
         go(page, name, question)
