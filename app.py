@@ -38,15 +38,6 @@ page = st.navigation(
             st.Page(lead_on, url_path=address, visibility="hidden")
             for address, lead_on in old_addresses().items()
         ),
-        *(
-            st.Page(f"pages/{name}.py", visibility="hidden")
-            for name in (
-                "edit",
-                "pruning",
-                "rashomon",
-                "routing",
-            )
-        ),
     ],
     position="hidden" if needs_sign_in() else "sidebar",
     expanded=True,

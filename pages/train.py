@@ -26,8 +26,8 @@ def follow_sweep() -> None:
     """Show the sweep that the address names, and its problem."""
     if named := find_run(new_in_address(ADDRESS)):
         write_address(ADDRESS, named.id)
-        choose_run(named.id)
         st.session_state["chosen-sweep"] = named.id
+        choose_run(named.id)
 
 
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
@@ -42,7 +42,6 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
     choose_run(started[-1])
-    st.rerun()
 
 
 def train(problem: Problem) -> None:

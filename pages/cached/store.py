@@ -187,13 +187,6 @@ def newest_of_each_kind(runs: list[Run]) -> list[Run]:
     return newest
 
 
-def runs_with_snapshots() -> list[Run]:
-    """Return the runs without a model that saved a tree, newest first."""
-    return [
-        run for run in store().runs() if not run.has_model and store().snapshots(run.id)
-    ]
-
-
 def folder_words() -> str:
     """Return how much the data folder holds, and what limits it."""
     words, who = f"The data folder holds {_folder_size(default_home())}.", visitor()

@@ -356,8 +356,9 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
     if trees is None:
         return
     near = trees.within(DEFAULT_TOLERANCE)
-    if len(near) < 2:
-        return
+    columns = {column for i in near for column in trees.trees[i].columns}
+    if len(near) < 2 or not columns.issubset(row.values.columns):
+        return  # of a new row only what this tree reads is there
     predicted, value = rashomon.predictions([trees.trees[i] for i in near], row.values)
     own = int(np.flatnonzero(near == trees.chosen)[0])
     found = rashomon.row_multiplicity(
@@ -379,8 +380,8 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")
         st.page_link(
-            "pages/rashomon.py",
+            "pages/tree.py",
             label="See them",
             icon=":material/grid_view:",
-            query_params={"run": loaded.run.id},
+            query_params={"run": loaded.run.id, "tab": "Alternatives"},
         )

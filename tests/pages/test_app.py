@@ -112,7 +112,7 @@ def full(*_, **__) -> None:
 
 def test_a_click_that_cannot_be_stored_is_explained(store, visit, monkeypatch):
     run = add_run(store, "cart")
-    app = visit("edit", run=run)
+    app = visit("tree", edit="true", run=run)
     app.button(key=f"edit-prune-below-{run}").click().run()
     monkeypatch.setattr(RunStore, "create", full)
     app.button(key=f"edit-keep-{run}").click().run()

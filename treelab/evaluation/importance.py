@@ -105,7 +105,7 @@ def impurity_importances(tree: Tree) -> pd.DataFrame:
         column and importance, the largest first; columns that are tested alone. All
         together they are the fraction that the tree removes.
     """
-    total = tree.n_rows * np.nan_to_num(tree.impurity)
+    total = tree.mass * np.nan_to_num(tree.impurity)
     found: dict[str, float] = {}
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         gain = total[node] - total[tree.left[node]] - total[tree.right[node]]

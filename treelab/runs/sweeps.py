@@ -391,7 +391,7 @@ class TrialScorer:
         )
 
     def _score_of(self, estimator: Any, held_out: tuple) -> float:
-        """Return the headline score of a fitted estimator: macro F1, or R2."""
+        """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
         if self.plan.scoring == "own":
             path = getattr(estimator, "path_", None)
             score = math.nan
@@ -399,6 +399,9 @@ class TrialScorer:
                 score = float(path.scores["score"].iloc[path.chosen])
             return _measured(score)
         X, y = held_out
+        loss = getattr(estimator.model_, "loss", None)
+        if loss is not None:
+            return loss.score(estimator.predict(X), np.asarray(y, dtype=float))
         found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
 

@@ -7,6 +7,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     constraints_setting,
@@ -79,7 +80,7 @@ SPEC = LearnerSpec(
     paper="Breiman et al., 1984",
     classifier="treelab.learners.cart.estimators:CartClassifier",
     regressor="treelab.learners.cart.estimators:CartRegressor",
-    settings=settings_in(CartSettings),
+    settings=(*settings_in(CartSettings), *settings_in(RegressionLossSettings)),
     is_quick=True,
     cpu_only=True,
 )

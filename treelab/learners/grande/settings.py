@@ -11,6 +11,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     recipe_setting,
@@ -185,7 +186,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., ICLR 2024, arXiv:2309.17130",
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
-    settings=settings_in(GrandeSettings),
+    settings=(*settings_in(GrandeSettings), *settings_in(RegressionLossSettings)),
     former=("distillation",),
     single_tree=False,
 )
