@@ -40,8 +40,6 @@ page = st.navigation(
         *(
             st.Page(f"pages/{name}.py", visibility="hidden")
             for name in (
-                "profile",
-                "sweep",
                 "edit",
                 "pruning",
                 "rashomon",

@@ -77,7 +77,7 @@ def _press(page) -> dict:
     page.get_by_role("button", name=BUTTON).click()
     began = time.monotonic()
     found: dict[str, float] = {}
-    page.locator("h1", has_text="How do the trees learn?").wait_for()
+    page.locator("h1", has_text="Train and watch").wait_for()
     while len(found) < 4:
         if (now := time.monotonic() - began) > MOST_SECONDS:
             raise TimeoutError(f"After {now:.0f} s there was only {found}.")

@@ -17,8 +17,7 @@ TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_TABLE = ("data", "profile")
-PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain", "sweep")
+PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain")
 PAGES_OF_TREE = ("edit", "rashomon")
 
 
@@ -220,7 +219,10 @@ def _pages(
     from benchmarks.pages import measured
 
     os.environ.update(TREELAB_HOME=str(home), TREELAB_SLOTS="0")
-    visits = [(page, "", {"table": table_id}) for page in PAGES_OF_TABLE]
+    visits: list[tuple[str, str, dict[str, str]]] = [
+        ("data", "", {"table": table_id}),
+        ("data", "columns", {"table": table_id, "tab": "Columns"}),
+    ]
     for learner, run in runs.items():
         edited = () if learner == "grande" else PAGES_OF_TREE
         visits += [(page, learner, {"run": run}) for page in (*PAGES_OF_RUN, *edited)]

@@ -112,10 +112,10 @@ def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
     """Measure every page, those of one run for each run."""
     rows = [
         measured("data", "", {"table": table_id}),
-        measured("profile", "", {"table": table_id}),
+        measured("data", "columns", {"table": table_id, "tab": "Columns"}),
         measured("train", "", {"run": runs["cart"]}),
         measured("runs", "", {}),
-        measured("sweep", "", {"run": runs["gradtree"]}),
+        measured("train", "tune", {"run": runs["gradtree"], "tab": "Tune"}),
     ]
     for learner, run in runs.items():
         pages = OF_A_RUN if learner == "grande" else (*OF_A_RUN, *OF_A_TREE)
@@ -185,6 +185,9 @@ def measured(
     app.run()
     app.switch_page(f"pages/{page}.py")
     app.query_params.update(address)
+    if "tab" in address:  # the first page's tabs had the same key
+        app.run()
+        app.session_state["tab"] = address["tab"]
     if not keeps_caches:
         streamlit.cache_data.clear()
         streamlit.cache_resource.clear()

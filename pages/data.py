@@ -12,6 +12,7 @@ from pages.cached.tables import (
     inferred_task,
     target_colors,
 )
+from pages.data.columns import show_columns
 from pages.data.split import pick_split, show_split, test_file
 from pages.state.problem import (
     FIRST_TABLE,
@@ -23,45 +24,31 @@ from pages.state.problem import (
     table_key,
     table_titles,
     tables_of,
-    with_target,
 )
 from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
-from pages.widgets.page import mode, page_title, require_app_shell, show_figure
+from pages.widgets.page import (
+    mode,
+    page_tabs,
+    page_title,
+    show_figure,
+)
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.store_trouble import explained
 from pages.widgets.upload import (
     UPLOAD_OPEN,
-    clear_report,
+    reading_notes,
     upload_box,
-    upload_report,
 )
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
-from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted
 
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
-
-
-def follow_table() -> None:
-    """Follow the choice of a table."""
-    clear_report()
-    try:
-        choose_table(st.session_state["table"])
-    except StoreError:  # its file is damaged: the one before stays
-        st.session_state["table"] = table_key(current_problem())
-        raise
-
-
-def open_table(key: str) -> None:
-    """Show another table, as if it had been chosen."""
-    st.session_state["table"] = key
-    follow_table()
 
 
 @st.dialog("Delete permanently?")
@@ -99,28 +86,99 @@ def delete_table(table_id: str, runs: list[Run]) -> None:
         store().delete(run.id)
     store().delete_table(table_id)
     forget_table(table_id)
-    open_table(FIRST_TABLE)
+    choose_table(FIRST_TABLE)
 
 
-def follow_target(shown: Problem, key: str) -> None:
-    """Follow the choice of the column to predict."""
-    target = st.session_state[key]
-    change_problem(shown, lambda problem: with_target(problem, target))
+def follow(shown: Problem, name: str, key: str) -> None:
+    """Follow the choice of what the problem calls ``name``."""
+    chosen = {name: st.session_state[key]}
+    change_problem(shown, lambda problem: replace(problem, **chosen))
 
 
-def follow_task(shown: Problem, key: str) -> None:
-    """Follow the choice of the task."""
-    task = st.session_state[key]
-    change_problem(shown, lambda problem: replace(problem, task=task))
+def show_first_rows(problem: Problem, key: str) -> None:
+    """Show the table at full width, and below it what it is."""
+    frame = table(problem.table_id)
+    names = [str(name) for name in frame.columns]
+    left_out = [n for n in names if n not in (problem.target, *problem.columns)]
+    numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
+    if problem.task != "regression" and problem.target in numbers:
+        numbers.remove(problem.target)
+    st.html(first_rows_html(problem.table_id, problem.target, numbers, left_out))
+    about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
+    with st.container(horizontal=True, vertical_alignment="center", key="about"):
+        st.caption(
+            f"{about}{counted(len(frame), 'row')}; the histograms are of all of them.",
+            width="stretch",
+        )
+        if key == FIRST_TABLE:
+            st.button(
+                f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",
+                icon=":material/table:",
+                type="tertiary",
+                key="open-real-table",
+                on_click=explained(choose_table),
+                args=(REAL_TABLE,),
+            )
+        if key not in BUILTIN and st.button(
+            "Delete this table",
+            icon=":material/delete:",
+            type="tertiary",
+            key="delete-table",
+            disabled=not may_delete(key),
+            help=None
+            if may_delete(key)
+            else "Only its owner or an admin deletes it, once no run of another person "
+            "needs it.",
+        ):
+            confirm_delete(key, titles[key])
 
 
-def follow_seed(shown: Problem) -> None:
-    """Follow the choice of the seed."""
-    seed = st.session_state["seed"]
-    change_problem(shown, lambda problem: replace(problem, seed=seed))
+def show_notes(notes: list[str]) -> None:
+    """Say in one line how much was noticed; it opens."""
+    if notes:
+        with st.expander(
+            f"{counted(len(notes), 'thing')} we noticed",
+            icon=":material/info:",
+            key="notes-open",
+        ):
+            st.markdown("\n".join(f"- {plain(note)}" for note in notes))
 
 
-require_app_shell()
+def show_target(problem: Problem, is_fine: bool) -> None:
+    """Draw how the target is distributed."""
+    st.subheader(plain(problem.target), anchor=False)
+    target = table(problem.table_id)[problem.target]
+    is_number = column_kinds(problem)[problem.target] == "number"
+    if problem.task != "regression" or is_number:
+        unit = dict(problem.units).get(problem.target, "")
+        colors = target_colors(problem) if is_fine else {}
+        figure = target_figure(target, problem.task, unit, colors, mode())
+        each = "value range" if problem.task == "regression" else "class"
+        n_known = counted(int(target.notna().sum()), "row")
+        show_figure(figure, key="target-figure", alt=f"{n_known} by {each}")
+    model_column(problem)
+
+
+def show_evaluation(problem: Problem) -> None:
+    """Show which rows train, validate and test, and let the visitor change it."""
+    st.subheader("Training, validation and test rows", anchor=False)
+    show_split(problem)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pick_split(problem)
+        st.number_input(
+            "Seed",
+            min_value=0,
+            max_value=2**31 - 1,
+            value=problem.seed,
+            key="seed",
+            on_change=follow,
+            args=(problem, "seed", "seed"),
+            help="Of the split and the training: the same seed gives the same result.",
+            width=130,
+        )
+        test_file(problem)
+
+
 page_title(
     "What do you want to predict?",
     "Choose a table and its target. Trees learn to predict it from the other columns.",
@@ -128,34 +186,13 @@ page_title(
 problem = current_problem()
 titles = table_titles()
 key = table_key(problem)
-st.query_params["table"] = key
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
-    st.selectbox(
-        "Table",
-        list(titles),
-        index=list(titles).index(key),
-        format_func=titles.__getitem__,
-        key="table",
-        on_change=explained(follow_table),
-        width=250,
-    )
     with st.popover(
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
     ):
         upload_box()
-    # Only now: where it is damaged, another is chosen, or the same uploaded again.
-    frame = table(problem.table_id)
-    names = [str(name) for name in frame.columns]
-    target_key = f"target-{problem.table_id}"
-    st.selectbox(
-        "Target",
-        names,
-        index=names.index(problem.target),
-        key=target_key,
-        on_change=follow_target,
-        args=(problem, target_key),
-        width=230,
-    )
+    # Only now: where it is damaged, the same is uploaded again.
+    names = [str(name) for name in table(problem.table_id).columns]
     task_key = f"task-{problem.table_id}-{problem.target}"
     likely = inferred_task(problem.table_id, problem.target)
     st.selectbox(
@@ -166,8 +203,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
             TASKS[task] + (" (detected)" if task == likely else "")
         ),
         key=task_key,
-        on_change=follow_task,
-        args=(problem, task_key),
+        on_change=follow,
+        args=(problem, "task", task_key),
         width=180,
     )
     st.space("stretch")
@@ -178,9 +215,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         type="primary",
         icon=":material/play_arrow:",
         disabled=bool(errors),
-        help="Starts "
-        + " and ".join(LEARNERS[learner].title for learner in DEFAULT_LEARNERS)
-        + " on this table and turns to Train.",
         key="train-defaults",
     )
 
@@ -190,85 +224,29 @@ if pressed:
     )
     st.switch_page("pages/train.py", query_params={"run": started[-1]})
 
-upload_report()
+notes = reading_notes()
 for error in errors:
     st.error(plain(error.sentence), icon=":material/error:")
 
-left, right = st.columns([2, 1], gap="large")
-with left:
-    left_out = [n for n in names if n not in (problem.target, *problem.columns)]
-    kinds = column_kinds(problem)
-    numbers = [name for name, kind in kinds.items() if kind == "number"]
-    if problem.task != "regression" and problem.target in numbers:
-        numbers.remove(problem.target)
-    st.html(first_rows_html(problem.table_id, problem.target, numbers, left_out))
-    about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
-    st.caption(
-        f"{about}The first of {counted(len(frame), 'row')}; above each column a "
-        "histogram of all rows."
-    )
-    if key not in BUILTIN and st.button(
-        "Delete this table",
-        icon=":material/delete:",
-        type="tertiary",
-        key="delete-table",
-        disabled=not may_delete(key),
-        help=None
-        if may_delete(key)
-        else "Only its owner or an admin deletes it, once "
-        "no run of another person needs it.",
-    ):
-        confirm_delete(key, titles[key])
-    if key == FIRST_TABLE:
-        st.button(
-            f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",
-            icon=":material/table:",
-            type="tertiary",
-            key="open-real-table",
-            on_click=open_table,
-            args=(REAL_TABLE,),
-        )
-    with st.expander(
-        f"Features used: {len(problem.columns)} of "
-        f"{len({*names, *problem.columns}) - 1}",
-        icon=":material/view_column:",
-        key="columns-open",
-    ):
-        column_editor(problem)
-        date_parts(problem)
-    if notes := [finding.sentence for finding in noticed if finding.level == "note"]:
+rows_tab, columns_tab = page_tabs("Table", "Columns")
+if rows_tab.open:
+    with rows_tab:
+        show_first_rows(problem, key)
+        show_notes(notes + [each.sentence for each in noticed if each.level == "note"])
         with st.expander(
-            f"{counted(len(notes), 'note')} on this table",
-            icon=":material/info:",
-            key="notes-open",
+            f"Features used: {len(problem.columns)} of "
+            f"{len({*names, *problem.columns}) - 1}",
+            icon=":material/view_column:",
+            key="columns-open",
         ):
-            st.markdown("\n".join(f"- {plain(note)}" for note in notes))
-
-with right:
-    st.header(plain(problem.target), anchor=False)
-    unit = dict(problem.units).get(problem.target, "")
-    if problem.task != "regression" or kinds[problem.target] == "number":
-        colors = {} if errors else target_colors(problem)
-        figure = target_figure(
-            frame[problem.target], problem.task, unit, colors, mode()
-        )
-        show_figure(figure, key="target-figure")
-        each = "a value in each range" if problem.task == "regression" else "each class"
-        known = counted(int(frame[problem.target].notna().sum()), "row")
-        st.caption(f"How many of {known} have {each}.")
-    model_column(problem)
-    pick_split(problem)
-    if not errors:
-        show_split(problem)
-        test_file(problem)
-        st.number_input(
-            "Seed",
-            min_value=0,
-            max_value=2**31 - 1,
-            value=problem.seed,
-            key="seed",
-            on_change=follow_seed,
-            args=(problem,),
-            help="Of the split and the training: the same seed gives the same result.",
-            width=140,
-        )
+            column_editor(problem)
+            date_parts(problem)
+        left, right = st.columns(2, gap="large")
+        with left:
+            show_target(problem, not errors)
+        if not errors:
+            with right:
+                show_evaluation(problem)
+if columns_tab.open and not errors:
+    with columns_tab:
+        show_columns(problem)

@@ -97,7 +97,6 @@ show_editing(
     pick_loaded_run(
         growing=False,
         where=is_single_tree,
-        empty="No run of a single tree yet. Train one first.",
-        unfit="The run that was open is an ensemble; here one tree is looked at.",
+        unfit="This run is an ensemble; this page is about single trees.",
     )
 )

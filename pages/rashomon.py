@@ -77,8 +77,7 @@ page_title(
 loaded = pick_loaded_run(
     growing=False,
     where=is_single_tree,
-    empty="No run of a single tree yet. Train one first.",
-    unfit="The run that was open is an ensemble; here one tree is looked at.",
+    unfit="This run is an ensemble; this page is about single trees.",
 )
 trees = trees_like(loaded)
 if trees is None:

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import folder_words, store
-from pages.compare.comparison import MOST_OTHERS
+from pages.compare.pair import MOST_OTHERS
 from pages.state.problem import fill_form, why_not_filled
 from pages.state.run import start_longer
 from pages.widgets.page import page_title
@@ -30,27 +30,27 @@ def rows(runs: list[Run]) -> pd.DataFrame:
         {
             "learner": [learner_title(run.learner) for run in runs],
             "name": [own_name(run) for run in runs],
+            "score": pd.array([score(run) for run in runs], dtype="Float64"),
+            "metric": [TITLES[headline(run.problem.task)] for run in runs],
+            "state": [f"● {run.state}" for run in runs],
             "table": [run.problem.table_name for run in runs],
             "target": [run.problem.target for run in runs],
-            "state": [f"● {run.state}" for run in runs],
-            "score": pd.array([score(run) for run in runs], dtype="Float64"),
             "splits": [split_words(run) for run in runs],
-            "metric": [TITLES[headline(run.problem.task)] for run in runs],
             "leaves": pd.array(
                 [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"
             ),
             "seconds": pd.array(
                 [run.elapsed if run.started else None for run in runs], dtype="Float64"
             ),
-            "origin": [origin_words(run) for run in runs],
+            "created": pd.to_datetime(
+                [run.created for run in runs], unit="s", utc=True
+            ),
             "settings": [
                 setting_words(run.learner, run.settings, run.problem.task)
                 for run in runs
             ],
+            "origin": [origin_words(run) for run in runs],
             "owner": [owner_words(run) for run in runs],
-            "created": pd.to_datetime(
-                [run.created for run in runs], unit="s", utc=True
-            ),
         }
     )
 
@@ -149,7 +149,9 @@ if n_repeats and not st.toggle(
     runs = [run for run in runs if run.repeat_of not in ids]
 known = hash(tuple(run.id for run in runs))
 table = rows(runs)
-hidden = [name for name in ("name", "splits", "owner") if not table[name].any()]
+hidden = [
+    name for name in ("name", "splits", "owner", "settings") if not table[name].any()
+]
 picked = st.dataframe(
     table.style.map(state_style, subset=["state"]),
     column_order=[name for name in table.columns if name not in hidden],
@@ -161,7 +163,7 @@ picked = st.dataframe(
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={
         "learner": "Learner",
-        "name": st.column_config.TextColumn("Name", width="medium"),
+        "name": st.column_config.TextColumn("Name", width=140),
         "table": "Table",
         "target": "Target",
         "state": "State",
@@ -170,8 +172,8 @@ picked = st.dataframe(
         ),
         "splits": st.column_config.TextColumn(
             "Mean over splits",
-            help="Test score, its standard error as if data splits shared no row, and "
-            "the number of splits or folds. Compare's test allows for shared rows.",
+            help="Mean test score ± standard error (number of splits or folds). "
+            "Compare tests the difference.",
         ),
         "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
@@ -179,7 +181,7 @@ picked = st.dataframe(
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
         "owner": "Owner",
         "origin": st.column_config.TextColumn(
-            "Origin", help="What the model began as, and what training changed."
+            "Origin", help="What the model started from, and what training changed."
         ),
         "settings": st.column_config.TextColumn(
             "Settings", help="Those that differ from the defaults."
@@ -262,7 +264,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             help=reason or "Their trees side by side, scored on the same test rows.",
             key="compare",
         ):
-            named = {"first": first.id, "second": second.id}
+            named = {"against": first.id, "run": second.id}
             if others:
                 named["others"] = ",".join(run.id for run in others)
             st.switch_page("pages/compare.py", query_params=named)

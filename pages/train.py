@@ -2,94 +2,93 @@
 
 import streamlit as st
 
-from pages.cached.store import find_run, queue
-from pages.state.problem import current_problem, finds_clusters, follow_run
-from pages.state.run import new_in_address, start_folds, start_runs, write_address
-from pages.train.training import show_runs
-from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
-from pages.widgets.import_model import import_box
-from pages.widgets.page import page_title, require_app_shell
-from pages.widgets.run_cards import cluster_runs_of, runs_of
-from pages.widgets.settings import (
-    chosen_splits,
-    learners_form,
-    pick_learners,
+from pages.cached.store import find_run
+from pages.state.problem import current_problem
+from pages.state.run import (
+    choose_run,
+    current_run,
+    current_runs,
+    new_in_address,
+    start_folds,
+    start_runs,
+    write_address,
 )
+from pages.train.training import show_runs
+from pages.train.tune import ADDRESS, tune
+from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
+from pages.widgets.page import page_tabs, page_title, require_app_shell
+from pages.widgets.settings import FOLDS, chosen_splits, learners_form, pick_learners
 from pages.widgets.words import plain
+from treelab.data.problem import Problem
 
 
-def follow_address() -> None:
-    """Show the run that the address names, and the problem it is about."""
-    if named := new_in_address():
-        write_address("run", named)
-        if run := find_run(named):
-            follow_run(run)
-            st.session_state["run"] = run.id
+def follow_sweep() -> None:
+    """Show the sweep that the address names, and its problem."""
+    if named := find_run(new_in_address(ADDRESS)):
+        write_address(ADDRESS, named.id)
+        choose_run(named.id)
+        st.session_state["chosen-sweep"] = named.id
 
 
-require_app_shell()
-follow_address()
-problem = current_problem()
-goal = f"Runs that predict {plain(problem.target)} of {plain(problem.table_name)}."
-if finds_clusters():
-    goal = f"Runs that find clusters of rows in {plain(problem.table_name)}."
-page_title("How do the trees learn?", goal)
-
-with st.container(horizontal=True, vertical_alignment="bottom", key="train-choices"):
-    of_clusters = pick_aim(problem)
-    known = pick_labels(problem) if of_clusters else None
-    chosen = [] if of_clusters else pick_learners()
-    st.space("stretch")
-    place_of_button, place_of_folds = st.empty(), st.empty()
-if of_clusters:
-    wanted, settings, complete = clusters_form(problem, known)
-    button, icon = "Find clusters", ":material/bubble_chart:"
-else:
-    wanted, settings, complete = learners_form(problem, chosen)
-    button, icon = "Train", ":material/play_arrow:"
-    import_box(problem)
-if place_of_button.button(
-    button,
-    type="primary",
-    icon=icon,
-    disabled=not complete or wanted is None,
-    key="train",
-    help=f"On {queue().device()}.",
-):
-    n_splits = 1 if of_clusters else chosen_splits()
-    st.session_state["run"] = start_runs(wanted, settings, n_splits)[-1]
-    st.rerun()
-
-if not of_clusters and place_of_folds.button(
-    "5 folds",
-    icon=":material/splitscreen:",
-    disabled=not (complete and wanted is not None and problem.can_have_folds),
-    key="train-folds",
-    help="Cross-validation: trains each learner five times, each row being a test row "
-    "once, in classes' proportions or by whole groups. Compare tests the difference "
-    "over the folds; once more shuffles the rows anew."
-    if problem.can_have_folds
-    else "Rows are split at random or by group for it, see Data.",
-):
+def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
+    """Start what was chosen, and show it."""
     try:
-        st.session_state["run"] = start_folds(
-            [(key, given, wanted) for key, given in settings.items()]
-        )[-1]
+        if n_splits == FOLDS:
+            each = [(key, given, problem) for key, given in settings.items()]
+            started = start_folds(each)
+        else:
+            started = start_runs(problem, settings, int(n_splits))
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
+    choose_run(started[-1])
     st.rerun()
 
-runs = (
-    cluster_runs_of(problem)
-    if of_clusters
-    else runs_of(problem, st.session_state.get("run"))
-)
-if not runs:
-    how = "Press Find clusters" if of_clusters else "Choose learners and press Train"
-    st.info(
-        f"No run on this table yet. {how}: the curves and the tree appear here.",
-        icon=":material/info:",
-    )
-    st.stop()
-show_runs(runs, problem, of_clusters=of_clusters)
+
+def train(problem: Problem) -> None:
+    """Show the form in one row and a drawer, and below them the runs."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="choices"):
+        of_clusters = pick_aim()
+        known = pick_labels(problem) if of_clusters else None
+        chosen = [] if of_clusters else pick_learners()
+        st.space("stretch")
+        place_of_button = st.empty()
+    if of_clusters:
+        wanted, settings, complete = clusters_form(problem, known)
+        button, icon = "Find clusters", ":material/bubble_chart:"
+    else:
+        wanted, settings, complete = learners_form(problem, chosen)
+        button, icon = "Train", ":material/play_arrow:"
+    if place_of_button.button(
+        button,
+        type="primary",
+        icon=icon,
+        disabled=not complete or wanted is None,
+        key="train",
+    ):
+        start(wanted, settings, 1 if of_clusters else chosen_splits(problem))
+    shown = current_run()
+    runs = [run for run in current_runs() if not run.repeat_of or run == shown]
+    if runs:
+        show_runs(runs, problem, of_clusters=of_clusters)
+    else:
+        how = (
+            "Press Find clusters" if of_clusters else "Choose learners and press Train"
+        )
+        st.info(
+            f"No run on this table yet. {how}: the curves and the tree appear here.",
+            icon=":material/info:",
+        )
+
+
+require_app_shell()
+follow_sweep()
+page_title("Train and watch")
+problem = current_problem()
+train_tab, tune_tab = page_tabs("Train", "Tune")
+if train_tab.open:
+    with train_tab:
+        train(problem)
+if tune_tab.open:
+    with tune_tab:
+        tune(problem)

@@ -13,15 +13,13 @@ address, page = test_browser.address, test_browser.page  # the app, a window on 
 
 QUESTIONS = {
     "data": "What do you want to predict?",
-    "profile": "What is in the table?",
-    "train": "How do the trees learn?",
-    "sweep": "Which settings score best?",
+    "train": "Train and watch",
     "tree": "What did it learn?",
     "pruning": "How small can it be?",
     "routing": "Where does each class go?",
     "explain": "Why this prediction?",
     "edit": "What would you change?",
-    "compare": "Is it better than greedy, and where?",
+    "compare": "Which tree is better, and where?",
     "runs": "What have I tried?",
 }
 OF_A_RUN = ("tree", "pruning", "routing", "explain")
@@ -119,7 +117,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     found = look_at(page, address, mode, "data")
     found += look_at(page, address, mode, "train", run=runs["cart"])
     found += look_at(page, address, mode, "runs")
-    found += look_at(page, address, mode, "sweep", sweep=swept(store))
+    found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
     found += look_at(page, address, mode, "edit", run=runs["cart"])
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:

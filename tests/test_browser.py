@@ -103,7 +103,7 @@ def train(page, *learners: str, **settings) -> None:
             pill.click()
             settled(page)
     if settings:
-        page.locator(".st-key-settings summary").click()
+        page.locator(".st-key-settings summary").first.click()
     for key, value in settings.items():
         box = page.locator(f".st-key-setting-{key} input")
         box.fill(str(value))
@@ -115,7 +115,7 @@ def train(page, *learners: str, **settings) -> None:
 
 def pick(page, learner: str) -> None:
     """Choose a run in the picker of the Look pages."""
-    page.locator(".st-key-run input").first.click()
+    page.locator(".st-key-bar-run input").first.click()
     page.get_by_role("option", name=re.compile(f"^{learner}")).first.click()
     settled(page)
 
@@ -136,7 +136,7 @@ def watch_tree_grow(page, store: RunStore, address: str) -> None:
     """A tree changes while it trains: the viewer stays, and shows the new one."""
     run = add_run(store, "gradtree", state="running")
     page.goto(f"{address}/train?run={run}")
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     shown = nodes(page, ".st-key-live").first
     sync_api.expect(shown).to_have_attribute("aria-label", re.compile("10"))
     page.locator(".st-key-live .tl-viewer").evaluate("root => { window.live = root }")
@@ -192,7 +192,7 @@ def test_the_first_minute(workers, page):
     opened(page, "What have I tried?")  # an inner page, brought into the app shell
     go(page, "Data", "What do you want to predict?")
     page.get_by_role("button", name="Train with defaults").click()
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     expect(card(page, "CART")).to_contain_text("macro F1")
     nodes(page, ".st-key-live").first.wait_for()
     go(page, "Tree", "What did it learn?")
@@ -271,7 +271,7 @@ def test_first_ten_minutes(workers, page, address):
     page.get_by_role("button", name="Train with defaults").click()
 
     # 2. Train: curves move and survive a reload; a stopped run saves its best.
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     expect(card(page, "CART")).to_contain_text("macro F1")
     page.wait_for_function(POINTS, arg="GradTree")
     nodes(page, ".st-key-live").first.wait_for()
@@ -282,7 +282,7 @@ def test_first_ten_minutes(workers, page, address):
     page.wait_for_function(f"name => ({POINTS})(name) >= 2", arg="GRANDE")
     before = page.evaluate(POINTS, "GRANDE")
     page.reload()
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     page.wait_for_function(f"name => ({POINTS})(name) >= {before}", arg="GRANDE")
     shot(page, "2-train-reloaded")
     page.get_by_role("button", name="Stop").first.click()
@@ -306,7 +306,7 @@ def test_first_ten_minutes(workers, page, address):
     shot(page, "3-tree")
 
     # 4. Compare: two trees on the same rows.
-    go(page, "Compare", "Is it better than greedy, and where?")
+    go(page, "Compare", "Which tree is better, and where?")
     nodes(page).first.wait_for()
     assert page.locator(".tl-viewer").count() == 2
     shot(page, "4-compare")

@@ -1,4 +1,4 @@
-"""``python -m treelab``: the command line, see ``treelab.cli``."""
+"""``treelab``: the command line, see ``treelab.cli``."""
 
 import sys
 

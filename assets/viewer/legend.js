@@ -36,6 +36,7 @@ export function fillLegend(box, data, { nodes, alike }, direction, { bars, apart
     if (nodes.some((node) => (node.activity ?? 1) < LOW_ACTIVITY)) {
       parts.push(entry(null, "dashed edge: low node activity", "aside"));
     }
+    if (data.marked?.length) parts.push(entry(mark("changed"), "split that the other tree does not have", "aside"));
     if (data.frames?.kind && data.trees.length > 1) {
       parts.push(entry(mark("changed"), CHANGED[data.frames.kind] ?? "changed split", "aside"));
     }

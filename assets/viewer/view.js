@@ -56,7 +56,7 @@ export function lookOf(scene, state, { at, direction, version }) {
   return {
     data, index, direction, version, on, flow, found, matches, faded,
     colors: paths.map(({ color }) => color),
-    changed: compared ? changedSplits(compared, scene.tree) : null,
+    changed: compared ? changedSplits(compared, scene.tree) : data.marked ? new Set(data.marked) : null,
     selected: state.selected,
     focus: state.focus,
     label: `${data.title ?? "Decision tree"}${target ? `, predicting ${target}` : ""}`,

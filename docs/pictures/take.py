@@ -108,7 +108,7 @@ class Camera:
 
     def pick(self, learner: str) -> None:
         """Choose a run in the picker of a page."""
-        self.page.locator(".st-key-run input").first.click()
+        self.page.locator(".st-key-bar-run input").first.click()
         options = self.page.get_by_role("option", name=re.compile(f"^{learner}"))
         options.first.click()
         self.settled()
@@ -175,10 +175,10 @@ def save_moving(frames: list[Image.Image], path: Path) -> None:
 def trap(camera: Camera) -> None:
     """Photograph Data, Train and Compare on the table that greedy trees fail on."""
     page = camera.page
-    page.get_by_text("Getting ready to train").wait_for(state="hidden")
+    page.get_by_text("Warming up").wait_for(state="hidden")
     camera.take("data")
     page.get_by_role("button", name="Train with defaults").click()
-    heading = page.get_by_role("heading", name="How do the trees learn?")
+    heading = page.get_by_role("heading", name="Train and watch")
     expect(heading).to_be_visible()
     camera.watch("training", ".run:has-text('GradTree'):has-text('done')")
     camera.take("train")

@@ -28,6 +28,7 @@ from treelab.evaluation.comparison import (
     have_same_test_rows,
     mean_over_splits,
     most_used,
+    own_splits,
     split_band,
     surface,
     typical_row,
@@ -36,7 +37,7 @@ from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
-from treelab.figures.viewer.payload import small_trees, to_json
+from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
@@ -46,6 +47,7 @@ from treelab.trees.tree import Tree
 
 
 GRID = 101  # places along each axis of a surface
+MARKING_ROWS = 2_000  # test rows by which the splits of two trees are compared
 GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 
 
@@ -118,6 +120,21 @@ def _curves(home: Path, run_id: str, epoch, name: str, _label, _loaded) -> Class
 def _typical_row(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
     """``held_row`` of no row, by values that name it."""
     return typical_row(_loaded.split.X_train)
+
+
+@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+def marked_splits(
+    pair: tuple[LoadedRun, LoadedRun], estimators: tuple[int | None, int | None]
+) -> tuple[list[str], list[str]]:
+    """Return the keys of the splits that only one of two trees has, of each."""
+    (tree, X), (other, X_other) = (
+        (run_tree(own, estimator), own.split.X_test.iloc[:MARKING_ROWS])
+        for own, estimator in zip(pair, estimators)
+    )
+    found = own_splits(tree, other, X, X_other), own_splits(other, tree, X_other, X)
+    names = keys(tree), keys(other)
+    first, second = ([own[j] for j in at] for own, at in zip(names, found))
+    return first, second
 
 
 def _some_rows(X, y):
@@ -203,10 +220,15 @@ def on_frontier(loaded: LoadedRun) -> RunOnFrontier:
 
 
 def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier]:
-    """Return the runs of a pair first, then others with the same test rows."""
-    ids = {loaded.run.id for loaded in pair}
-    others = [run for run in comparable_runs(pair[0].run, most) if run.id not in ids]
-    return [on_frontier(own) for own in [*pair, *load_readable(others)][:most]]
+    """Return the runs of a pair first, then others with the same test rows.
+
+    A run whose size was chosen by hand is a point on the line of the run that has all
+    its sizes.
+    """
+    first = {own.id: own for loaded in pair for own in [trained_run(loaded.run)]}
+    others = comparable_runs(pair[0].run, most)
+    wanted = first | {run.id: run for run in others if run.id not in first}
+    return [on_frontier(own) for own in load_readable([*wanted.values()][:most])]
 
 
 def differences_at(

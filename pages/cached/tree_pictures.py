@@ -369,6 +369,11 @@ def tree_epoch(run: Run) -> float | None:
         return None
 
 
+def has_tree(run: Run) -> bool:
+    """Whether a run has a model, or a tree of some epoch."""
+    return run.has_model or tree_epoch(run) is not None
+
+
 def live_tree(run: Run) -> LiveTree:
     """Return the picture of a run's tree: of its model, or of its newest snapshot."""
     if run.has_model:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached.comparison import curves_of, probabilities
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.compare.comparison import Names, Pair, pair_colors
+from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, split_words
 from treelab.evaluation.comparison import (

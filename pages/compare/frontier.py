@@ -1,4 +1,4 @@
-"""Score against size: the chart, what it shows, a point of it."""
+"""Score against size: the chart, what the trees of a size reach, a point of it."""
 
 import math
 from collections.abc import Sequence
@@ -12,99 +12,56 @@ from pages.cached.comparison import (
     band_of,
     differences_at,
     few_trees,
-    on_frontier,
     runs_on_frontier,
     small_pictures,
-    without_sizes,
 )
-from pages.cached.runs import load_readable
-from pages.cached.store import find_run, finished_runs, store
+from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
-from pages.compare.comparison import Names, Pair
-from pages.compare.repeats import show_repeats
-from pages.state.run import choose_run
+from pages.compare.pair import Pair
+from pages.state.run import choose_run, current_runs
 from pages.widgets.page import ASSETS, mode, show_figure
-from pages.widgets.run_cards import names_and_colors, ranked_runs
+from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_choices import save_step
 from pages.widgets.tree_viewer import tree_viewer
-from pages.widgets.words import plain
-from treelab.evaluation.frontier import HELD_OUT, TEST, compare_lines
+from pages.widgets.words import plain, signed
+from treelab.evaluation.frontier import HELD_OUT, TEST
 from treelab.evaluation.metrics import TITLES, headline
-from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
-from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
+
+COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
 
 # What the trees of two runs reach at one size, in words.
 
 
-COLUMNS = {HELD_OUT: "Held-out rows", TEST: "Test rows"}
-
-
-def show_finding(
-    pair: tuple[RunOnFrontier, RunOnFrontier], names: Names, column: str, leaves: int
-) -> None:
-    """Say what two runs reach at one size, and whether that is more than chance."""
-    if words := _finding_words(pair, names, column, leaves):
-        st.markdown(plain(words))
-    places = [own.line.place_for(leaves) for own in pair if own.line is not None]
-    if len(places) < 2 or places[0] is None or places[1] is None:
-        return
+def _size_words(
+    pair: tuple[RunOnFrontier, RunOnFrontier], names: Sequence[str], leaves: int
+) -> str:
+    """Say on the test rows what two runs reach with at most so many leaves."""
+    first, second = (own.line for own in pair)
+    if first is None or second is None:
+        return ""
+    places = first.place_for(leaves), second.place_for(leaves)
+    if places[0] is None or places[1] is None:
+        return ""
     found = differences_at(*pair, (places[0], places[1]))
     best = found[headline(pair[0].loaded.run.problem.task)]
-    st.markdown(f"**{plain(_advice(best, names, leaves))}** {_test_words(best, names)}")
-
-
-def _advice(best: ScoreDifference, names: Names, leaves: int) -> str:
-    """Say which learner to prefer at a size."""
-    of_leaves = f"a tree of at most {counted(leaves, 'leaf', 'leaves')}"
+    words = (
+        f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
+        f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
+        f"− {names[0]}: {signed(best.low)} to {signed(best.high)} "
+        f"({best.level:.0%} CI), {counted(best.n_rows, 'test row')}."
+    )
     if best.winner is None:
-        return f"For {of_leaves} neither is clearly better."
-    return f"For {of_leaves} prefer {names[best.winner]}."
-
-
-def _test_words(best: ScoreDifference, names: Names) -> str:
-    """Write both scores on the test rows, and the interval of their difference."""
-    if best.low == best.high == 0:
-        return plain(
-            f"On the same {best.n_rows:,} test rows both reach "
-            f"{significant(best.first)} {best.title}, in every resample."
-        )
-    scores = (
-        f"{names[0]} {significant(best.first)}, {names[1]} {significant(best.second)}"
-    )
-    return plain(
-        f"On the same {best.n_rows:,} test rows {scores} {best.title}; "
-        f"{best.level:.0%} interval of {names[1]} less {names[0]} "
-        f"{significant(best.low)} to {significant(best.high)}."
-    )
-
-
-def _finding_words(
-    pair: tuple[RunOnFrontier, RunOnFrontier], names: Names, column: str, leaves: int
-) -> str:
-    """Say what the trees of two runs reach at one size."""
-    one, other = (own.line for own in pair)
-    assert one is not None
-    assert other is not None
-    found = compare_lines(one, other, column, leaves)
-    if found is None:
-        return ""
-    scores = [(names[0], found.first), (names[1], found.second)]
-    if not found.first_is_better:
-        scores.reverse()
-    at = counted(leaves, "leaf", "leaves")
-    words = ", ".join(f"{name} {significant(score)}" for name, score in scores)
-    start = f"At {at}, {COLUMNS[column].lower()}: {words}."
-    if math.isclose(found.first, found.second):
-        return start
-    worse = scores[1][0]
-    if found.n_leaves_needed is None:
-        return f"{start} {worse} reaches that at no size."
-    needed = counted(found.n_leaves_needed, "leaf", "leaves")
-    return f"{start} {worse} needs {needed} for the same."
+        return f"{words} No clear difference."
+    line, name = (second, names[1]) if best.winner == 0 else (first, names[0])
+    needed = line.leaves_for(TEST, max(best.first, best.second))
+    if needed is None:
+        return f"{words} No {name} tree reaches that score."
+    return f"{words} {name} needs {counted(needed, 'leaf', 'leaves')} for that score."
 
 
 # The small tree of the point of a chart that the pointer rests on.
@@ -152,23 +109,16 @@ def hover_trees(runs: Sequence[RunOnFrontier], chart: str) -> None:
 
 
 ENSEMBLE = -1  # in the place of a tree's row
-USED = "frontier-used"  # the point chosen last, the run that came of it
 POINT_HEIGHT = 240  # pixels of the tree
 
 
 def take_click(chart: str, runs: Sequence[RunOnFrontier]) -> None:
-    """Put a clicked point into the fields, and make it the one that all pages show."""
+    """Make a clicked point's tree the one that all pages show."""
     for point in clicked_points(chart):
         named = point.get("customdata")
-        if not isinstance(named, list | tuple):  # that of a mean
-            continue
-        own, place = runs[int(named[0])], int(named[1])
-        run_id = own.loaded.run.id
-        st.session_state[f"{chart}-run"] = run_id
-        if place != ENSEMBLE:
-            st.session_state[f"{chart}-size-{run_id}"] = place
-        _use(own, place)
-        return
+        if isinstance(named, list | tuple):  # that of a mean has none
+            _use(runs[int(named[0])], int(named[1]))
+            st.rerun()
 
 
 def clicked_points(chart: str) -> list:
@@ -177,35 +127,31 @@ def clicked_points(chart: str) -> list:
     return [] if state is None else state.selection.points
 
 
-def show_point(chart: str, runs: Sequence[RunOnFrontier], names: Sequence[str]) -> None:
-    """Let the visitor pick a run and a size, and show that tree and what to do with it.
-
-    Parameters
-    ----------
-    chart : str
-        Key of the chart that the points are of.
-    runs : sequence of RunOnFrontier
-    names : sequence of str
-        As the chart names them.
-    """
+def _pick_point(
+    chart: str, runs: Sequence[RunOnFrontier], names: Sequence[str]
+) -> None:
+    """Let the visitor pick a run and a size, see that tree, and use it everywhere."""
     by_id = {own.loaded.run.id: (own, name) for own, name in zip(runs, names)}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        run_id = st.selectbox(
-            "Look at a tree of",
-            list(by_id),
-            index=None,
-            format_func=lambda own_id: by_id[own_id][1],
-            placeholder="a run",
-            key=f"{chart}-run",
-            width=300,
-        )
-        if run_id is None:
-            return
-        own, name = by_id[run_id]
-        place = _pick_place(chart, own)
+    run_id = st.selectbox(
+        "Run",
+        list(by_id),
+        format_func=lambda own_id: by_id[own_id][1],
+        key=f"{chart}-run",
+    )
+    own, name = by_id[run_id]
+    place = _pick_place(chart, own)
     if place != ENSEMBLE:
         _show_tree(chart, own, name, place)
-    _offer(chart, own, place)
+    if st.button(
+        "Use this tree",
+        icon=":material/check:",
+        key=f"{chart}-use",
+        help="All pages then show it; a size that is not the run's own is saved as a "
+        "run.",
+        on_click=explained(_use),
+        args=(own, place),
+    ):
+        st.rerun()
 
 
 def _pick_place(chart: str, own: RunOnFrontier) -> int:
@@ -215,15 +161,12 @@ def _pick_place(chart: str, own: RunOnFrontier) -> int:
     leaves = own.line.table["leaves"].tolist()
     if len(leaves) == 1:
         return 0
-    key = f"{chart}-size-{own.loaded.run.id}"  # which a click sets, too
-    own_size = len(leaves) - 1 if own.line.chosen is None else own.line.chosen
-    st.session_state.setdefault(key, own_size)
     return st.select_slider(
         "Leaves",
         range(len(leaves)),
+        len(leaves) - 1 if own.line.chosen is None else own.line.chosen,
         format_func=lambda place: f"{leaves[place]:,}",
-        key=key,
-        width=300,
+        key=f"{chart}-size-{own.loaded.run.id}",
     )
 
 
@@ -249,44 +192,14 @@ def _show_tree(chart: str, own: RunOnFrontier, name: str, place: int) -> None:
     )
 
 
-def _offer(chart: str, own: RunOnFrontier, place: int) -> None:
-    """Offer to make a point's tree the one that all pages show, or say that it is."""
-    point = own.loaded.run.id, place
-    used, run_id, is_new = st.session_state.get(USED, (None, None, False))
-    run = find_run(run_id) if used == point else None
-    if run is None:  # not chosen, or deleted since
-        st.button(
-            "Use this run" if place == ENSEMBLE else "Use this size",
-            icon=":material/check:",
-            key=f"{chart}-use",
-            help="Tree, Pruning, Routing and Explain then show it; a size that is not "
-            "the run's own is saved as a run.",
-            on_click=explained(_use),
-            args=(own, place),
-        )
-        return
-    name = f"**{plain(run.short_title)}**"
-    pages = "Tree, Pruning, Routing and Explain"
-    words = f"{pages} now show {name}."
-    if is_new:
-        words = f"{name} is saved as a run, and {pages} now show it."
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(words, width="content")
-        address = {"run": run.id}
-        st.page_link("pages/tree.py", label="See the tree", query_params=address)
-
-
 def _use(own: RunOnFrontier, place: int) -> None:
     """Make the tree of a point the one that all pages show; save it where it is new."""
-    known = {run.id for run in store().runs()}
-    point = own.loaded.run.id, place
     run_id = own.loaded.run.id
     if own.line is not None:
         steps, step = pruning_steps(own.loaded), int(own.line.table["step"][place])
         if step != steps.own:
             run_id = save_step(own.loaded, steps, step)
     choose_run(run_id)
-    st.session_state[USED] = point, run_id, run_id not in known
 
 
 # Score against number of leaves, for all runs with the same test rows.
@@ -294,48 +207,58 @@ def _use(own: RunOnFrontier, place: int) -> None:
 
 MOST_RUNS = 8
 QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once
-FIRST_LEAVES = 8  # at which two runs are compared until the visitor says otherwise
+CHART_HEIGHT = 280  # pixels
 
 
-def show_frontier(pair: Pair, names: Names) -> None:
-    """Draw all runs by size, and let the visitor repeat them on more data splits."""
+def show_frontier(pair: Pair) -> None:
+    """Draw all runs with the same test rows by size."""
     runs = runs_on_frontier(pair, MOST_RUNS)
-    if all(own.line is None for own in runs):
-        return
-    _show_chart(pair, names, runs)
-    show_repeats([own.loaded.run for own in runs], key="repeats")
+    if any(own.line is not None for own in runs):
+        _show_chart(runs)
 
 
 @st.fragment
 @guarded
-def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
-    """Draw all runs, say what the pair's trees of one size reach, show one clicked."""
+def _show_chart(runs: list[RunOnFrontier]) -> None:
+    """Draw all runs, and say what the pair's trees of one size reach."""
     st.header("Score against size", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    # A click counts for these runs alone.
+    key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
+    names = names_and_colors(current_runs())
+    titles = [names[own.loaded.run.id][0] for own in runs]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
         column = st.segmented_control(
             "Scores on",
             list(COLUMNS),
-            default=HELD_OUT,
+            default=TEST,
             required=True,
             format_func=COLUMNS.__getitem__,
-            key=f"frontier-{pair[0].run.id}-{pair[1].run.id}",
-            help="Held-out rows chose the size: those of cross-validation, or the "
-            "validation rows. Test rows chose nothing.",
+            key=f"frontier-{key}",
+            help="Test rows chose nothing. Held-out rows chose the size: those of "
+            "cross-validation, or the validation rows.",
         )
-        leaves = _pick_leaves((runs[0], runs[1]))
+        leaves = _pick_leaves(runs)
         few = _pick_few(runs)
-    if leaves is not None:
-        show_finding((runs[0], runs[1]), names, column, leaves)
-    metric = TITLES[headline(pair[0].run.problem.task)]
-    by_run = names_and_colors([own.loaded.run for own in runs])
-    drawn = _drawn_lines(runs, by_run, column, few=few)
-    # A click counts for these runs alone.
-    key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
+        st.space("stretch")
+        picker = st.popover(
+            "Pick a tree",
+            icon=":material/account_tree:",
+            key="frontier-pick",
+            on_change="rerun",
+        )
+        if picker.open:
+            with picker:
+                _pick_point(key, runs, titles)
+    if leaves is not None and len(runs) > 1:
+        st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
+    metric = TITLES[headline(runs[0].loaded.run.problem.task)]
+    drawn = _drawn_lines(runs, names, column, few=few)
     show_figure(
         frontier_figure(
             drawn,
             column,
             score_title=f"{metric}, {COLUMNS[column].lower()}",
+            height=CHART_HEIGHT,
             mode=mode(),
         ),
         key=key,
@@ -344,39 +267,9 @@ def _show_chart(pair: Pair, names: Names, runs: list[RunOnFrontier]) -> None:
     )
     hover_trees(runs, f"still-{key}")
     st.caption(
-        f"Ring: the tree that a run retained. {_band_words(drawn)} "
+        f"Ring: the selected tree. {_band_words(drawn, column)}"
         f"{'Star: each row by its heaviest trees alone. ' * few}"
-        f"Test rows: {pair[0].n_rows('test'):,}. Point at a tree to see it; click it, "
-        "and all pages show it."
-    )
-    show_point(key, runs, [own.name for own in drawn])
-
-
-def show_small_frontier(runs: list[Run]) -> None:
-    """Draw the finished runs that were tested on the same rows, small."""
-    tested = without_sizes([run for run in ranked_runs(runs) if run.has_model])
-    found = [on_frontier(loaded) for loaded in load_readable(tested[:MOST_RUNS])]
-    if sum(own.line is not None for own in found) < 2:
-        return
-    metric = TITLES[headline(tested[0].problem.task)]
-    names = names_and_colors(runs)
-    drawn = _drawn_lines(found, names, HELD_OUT)
-    st.markdown("**Score against size**")
-    show_figure(
-        frontier_figure(
-            drawn,
-            HELD_OUT,
-            score_title=f"{metric}, {COLUMNS[HELD_OUT].lower()}",
-            height=300,
-            mode=mode(),
-        ),
-        key="small-frontier",
-        alt=f"{metric} of each run's trees against their leaves.",
-    )
-    hover_trees(found, "still-small-frontier")
-    st.caption(
-        "The best tree of each size, on rows held out of training. Ring: the tree "
-        f"that a run retained. {_band_words(drawn)} Point at a tree to see it."
+        "Point at a tree to see it; click a tree to use it on every page."
     )
 
 
@@ -391,8 +284,10 @@ def _drawn_lines(
     known, drawn = finished_runs(), []
     for own in runs:
         name, color = names[own.loaded.run.id]
-        band, n_splits = band_of(own.loaded.run, column, known)
+        run = own.loaded.run
+        band, n_splits = band_of(run, column, known)
         line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
+        line = replace(line, symbol=learner_symbol(run.learner, run.settings))
         if own.line is None:
             trees = counted(own.loaded.model.n_estimators, "tree")
             line = replace(
@@ -405,35 +300,33 @@ def _drawn_lines(
     return drawn
 
 
-def _band_words(drawn: Sequence[DrawnLine]) -> str:
-    """Say what the bands around the lines are."""
+def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
+    """Say what the bands around the lines are, "" where there is none."""
     n_splits = sorted({own.n_splits for own in drawn if own.band is not None})
     if not n_splits:
-        return "Band: one standard error."
+        return "Band: one standard error. " if column == HELD_OUT else ""
     splits = " to ".join(map(str, dict.fromkeys((n_splits[0], n_splits[-1]))))
-    words = f"Dashed, with band: mean of {splits} data splits ± its standard error"
-    others = any(own.band is None and own.line is not None for own in drawn)
-    return f"{words}; other bands: one standard error." if others else f"{words}."
+    return f"Dashed, with band: mean of {splits} data splits ± its standard error. "
 
 
-def _pick_leaves(pair: tuple[RunOnFrontier, RunOnFrontier]) -> int | None:
-    """Let the visitor choose the size at which two runs are compared."""
-    lines = [own.line for own in pair]
-    if lines[0] is None or lines[1] is None:
+def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
+    """Let the visitor ask what two runs reach at one size; None at first."""
+    lines = [own.line for own in runs[:2]]
+    if len(lines) < 2 or lines[0] is None or lines[1] is None:
         return None
     leaves = [line.table["leaves"] for line in lines if line is not None]
     low = max(int(own.iloc[0]) for own in leaves)
     high = max(low, *(int(own.iloc[-1]) for own in leaves))
-    chosen = st.number_input(
-        f"Leaves at most, {low} to {high}",
+    return st.number_input(
+        f"Maximum leaves ({low} to {high})",
         low,
         high,
-        min(max(low, FIRST_LEAVES), high),
-        key="frontier-leaves-" + "-".join(own.loaded.run.id for own in pair),
-        width=220,
-        help="The two runs above are compared by their trees of this size.",
+        None,
+        key="frontier-leaves-" + "-".join(own.loaded.run.id for own in runs[:2]),
+        placeholder="any",
+        width=210,
+        help="Compares the trees of this size instead of those that were selected.",
     )
-    return int(chosen)
 
 
 def _pick_few(runs: Sequence[RunOnFrontier]) -> bool:

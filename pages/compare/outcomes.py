@@ -11,7 +11,7 @@ from pages.widgets.words import plain, split_words
 from treelab.evaluation.explanations import joined
 from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.predictions import confusion_figure, scatter_figure
-from treelab.trees.words import percent
+from treelab.trees.words import percent, significant
 
 _MOST_NAMED = 3  # classes without a score
 TITLES = {
@@ -51,8 +51,8 @@ def _show_values(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     error = np.abs(truth - predicted)
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Dotted: where prediction and "
-        f"target agree. Half of the rows are off by less than {np.median(error):.3g}."
+        f"{split_words(loaded, 'test').capitalize()}. Dotted: prediction equals "
+        f"target. Median absolute error: {significant(np.median(error))}."
     )
 
 
@@ -79,9 +79,9 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     found = scores["recall"].iloc[worst]
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Of the rows of "
-        f"“{plain(labels[worst])}”, {percent(found)} are recognised, the fewest of all "
-        f"classes.{undefined_words(labels, scores)}"
+        f"{split_words(loaded, 'test').capitalize()}. Lowest recall: "
+        f"“{plain(labels[worst])}”, {percent(found)}."
+        f"{undefined_words(labels, scores)}"
     )
     names = pd.Series([str(label) for label in labels], name="class")
     st.dataframe(

@@ -7,13 +7,14 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.comparison import trained_run
+from pages.cached.runs import LoadedRun
 from pages.cached.store import (
     all_runs,
     finished_runs,
     look_after_queue,
     store,
 )
-from pages.compare.comparison import Names, Pair, pair_colors
+from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
@@ -69,8 +70,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 FIRST_MORE,
                 key=f"{key}-more",
                 width=150,
-                help="Each deals the rows anew into training, validation and test "
-                "rows, by another seed.",
+                help="Each splits the rows anew, by another seed.",
             )
             if st.button(
                 "Repeat on more splits",
@@ -126,7 +126,7 @@ def _folds_button(runs: list[Run], key: str) -> None:
         key=f"{key}-folds",
         disabled=not can,
         help="Trains each with the same settings five times, each row being a test row "
-        "once; once more shuffles the rows. *Several seeds* tests the difference."
+        "once. Press again for a new shuffle."
         if can
         else "Rows are split at random or by group for it.",
     ):
@@ -198,16 +198,26 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
     if not n_splits:
         pass
     elif max(n_splits) == 1:
-        words = "Trained on one data split: how much depends on it is not known yet."
+        words = "Based on one data split; repeat it to see how stable this is."
     elif min(n_splits) == max(n_splits):
         words = f"Trained on {counted(n_splits[0], 'data split')} each."
     else:
         words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
     words = f"{words} {_fold_words(runs, known)}".strip()
     if failed:
-        words += f" Of {counted(len(failed), 'repeat')} no model came: "
+        words += f" {counted(len(failed), 'repeat')} failed: "
         words += failed[0].error
     return words
+
+
+def n_data_splits(loaded: LoadedRun) -> int:
+    """Count the data splits, or folds, on which a run's learner was trained."""
+    run, known = loaded.run, finished_runs()
+    folds = {run.problem.n_folds, N_FOLDS}
+    return max(
+        len(runs_by_seed(trained_run(run), known)),
+        *(len(runs_by_fold(run, known, n_folds)) for n_folds in folds),
+    )
 
 
 # Both learners on several data splits, and whether they differ by chance alone.
@@ -217,7 +227,8 @@ CHANCE = 0.05  # a p value below it is called more than chance
 
 
 def show_seeds(pair: Pair, names: Names) -> None:
-    """Test the difference over all data splits on which both learners were trained."""
+    """Repeat both on more data splits, and test the difference over them."""
+    show_repeats([loaded.run for loaded in pair], key="repeats")
     if run_kind(on_folds(pair[0].run, 0)) == run_kind(on_folds(pair[1].run, 0)):
         st.markdown("Both runs are of one learner and the same settings.")
         return
@@ -232,10 +243,8 @@ def show_seeds(pair: Pair, names: Names) -> None:
             shown = True
     if not shown:
         st.markdown(
-            "Both were trained on one data split only. *Repeat on more splits* and "
-            "*5-fold cross-validation*, below the chart of score against size, train "
-            "both again with the same settings on other rows: from two data splits on "
-            "it is tested here whether the difference is more than chance."
+            "From two data splits on it is tested here whether the difference is more "
+            "than chance."
         )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.predictions import predictions
-from pages.compare.comparison import Names, Pair, pair_colors
+from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, split_words, with_unit
 from treelab.figures.comparison import residuals_figure

@@ -117,6 +117,5 @@ def _append(problem: Problem, key: str) -> None:
             units=problem.units,
         )
         choose_problem(split_problem(fresh, "given", column))
-        st.session_state["table"] = table_id
     except ValueError as error:
         st.session_state["test-file-error"] = str(error)

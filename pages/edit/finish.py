@@ -163,7 +163,7 @@ def _list_children(loaded: LoadedRun) -> None:
                 st.page_link(
                     "pages/tree.py", label="See the tree", query_params=address
                 )
-                both = {"first": loaded.run.id, "second": child.id}
+                both = {"run": child.id, "against": loaded.run.id}
                 st.page_link("pages/compare.py", label="Compare", query_params=both)
     if len(children) > _MOST_LISTED:
         st.caption(f"{len(children) - _MOST_LISTED} older ones are on Runs.")

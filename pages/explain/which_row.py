@@ -17,7 +17,7 @@ from pages.cached.predictions import (
     rows_of,
 )
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.state.run import last_choice, new_in_address, write_address
+from pages.state.run import new_in_address, write_address
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
@@ -184,7 +184,7 @@ def _go(loaded: LoadedRun, step: int, n_rows: int = 0) -> None:
     An interrupted page's widgets are reported as changed once more, when another run
     may be shown: its row stays.
     """
-    if last_choice() != loaded.run.id:
+    if st.session_state.get("run") != loaded.run.id:
         return
     source = st.session_state.get("rows-from", _TEST)
     places = np.arange(n_rows) if source == _NEW else _places(loaded, source)

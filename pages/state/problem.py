@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.cached.store import find_run, store, table
+from pages.cached.store import store, table
 from pages.cached.tables import stored_table_id
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
@@ -52,19 +52,13 @@ def first_problem(key: str) -> Problem:
 
 
 def current_problem() -> Problem:
-    """Return the current problem: the session's, or the one that the address names.
-
-    A run in the address brings its problem, a table its first one; without either it
-    is that of the first built-in table.
-    """
+    """Return the current problem; at first that of the newest run, or a built-in's."""
     if "problem" not in st.session_state:
-        run = find_run(st.query_params.get("run"))
-        named = st.query_params.get("table")
-        if run and not run.problem.awaits_clusters:
-            choose_problem(run.problem)
+        done = [run for run in store().runs() if run.has_model]
+        if done:
+            follow_run(done[0])
         else:
-            named = table_key(run.problem) if run else named
-            choose_table(named if named in table_titles() else FIRST_TABLE)
+            choose_table(FIRST_TABLE)
     return st.session_state["problem"]
 
 
@@ -105,6 +99,11 @@ def tables_of(run: Run) -> set[str]:
     return {run.problem.table_id, run.problem.origin} - {""}
 
 
+def base_table(problem: Problem) -> str:
+    """Return the id of the table in which clusters are found."""
+    return problem.origin or problem.table_id
+
+
 def forget_table(key: str) -> None:
     """Forget what was chosen for a table that is gone."""
     st.session_state.get("problems", {}).pop(key, None)
@@ -119,6 +118,14 @@ def table_key(problem: Problem) -> str:
         if built.title == title and stored_table_id(key) == problem.table_id:
             return key
     return problem.table_id
+
+
+def target_names(problem: Problem) -> list[str]:
+    """Return the columns of a problem's table; its target alone where it is damaged."""
+    try:
+        return [str(name) for name in table(problem.table_id).columns]
+    except (LookupError, OSError):
+        return [problem.target]
 
 
 def with_target(problem: Problem, target: str) -> Problem:

@@ -1,49 +1,127 @@
 """The runs, node and edits that a visitor has chosen or started."""
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 import streamlit as st
 
-from pages.cached.store import queue, store, table
+from pages.cached.store import all_runs, find_run, queue, store, table
+from pages.state.problem import (
+    base_table,
+    choose_problem,
+    choose_table,
+    current_problem,
+    finds_clusters,
+    follow_run,
+    table_key,
+    table_titles,
+    target_names,
+    with_target,
+)
 from treelab.data.folds import N_FOLDS
 from treelab.data.problem import Problem, folds_problem
 from treelab.editing.session import Session
+from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.repeats import create_folds, create_repeats
 from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.store.run import Run
 
-# The run that the visitor chose: one choice for all pages, and in the address.
+# The run that all pages speak of: always one of the current table and target. Address
+# and session name all three.
 
 
-def last_choice(key: str = "run") -> str | None:
-    """Return the id of the run chosen last under a key, on whatever page."""
-    return st.session_state.get(f"{key}-address")
+def is_current(run: Run) -> bool:
+    """Whether a run is one of the current table and target, or finds its clusters."""
+    now = current_problem()
+    if (run.learner == CLUSTERS.key) != finds_clusters():
+        return False
+    if finds_clusters():
+        return base_table(run.problem) == base_table(now)
+    asked = attrgetter("table_id", "target", "task")
+    return asked(run.problem) == asked(now)
 
 
-def new_in_address(key: str = "run") -> str | None:
-    """Return the run that the address names, unless the visitor chose it here."""
-    named = st.query_params.get(key)
-    return named if named and named != last_choice(key) else None
+def current_runs() -> list[Run]:
+    """List the runs of the current table and target: newest first, repeats last."""
+    runs = [run for run in all_runs() if is_current(run)]
+    return sorted(runs, key=lambda run: bool(run.repeat_of))
 
 
-def read_address(key: str, known: Container[str]) -> None:
-    """Follow the address where it names a known run that was not chosen here."""
-    named = new_in_address(key)
-    if named in known:
-        st.session_state[key] = named
+def current_run() -> Run | None:
+    """Return the run that all pages speak of, None where nothing is trained yet.
+
+    Where the one chosen is gone, or another table or target is current by now, it is
+    the newest with a model; while there is none, the newest that is to have one.
+    """
+    run = find_run(st.session_state.get("run"))
+    if run is None or not is_current(run):
+        runs = current_runs()
+        done = [own for own in runs if own.is_finished and own.has_model]
+        active = [own for own in runs if not own.is_finished]
+        run = next(iter(done or active), None)
+        st.session_state["run"] = run and run.id
+        forget_pair()
+    return run
 
 
 def choose_run(run_id: str) -> None:
-    """Make a run the one that all pages show, from a page that shows several."""
-    st.session_state["run"] = st.session_state["run-address"] = run_id
+    """Make a run the one that all pages speak of, and its table and target with it."""
+    st.session_state["run"] = run_id
+    run = find_run(run_id)
+    if run is not None and not ("problem" in st.session_state and is_current(run)):
+        follow_run(run)
 
 
-def write_address(key: str, run_id: str) -> None:
-    """Put the choice into the address, so that a link or a reload brings it back."""
-    st.session_state[f"{key}-address"] = run_id
-    if st.query_params.get(key) != run_id:
-        st.query_params[key] = run_id
+def forget_pair() -> None:
+    """Let Compare choose anew what the run is compared with."""
+    for key in PAIR:
+        st.session_state.pop(key, None)
+        st.query_params.pop(key, None)
+
+
+PAIR = ("against", "others")  # what Compare shows beside the run
+
+
+def follow_address() -> str | None:
+    """Turn to what the address names and was not chosen here; then name what is shown.
+
+    A run brings its table and target.
+
+    Returns
+    -------
+    str or None
+        The run that the address names, where there is none of this id.
+    """
+    named = {key: new_in_address(key) for key in ("run", "table", "target")}
+    if find_run(named["run"]):
+        choose_run(named["run"])
+    else:
+        if named["table"] in table_titles():
+            choose_table(named["table"])
+        now = current_problem()
+        if named["target"] in {*target_names(now)} - {now.target}:
+            choose_problem(with_target(now, named["target"]))
+    run, now = current_run(), current_problem()
+    write_address("table", table_key(now))
+    write_address("target", now.target)
+    write_address("run", run and run.id)
+    return None if find_run(named["run"]) else named["run"]
+
+
+def new_in_address(key: str = "run") -> str | None:
+    """Return what the address names, unless that was written into it here."""
+    named = st.query_params.get(key)
+    return named if named and named != st.session_state.get(f"{key}-address") else None
+
+
+def write_address(key: str, value: str | None) -> None:
+    """Put a choice into the address, so that a link or a reload brings it back."""
+    st.session_state[f"{key}-address"] = value
+    if value is None:
+        st.query_params.pop(key, None)
+    elif st.query_params.get(key) != value:
+        st.query_params[key] = value
 
 
 # Runs that the visitor started: once a click, also where it was a double click.
@@ -66,6 +144,7 @@ def start_runs(
         _submit(ids)
         runs = [store().run(run_id) for run_id in ids]
         _submit(create_repeats(store(), runs, n_splits - 1))
+        forget_pair()
         return ids
 
     return _once((problem, str(learners), n_splits), create)

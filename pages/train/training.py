@@ -9,16 +9,14 @@ import streamlit as st
 from pages.cached.comparison import without_sizes
 from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import (
-    device,
     find_run,
     look_after_queue,
     newest_of_each_kind,
     store,
 )
-from pages.cached.tree_pictures import live_tree, tree_epoch
-from pages.compare.frontier import show_small_frontier
+from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
-from pages.state.run import write_address
+from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.run_cards import (
     cluster_result_words,
@@ -51,17 +49,16 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     of_clusters : bool
         Whether they find clusters.
     """
-    chosen = st.session_state.get("run")
+    run = current_run()
+    chosen = run and run.id
     trained = {run.id for run in without_sizes(runs)}
     recent = [run for run in runs if run.id in {*trained, chosen}]
-    shown = newest_of_each_kind(recent)[:MOST_SHOWN]
+    newest = newest_of_each_kind(recent)[:MOST_SHOWN]
+    shown = [run for run in recent if run in newest or run.id == chosen]
     earlier = [run for run in runs if run not in shown]
-    active = any(not run.is_finished for run in shown)
-    names = names_and_colors(shown) | names_and_colors(earlier)
+    names = names_and_colors(current_runs())
     with st.container(key="live"):
         _Training(shown, names, problem, of_clusters).show()
-    if not active and not of_clusters:
-        show_small_frontier(shown)
     if not of_clusters:
         show_repeats(shown, key="repeats", only_begun=True)
     if earlier:
@@ -113,18 +110,25 @@ class _Training:
         """Return one of the runs as it is now, None once it was deleted."""
         return next((run for run in self.now() if run.id == run_id), None)
 
-    def live(self) -> Run | None:
-        """Return the run whose tree is drawn: the chosen one, or the newest."""
+    def chosen(self) -> Run | None:
+        """Return the run that was chosen, or the newest."""
         now = self.now()
         trained = [run for run in now if run.learner != "cart"]
         chosen = self.find(st.session_state.get("run"))
         return chosen or next(iter(trained or now), None)
 
+    def live(self) -> Run | None:
+        """Return the run whose tree is drawn: the chosen one, once it has a tree."""
+        chosen = self.chosen()
+        if chosen is None or chosen.is_finished or has_tree(chosen):
+            return chosen
+        return next((run for run in self.now() if has_tree(run)), chosen)
+
     def result_version(self) -> tuple:
         """Return what changes with the line on what was found."""
         live = self.live()
         states = [(run.id, run.state, run.has_model) for run in self.now()]
-        return tuple(states), live and live.id, device()
+        return tuple(states), live and live.id
 
     def show_result(self) -> None:
         """Show in one line what was found, or that training goes on."""
@@ -157,7 +161,6 @@ class _Training:
     def show_tree(self) -> None:
         """Draw the tree of a run as it stands now."""
         if live := self.live():
-            write_address("run", live.id)
             _show_tree(live, self.names[live.id][0])
 
     def card_version(self, run_id: str) -> tuple:
@@ -177,8 +180,8 @@ class _Training:
 
     def choose(self, run_id: str) -> None:
         """Draw another run's tree."""
-        st.session_state["run"] = run_id
-        self.watcher.look()
+        choose_run(run_id)
+        st.rerun()
 
 
 def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
@@ -187,32 +190,35 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
     The links lead to the run whose tree is drawn below.
     """
     with st.container(
-        horizontal=True, vertical_alignment="center", key="result", gap="medium"
+        border=True, horizontal=True, vertical_alignment="center", key="result"
     ):
         words = cluster_result_words(runs) if of_clusters else result_words(runs)
         if not words:
             n_active = sum(not run.is_finished for run in runs)
             none = "No clusters yet" if of_clusters else "No score yet"
-            training = f"Training {counted(n_active, 'run')} on {plain(device())}"
+            training = f"Training {counted(n_active, 'run')}"
             st.markdown(training if n_active else none)
             return
         st.markdown(words, width="content")
-        params = {"run": live.id}
         st.page_link(
             "pages/tree.py",
             label="See the tree",
-            query_params=params,
+            query_params={"run": live.id},
             disabled=not live.has_model,
         )
-        if of_clusters:
-            st.page_link("pages/pruning.py", label="Prune", query_params=params)
-        else:
-            st.page_link("pages/compare.py", label="Compare")
+        if not of_clusters:
+            st.page_link(
+                "pages/compare.py", label="Compare", query_params={"run": live.id}
+            )
 
 
 def _show_tree(run: Run, name: str) -> None:
     """Draw a run's tree as it stands now."""
     live = live_tree(run)
+    if live.payload is None and not run.is_finished:
+        st.markdown(f"**{plain(name)}**, its first tree comes soon")
+        st.skeleton(LIVE_HEIGHT)
+        return
     st.markdown(f"**{plain(name)}**, {plain(live.words)}")
     if words := origin_words(run):
         st.caption(plain(words))

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.cached.store import table
-from pages.state.problem import AIM, AIMS, CLUSTER, PREDICT
+from pages.state.problem import AIM, AIMS, CLUSTER, PREDICT, base_table
 from pages.widgets.settings import settings_form
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
@@ -11,16 +11,11 @@ from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import clusters_problem
 
 
-def base_table(problem: Problem) -> str:
-    """Return the id of the table in which clusters are found."""
-    return problem.origin or problem.table_id
-
-
-def pick_aim(problem: Problem) -> bool:
+def pick_aim() -> bool:
     """Let the visitor choose what trees are trained for; True for clusters."""
     if st.session_state.get(AIM) not in AIMS:
         st.session_state[AIM] = PREDICT
-    words = {PREDICT: f"Predict {plain(problem.target)}", CLUSTER: "Find clusters"}
+    words = {PREDICT: "Predict", CLUSTER: "Find clusters"}
     chosen = st.segmented_control(
         "Goal",
         AIMS,
@@ -83,9 +78,7 @@ def clusters_form(
         )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-    with st.expander(
-        f"Settings of {CLUSTERS.title}", icon=":material/tune:", key="settings"
-    ):
+    with st.expander("Learner settings", icon=":material/tune:", key="settings"):
         settings, complete = settings_form(
             [CLUSTERS], "multiclass", wanted.columns if wanted else ()
         )

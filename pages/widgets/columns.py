@@ -77,7 +77,7 @@ def model_column(problem: Problem) -> None:
     """Ask whether the target holds another model's predictions, and for the truth."""
     key = f"surrogate-{problem.table_id}-{problem.target}"
     st.checkbox(
-        "The target holds model predictions",
+        "Target is another model's output (imitate it)",
         value=problem.is_surrogate,
         key=key,
         on_change=_follow_model,

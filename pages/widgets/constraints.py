@@ -15,19 +15,19 @@ from treelab.trees.constraints import DOWN, UP, Constraints
 TITLE = "Constraints"
 _TEXTS = {
     "together": (
-        "Columns that may stand on one path",
+        "Allowed column combinations",
         "age, income; age, job",
-        "Groups, with semicolons between: the columns that one decision path tests lie "
-        "in one group. Columns in no group form one more.",
+        "Groups between semicolons: a decision path tests columns of one group. "
+        "Columns in no group form one more.",
     ),
     "allowed": (
-        "Columns by level",
+        "Allowed columns by level",
         "0: age, income; other: job",
         "Which columns a split may test: the root is level 0; “other” are all levels "
         "that are not named.",
     ),
     "column_costs": (
-        "What columns cost",
+        "Column costs",
         "scan: 0.05, age: 0.01",
         "Fraction of the root's impurity that a column must save beyond its splits' "
         "own gain to be used at all.",
@@ -35,25 +35,20 @@ _TEXTS = {
 }
 
 
-def constraints_form(
-    problem: Problem, specs: Sequence[LearnerSpec]
-) -> tuple[Any, bool]:
-    """Show the constraints in a panel of their own.
-
-    Returns
-    -------
-    constraints : dict or None
-        As a run takes them; None where nothing is asked.
-    complete : bool
-        False where they cannot be read or a learner cannot keep them; the page shows
-        why.
-    """
+def constraint_fields(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
+    """Show the constraints in a panel of their own; return what was written."""
     with st.expander(TITLE, icon=":material/rule:", key="constraints"):
-        st.caption(
-            "What must hold on every possible row, not only on those of the table. "
-            "Trees are trained with it, and the Tree page shows that they keep it."
-        )
-        given = _monotone(problem, specs) | _counts() | _texts(problem)
+        st.caption("They hold on every possible row, not only on the table's.")
+        return _monotone(problem, specs) | _counts() | _texts(problem)
+
+
+def read_constraints(
+    given: dict[str, Any], problem: Problem, specs: Sequence[LearnerSpec]
+) -> tuple[Any, bool]:
+    """Return constraints as a run takes them, and whether all learners keep them.
+
+    None where nothing is asked, or where they cannot be read: the page shows why.
+    """
     try:
         constraints = Constraints.read(given)
         constraints.check_columns(problem.columns)
@@ -70,33 +65,41 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
     """Ask which columns must raise or lower the prediction, and of which class."""
     kinds, classes = column_kinds(problem), _classes(problem)
     numbers = [name for name in problem.columns if kinds.get(name) != "category"]
-    of = "the prediction"
+    of = ""
     named = None
     if classes is not None:
         named = st.selectbox(
-            "Class whose probability is meant",
+            "Positive class",
             classes,
             index=len(classes) - 1,
             key="constraint-class",
             format_func=plain,
             persist_state="session",
         )
-        of = f"the probability of {plain(named)}"
+        of = f' for "{plain(named)}"'
     left, right = st.columns(2, gap="medium")
     given = {"format_func": plain, "persist_state": "session"}
     up = left.multiselect(
-        f"More never lowers {of}", numbers, key="constraint-up", **given
+        f"Increasing features (monotone){of}",
+        numbers,
+        key="constraint-up",
+        help="More of them never lowers the prediction.",
+        **given,
     )
     rest = [name for name in numbers if name not in up]
     down = right.multiselect(
-        f"More never raises {of}", rest, key="constraint-down", **given
+        f"Decreasing features (monotone){of}",
+        rest,
+        key="constraint-down",
+        help="More of them never raises the prediction.",
+        **given,
     )
     if not up and not down:
         return {}
     if any(not spec.single_tree and spec.keeps_constraints for spec in specs):
         st.caption(
-            "GRANDE then gives each tree one weight for all rows: only so can the "
-            "ensemble be monotone."
+            "GRANDE then gives each tree one weight for all rows: otherwise the "
+            "ensemble would not be monotone."
         )
     monotone = dict.fromkeys(up, UP) | dict.fromkeys(down, DOWN)
     return {"monotone": monotone, "monotone_class": named}
@@ -106,7 +109,7 @@ def _counts() -> dict[str, Any]:
     """Ask how many columns and rows there may be."""
     left, right = st.columns(2, gap="medium")
     most = left.number_input(
-        "Most columns in the tree",
+        "Max features",
         min_value=1,
         value=None,
         step=1,
@@ -115,7 +118,7 @@ def _counts() -> dict[str, Any]:
         persist_state="session",
     )
     least = right.number_input(
-        "Fewest training rows in a leaf",
+        "Min rows per leaf",
         min_value=1,
         value=None,
         step=1,
@@ -133,7 +136,7 @@ def _texts(problem: Problem) -> dict[str, str]:
     if classes is not None:
         first, last = classes[0], classes[-1]
         asked["class_costs"] = (
-            "What errors cost",
+            "Error costs",
             f"{last} as {first}: 5, {first} as {last}: 1",
             "True class “as” predicted class: cost. What is not written costs 1. "
             "Leaves predict the class with the lowest expected cost.",

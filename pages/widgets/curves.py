@@ -1,6 +1,7 @@
 """The losses of runs while they train."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
@@ -9,6 +10,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
+from treelab.figures.style import learner_symbol
 from treelab.learners.common.origin import STARTS
 from treelab.runs.store.run import Run
 
@@ -16,7 +18,12 @@ from treelab.runs.store.run import Run
 SQUARED = {"cart", "optimal"}
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
 VARIANCE_UNIT = "squared error / variance"
-X_TITLES = {"seconds": "seconds since the run began", "epoch": "epoch"}
+X_TITLES = {
+    "progress": "progress of the training (%)",
+    "seconds": "seconds since the run began",
+    "epoch": "epoch",
+}
+HEIGHT = 340  # of one chart, and of what holds its place
 TOGETHER, APART = "one chart", "one per run"
 
 NATS = "log loss (nats)"
@@ -42,9 +49,12 @@ def show_curves(
     of_clusters : bool
         Whether the runs find clusters; their loss has another name.
     """
-    by = st.session_state.get("curves-by", "seconds")
+    by = st.session_state.get("curves-by", "progress")
     curves = [_curve(run, *names[run.id], by) for run in runs]
     curves = [curve for curve in reversed(curves) if len(curve.x) + len(curve.before_x)]
+    if not curves and any(not run.is_finished for run in runs):
+        st.skeleton(HEIGHT)
+        return
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
     unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
     has_baseline = not (of_clusters or is_apart or unit == MIXED_UNITS)
@@ -60,11 +70,9 @@ def show_curves(
         _pick_view()
     show_figure(figure, key="loss")
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
-    st.caption(
-        f"{what}. A dot marks a run's lowest validation loss, where rows are held "
-        f"out; a square where its model begins.{_point_words(curves)}"
-        f"{_preparing_words(runs, names)}"
-    )
+    has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
+    lowest = " The mark: lowest validation loss." if has_both else ""
+    st.caption(f"{what}.{lowest}{_point_words(curves)}{_preparing_words(runs, names)}")
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -90,32 +98,43 @@ def _pick_view() -> None:
     st.segmented_control(
         "x axis",
         list(X_TITLES),
-        default="seconds",
+        default="progress",
         required=True,
         key="curves-by",
         persist_state="session",
-        help="An epoch is one pass over the training rows; learners need very "
-        "different numbers of them.",
+        help="Progress: share of the epochs that a run trains, at most.",
     )
 
 
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
     events, scale = run_events(run), _loss_scale(run)
-    before = events.iloc[:0]
-    if run.state == "running" and by == "seconds":  # its epochs are counted anew
-        before = preparation_events(run)
+    # Its epochs are counted anew, so that no other axis holds both.
+    before = preparation_events(run) if run.state == "running" else events.iloc[:0]
+    before = before if by == "seconds" or events.empty else before.iloc[:0]
     begins = len(events) > 0 and events["epoch"].iloc[0] == 0
     return Curve(
         name,
         color,
-        events[by].to_numpy(),
+        _place(run, events, by),
         events["train_loss"].to_numpy() * scale,
         events["valid_loss"].to_numpy() * scale,
         _start_words(run) if begins else "",
-        before_x=before["seconds"].to_numpy(),
+        learner_symbol(run.learner, run.settings),
+        before_x=_place(run, before, by),
         before_loss=before["valid_loss"].to_numpy() * scale,
     )
+
+
+def _place(run: Run, events: pd.DataFrame, by: str) -> np.ndarray:
+    """Return where events lie on the chart's axis."""
+    if by != "progress" or events.empty:
+        return events.get(by, events["epoch"]).to_numpy(dtype=float)
+    epoch = events["epoch"].to_numpy(dtype=float)
+    last = epoch[-1]
+    if not run.is_finished:  # without what a cross-validation before it has taken
+        last = max(run.max_epochs - max(run.epoch - last, 0.0), last)
+    return 100 * epoch / last if last > 0 else np.full(len(epoch), 100.0)
 
 
 def _last_point(curve: Curve) -> tuple:
@@ -133,7 +152,7 @@ def _point_words(curves: list[Curve]) -> str:
     points = [curve for curve in curves if len(curve.x) == 1]
     if not any(np.isfinite(curve.valid_loss).any() for curve in points):
         return ""
-    return " Of a run with one point: filled on training rows, hollow on held-out rows."
+    return " Single points: filled on training rows, hollow on held-out rows."
 
 
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:

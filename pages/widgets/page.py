@@ -6,6 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.widgets.bar import show_bar
 from treelab.figures.style import Mode, Palette, mix, palette, text_on
 
 # The way into the app shell, for a visitor who opened an inner page past it.
@@ -36,7 +37,9 @@ def enter_app_shell() -> None:
 # Where the pages of earlier addresses are now: the page's file and its tab, if any.
 OLD_ADDRESSES: dict[str, tuple[str, str]] = {
     "data": ("data", ""),
+    "profile": ("data", "Columns"),
     "predict": ("explain", "New rows"),
+    "sweep": ("train", "Tune"),
 }
 
 
@@ -59,11 +62,16 @@ def old_addresses() -> dict[str, Callable[[], None]]:
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 
 
-def page_title(question: str, caption: str) -> None:
-    """Open a page: its question, and a grey line on what it shows."""
+def page_title(question: str, caption: str = "") -> None:
+    """Open a page: the bar, its question, and a grey line on what it shows.
+
+    A page calls it first, as the bar follows the address.
+    """
     require_app_shell()
+    show_bar()
     st.title(question, anchor=False)
-    st.caption(caption)
+    if caption:
+        st.caption(caption)
 
 
 def page_tabs(*names: str):

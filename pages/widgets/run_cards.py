@@ -3,12 +3,10 @@
 import html
 from collections import Counter
 
-from pages.cached.store import place_in_queue, queue, store
-from pages.widgets.clusters import base_table
+from pages.cached.store import place_in_queue, queue
 from pages.widgets.page import mode
 from pages.widgets.settings import setting_words
-from pages.widgets.words import duration, plain, run_name, score, score_words
-from treelab.data.problem import Problem
+from pages.widgets.words import duration, plain, run_names, score, score_words
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, headline, log_loss_words
 from treelab.figures.style import learner_color, palette, shade
@@ -20,47 +18,17 @@ from treelab.trees.words import counted, significant
 # What the runs of one problem found: their names, their scores, their clusters.
 
 
-def runs_of(problem: Problem, chosen: str | None = None) -> list[Run]:
-    """Return the runs that predict the same column of the same table, newest first.
-
-    Repeats on other data splits are left out, but for the run that is chosen.
-    """
-    return [
-        run
-        for run in store().runs()
-        if run.learner != CLUSTERS.key
-        and (not run.repeat_of or run.id == chosen)
-        and (run.problem.table_id, run.problem.target, run.problem.task)
-        == (problem.table_id, problem.target, problem.task)
-    ]
-
-
-def cluster_runs_of(problem: Problem) -> list[Run]:
-    """Return the runs that find clusters in the problem's table, newest first."""
-    return [
-        run
-        for run in store().runs()
-        if run.learner == CLUSTERS.key
-        and base_table(run.problem) == base_table(problem)
-    ]
-
-
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     """Return a name for each run, by id, and its learner's colour in a shade.
 
     The newest run of a learner has the full colour; the oldest has the bare name.
     """
     found: dict[str, tuple[str, str]] = {}
-    of_name = Counter(run_name(run) for run in runs)
+    names = run_names(runs)
     of_color: Counter[str] = Counter()
     for run in runs:
-        name, color = run_name(run), learner_color(run.learner, run.settings)
-        place = of_name[name]
-        found[run.id] = (
-            name if place == 1 else f"{name} {place}",
-            shade(color, of_color[color], mode()),
-        )
-        of_name[name] -= 1
+        color = learner_color(run.learner, run.settings)
+        found[run.id] = names[run.id], shade(color, of_color[color], mode())
         of_color[color] += 1
     return found
 

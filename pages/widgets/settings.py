@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 
 from pages.cached.tables import findings
-from pages.widgets.constraints import constraints_form
+from pages.widgets.constraints import constraint_fields, read_constraints
+from pages.widgets.import_model import import_box
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import LEARNERS, find_spec
 from treelab.trees.constraints import Constraints
-from treelab.trees.words import counted
 
 # Settings of the learners as a form, and in words where they were changed.
 
@@ -200,13 +200,14 @@ def _text(value: Any) -> str:
 ADDRESS = "learners"  # name of the choice in the address
 SPLITS = "data-splits"  # key of their number
 N_SPLITS = (1, 3, 5)
+FOLDS = "5 folds"
 DEFAULT_LEARNERS = ("cart", "gradtree")
 PILL_COLORS = {  # the theme gives these words the learners' colours
     "cart": "gray",
     "gradtree": "blue",
-    "grande": "orange",
+    "grande": "red",
     "get": "green",
-    "argmin": "violet",
+    "argmin": "yellow",
 }
 
 
@@ -232,9 +233,10 @@ def pick_learners() -> list[str]:
     return chosen
 
 
-def chosen_splits() -> int:
-    """Return on how many data splits the learners are to be trained."""
-    return st.session_state.get(SPLITS) or N_SPLITS[0]
+def chosen_splits(problem: Problem) -> int | str:
+    """Return on how many data splits the learners are to be trained, or on folds."""
+    chosen = st.session_state.get(SPLITS) or N_SPLITS[0]
+    return N_SPLITS[0] if chosen == FOLDS and not problem.can_have_folds else chosen
 
 
 def _pill(key: str) -> str:
@@ -247,34 +249,29 @@ def learners_form(
     problem: Problem, chosen: list[str]
 ) -> tuple[Problem, dict[str, dict], bool]:
     """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
-    settings: dict[str, dict] = {}
-    complete = bool(chosen)
-    if chosen:
-        names = " and ".join(LEARNERS[key].title for key in chosen[:2])
-        names = names if len(chosen) <= 2 else counted(len(chosen), "learner")
-        with st.expander(
-            f"Settings of {names}", icon=":material/tune:", key="settings"
-        ):
-            specs = [LEARNERS[key] for key in chosen]
-            settings, complete = settings_form(specs, problem.task)
-            st.segmented_control(
-                "Data splits",
-                N_SPLITS,
-                default=N_SPLITS[0],
-                required=True,
-                key=SPLITS,
-                persist_state="session",
-                help="With more than one, all learners are trained again on rows dealt "
-                "by other seeds, behind other runs in the queue. Compare then shows "
-                "the mean over data splits and tests the difference.",
-            )
-        constraints, can_keep = constraints_form(problem, specs)
-        complete &= can_keep
-        for spec in specs:
-            if spec.keeps_constraints:
-                settings[spec.key]["constraints"] = constraints
-    for found in findings(problem):
-        if found.level == "error":
-            st.error(plain(found.sentence), icon=":material/error:")
-            complete = False
-    return problem, settings, complete
+    specs = [LEARNERS[key] for key in chosen]
+    with st.expander(
+        "Learner settings, constraints, import", icon=":material/tune:", key="settings"
+    ):
+        settings, complete = settings_form(specs, problem.task)
+        st.segmented_control(
+            "Data splits",
+            [*N_SPLITS, *([FOLDS] * problem.can_have_folds)],
+            default=N_SPLITS[0],
+            required=True,
+            key=SPLITS,
+            persist_state="session",
+            help="More than one: learners are trained again on other random splits. "
+            "5 folds: each row is a test row once; press again for a new shuffle. "
+            "Compare shows the mean over splits and tests the difference.",
+        )
+        asked = constraint_fields(problem, specs)
+        import_box(problem)
+    constraints, can_keep = read_constraints(asked, problem, specs)
+    for spec in specs:
+        if spec.keeps_constraints:
+            settings[spec.key]["constraints"] = constraints
+    errors = [found for found in findings(problem) if found.level == "error"]
+    for found in errors:
+        st.error(plain(found.sentence), icon=":material/error:")
+    return problem, settings, bool(chosen) and complete and can_keep and not errors

@@ -57,8 +57,8 @@ def _show() -> None:
     if error := startup_error():
         st.error(plain(error), icon=":material/error:")
     elif getting_ready := readiness():
-        share, words = getting_ready
-        st.progress(share, f"Getting ready to train: {plain(words)}")
+        share, _ = getting_ready
+        st.progress(share, "Warming up (first start only)")
     jobs = _jobs()
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)

@@ -226,7 +226,7 @@ def offer_run(
             st.markdown(f"Saved as {plain(run.title)}.", width="content")
             address = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=address)
-            both = {"first": loaded.run.id, "second": run.id}
+            both = {"run": run.id, "against": loaded.run.id}
             st.page_link("pages/compare.py", label="Compare", query_params=both)
 
 

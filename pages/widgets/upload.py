@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import store
-from pages.state.problem import choose_table
+from pages.state.problem import choose_table, current_problem
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
@@ -193,16 +193,19 @@ def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
     return said
 
 
-def upload_report() -> None:
-    """Report on the last file: why it was refused, or what was changed."""
+def reading_notes() -> list[str]:
+    """Return what was changed in the last file; show why it was refused."""
+    now = current_problem().table_id
+    if st.session_state.setdefault("upload-report-of", now) != now:
+        clear_report()
     if error := st.session_state.get("upload-error"):
         st.error(plain(error), icon=":material/error:")
-    for note in st.session_state.get("upload-notes", []):
-        st.caption(f":material/info: {plain(note)}")
+    return list(st.session_state.get("upload-notes", []))
 
 
 def clear_report() -> None:
     """Clear the report of the last file, once another table was chosen."""
+    st.session_state.pop("upload-report-of", None)
     st.session_state.pop("upload-error", None)
     st.session_state.pop("upload-notes", None)
 
@@ -300,7 +303,6 @@ def _show(found: ReadResult, title: str) -> None:
     key = store().add_table(found.frame, _free_name(title))
     choose_table(key)
     st.session_state["upload-notes"] = found.notes
-    st.session_state["table"] = key
     st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
 
 

@@ -1,6 +1,7 @@
 """How pages write times, scores, rows and runs."""
 
 import re
+from collections.abc import Sequence
 
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
@@ -36,6 +37,23 @@ def run_name(run: Run) -> str:
     return f"{learner_title(run.learner)}{paper}"
 
 
+def run_names(runs: Sequence[Run]) -> dict[str, str]:
+    """Name runs, newest first, so that no two are alike; the oldest has the bare name.
+
+    Returns
+    -------
+    dict of str to str
+        By run id.
+    """
+    names: dict[str, str] = {}
+    for run in reversed(runs):
+        name, number = run_name(run), 2
+        while name in names.values():
+            name, number = f"{run_name(run)} {number}", number + 1
+        names[run.id] = name
+    return names
+
+
 def has_default_name(run: Run) -> bool:
     """Whether nobody gave a run a name of its own."""
     return run.title == f"{learner_title(run.learner)} · {run.problem.table_name}"
@@ -60,6 +78,12 @@ def score_words(run: Run, split: str = "test") -> str:
     metric = TITLES[headline(run.problem.task)]
     n_rows = run.metrics[split]["n_rows"]
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign and two digits: "+0.31"."""
+    sign = "−" if value < 0 else "+" if value > 0 else ""
+    return sign + significant(abs(value), 2)
 
 
 def split_words(loaded: LoadedRun, split: str) -> str:

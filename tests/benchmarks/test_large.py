@@ -22,7 +22,7 @@ def test_each_step_has_its_time_and_memory(ending, keeps, capsys):
     assert steps[:3] == ["write", "read and store", "check and profile"]
     assert {
         "train cart",
-        "profile",
+        "data columns",
         "data",
         "tree cart",
         "edit cart",

@@ -24,7 +24,7 @@ def test_every_page_is_measured(monkeypatch, capsys, tmp_path):
     table = pages.run_ui(home=tmp_path)
     assert set(table["page"]) == {
         *("data", "train", "runs", "tree", "pruning", "routing", "explain", "compare"),
-        *("sweep", "predict", "edit", "rashomon", "profile"),
+        *("predict", "edit", "rashomon"),
     }
     assert (table[["cold", "warm"]] > 0).all().all()
     assert (

@@ -79,7 +79,7 @@ def test_help_has_examples_and_exit_codes(command, capsys):
         main([command, "--help"])
     assert left.value.code == 0
     printed = capsys.readouterr().out
-    assert f"examples:\n  python -m treelab {command}" in printed
+    assert f"examples:\n  treelab {command}" in printed
     assert "exit codes: 0 done" in printed
     assert ("--json" in printed) == (command not in DOCUMENTS)
 

@@ -18,7 +18,7 @@ def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as left:
         main([*command.split(), "--help"])
     assert left.value.code == 0
-    assert "usage: python -m treelab" in capsys.readouterr().out
+    assert "usage: treelab" in capsys.readouterr().out
 
 
 def test_the_module_runs_from_the_shell():
@@ -38,7 +38,7 @@ def test_examples_are_calls_that_the_parser_takes(name, capsys):
         assert callable(parsed.command)
     with pytest.raises(SystemExit):
         main([name, "--help"])
-    assert f"examples:\n  python -m treelab {name}" in capsys.readouterr().out
+    assert f"examples:\n  treelab {name}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -51,7 +51,7 @@ def desk(tmp_path, monkeypatch) -> Path:
 
 def run_line(line: str, run: str | None) -> str:
     """Run one line of the shell; return the run that it trained, or else ``run``."""
-    words = shlex.split(line.removeprefix("python -m "), comments=True)
+    words = shlex.split(line, comments=True)
     assert words.pop(0) == "treelab", f"{line!r} is no command of treelab"
     words = [run if word == "RUN" and run else word for word in words]
     printed = io.StringIO()

@@ -20,7 +20,10 @@ settings_tables = importlib.util.module_from_spec(here)
 here.loader.exec_module(settings_tables)
 
 LISTED = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \|", re.MULTILINE)
-COMMAND = re.compile(r"^(?: {4})?python -m (treelab|benchmarks) (\S.*)$", re.MULTILINE)
+CODE = re.compile(r"^```\w*\n(.*?)^```|^( {4}\S[^\n]*)$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(
+    r"^(?: {4})?(?:python -m )?(treelab|benchmarks) (\S.*)$", re.MULTILINE
+)
 MOST_BYTES = {".png": 150_000, ".gif": 1_500_000, ".svg": 20_000}
 
 
@@ -101,7 +104,8 @@ def test_a_learners_page_has_its_settings_as_they_are_declared(key):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_that_is_shown_is_one(page):
     parsers = {"treelab": build_parser(), "benchmarks": build_benchmarks()}
-    for program, line in COMMAND.findall(page.read_text("utf-8")):
+    code = "\n".join(map("".join, CODE.findall(page.read_text("utf-8"))))
+    for program, line in COMMAND.findall(code):
         words = [word for word in shlex.split(line, comments=True) if word != "--help"]
         parsers[program].parse_args(words)
 

@@ -39,14 +39,33 @@ def test_a_loss_far_above_the_baseline_is_named_at_the_edge():
     assert not any("GradTree" in text for text in texts)
 
 
-def test_the_axis_always_holds_the_baseline():
-    figure = loss_figure([curve(start=0.01)], baseline=0.66)
-    assert figure.layout.yaxis.range[1] > 0.66
+def test_a_baseline_far_above_all_losses_is_named_and_squeezes_none():
+    figure = loss_figure([curve(start=0.01, n=4)], baseline=2.0)
+    assert figure.layout.yaxis.range[1] < 1
+    assert [note.text for note in figure.layout.annotations] == ["▲ baseline 2.00"]
+    assert not figure.layout.shapes
+    near = loss_figure([curve(start=0.6)], baseline=0.66)
+    assert near.layout.yaxis.range[1] > 0.66
+    assert len(near.layout.shapes) == 1
+
+
+def test_losses_close_together_fill_the_chart():
+    flat = replace(curve(n=9), train_loss=np.linspace(0.52, 0.5, 9))
+    flat = replace(flat, valid_loss=flat.train_loss)
+    low, top = loss_figure([flat], baseline=0.6).layout.yaxis.range
+    assert low > 0.4
+    assert top > 0.6
+
+
+def test_progress_goes_to_the_end_for_every_run():
+    figure = loss_figure([curve(n=3)], x_title="progress of the training (%)")
+    assert figure.layout.xaxis.range[1] == 102
 
 
 def test_the_dot_marks_the_lowest_validation_loss():
     one = curve()
     (dot,) = [t for t in loss_figure([one]).data if t.mode == "markers"]
+    assert dot.marker.symbol == one.symbol
     assert dot.x[0] == one.x[np.argmin(one.valid_loss)]
 
 
@@ -69,8 +88,11 @@ def test_a_single_point_is_seen():
     assert "markers" in train.mode
 
 
-def test_no_run_is_an_empty_chart():
-    assert len(loss_figure([]).data) == 2  # the legend's two dashes
+def test_dashes_are_explained_where_both_are_drawn():
+    assert len(loss_figure([]).data) == 0
+    unseen = replace(curve(), valid_loss=np.full(50, np.nan))
+    named = [t.name for t in loss_figure([unseen]).data if t.showlegend is not False]
+    assert named == ["GradTree"]
 
 
 @pytest.mark.parametrize("n_runs", [1, 2, 3, 7])
@@ -102,31 +124,22 @@ def test_names_from_outside_are_escaped():
     assert "<b>" not in figure.data[0].name
 
 
-def test_a_start_is_named_at_the_first_point():
+def starts(figure):
+    """The marks at which curves begin."""
+    return [trace for trace in figure.data if trace.marker.symbol == "line-ns-open"]
+
+
+@pytest.mark.parametrize("draw", [loss_figure, loss_panels])
+def test_a_start_is_marked_at_the_first_point_and_named_on_hover(draw):
     begins = replace(curve("a"), start="start: a <greedy> tree")
-    figure = loss_figure([begins, curve("b")])
-    (named,) = [trace for trace in figure.data if trace.text]
-    assert named.text[0] == "start: a &lt;greedy&gt; tree"
-    long = replace(begins, start="start: a random forest's and boosted trees")
-    (named,) = [trace for trace in loss_figure([long]).data if trace.text]
-    assert named.text[0] == "start"
-    assert "boosted trees" in named.hovertemplate
-    assert named.x[0] == begins.x[0]
-    assert named.y[0] == begins.valid_loss[0]
-
-
-def test_starts_of_several_runs_are_named_on_hover_only():
-    runs = [replace(curve(name), start=f"start of {name}") for name in "ab"]
-    marks = [t for t in loss_figure(runs).data if t.text]
-    assert [mark.mode for mark in marks] == ["markers", "markers"]
-    assert "start of b" in marks[1].hovertemplate
-    (named,) = (t for t in loss_figure(runs[:1]).data if t.text)
-    assert named.mode == "markers+text"
-    assert {t.mode for t in loss_panels(runs).data if t.text} == {"markers"}
+    (mark,) = starts(draw([begins, curve("b")]))
+    assert "start: a &lt;greedy&gt; tree" in mark.hovertemplate
+    assert mark.x[0] == begins.x[0]
+    assert mark.y[0] == begins.valid_loss[0]
 
 
 def test_a_start_without_validation_stands_on_the_training_loss():
     begins = curve("a")
     begins = replace(begins, start="start", valid_loss=np.full(len(begins.x), np.nan))
-    (named,) = [trace for trace in loss_panels([begins]).data if trace.text]
-    assert named.y[0] == begins.train_loss[0]
+    (mark,) = starts(loss_panels([begins]))
+    assert mark.y[0] == begins.train_loss[0]

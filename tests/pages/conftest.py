@@ -46,6 +46,9 @@ def visit(store):
             for key, value in params.items():
                 app.query_params[key] = value
             app.run()
+        if "tab" in params:  # the first page's tabs had the same key
+            app.session_state["tab"] = params["tab"]
+            app.run()
         assert not app.exception, app.exception
         return app
 

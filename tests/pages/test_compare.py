@@ -12,6 +12,7 @@ from tests.pages.stores import add_run
 from treelab.data.problem import make_problem
 from treelab.data.synthetic_tables import greedy_trap
 from treelab.evaluation.metrics import scores
+from treelab.figures.style import learner_color
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
@@ -21,14 +22,14 @@ from treelab.runs.store.workers import ProcessId
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
     add_run(store, "cart")
     app = visit("compare")
-    assert "two finished runs" in app.info[0].value
+    assert "the only run of this table" in app.info[0].value
 
 
 def test_runs_tested_on_other_rows_are_not_offered(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree", seed=1)
     add_run(store, "gradtree", "ripe")
-    assert "two finished runs" in visit("compare").info[0].value
+    assert "the only run of this table" in visit("compare").info[0].value
 
 
 @pytest.mark.slow
@@ -42,13 +43,13 @@ def test_a_run_that_was_killed_before_it_was_scored_is_scored_here(visit, store)
         )
     app = visit("compare", first=killed, second=runs[1])
     assert not app.exception
-    assert [app.selectbox(key=key).value for key in ("first", "second")] == [
+    assert [app.selectbox(key=key).value for key in ("against", "bar-run")] == [
         killed,
         runs[1],
     ]
     text = page_text(app)
     assert "interrupted" in text
-    assert "CART 0.963, GradTree 0.963 on the same 48 test rows" in text
+    assert "GradTree 0.963, CART 2 0.963, on the same 48 test rows" in text
 
 
 def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):
@@ -57,17 +58,17 @@ def test_the_newest_cart_meets_the_newest_gradient_run(visit, store):
     add_run(store, "gradtree", title="old")
     newest = add_run(store, "gradtree", title="new")
     add_run(store, "gradtree", "ripe")
-    app = visit("compare")
-    assert app.selectbox(key="first").value == cart
-    assert app.selectbox(key="second").value == newest
+    app = visit("compare", run=newest)
+    assert app.selectbox(key="against").value == cart
+    assert app.selectbox(key="bar-run").value == newest
     assert len(viewers(app)) == 2
 
 
-def test_an_optimal_tree_is_no_gradient_run(visit, store):
-    add_run(store, "cart")
+def test_cart_is_compared_with_a_run_that_was_trained(visit, store):
+    cart = add_run(store, "cart")
     trained = add_run(store, "gradtree", origin=Origin("random", True, 3, 3))
     add_run(store, "gradtree", origin=Origin("search", False, 3, 0))
-    assert visit("compare").selectbox(key="second").value == trained
+    assert visit("compare", run=cart).selectbox(key="against").value == trained
 
 
 def test_a_test_row_is_followed_through_both_trees(visit, store):
@@ -104,8 +105,10 @@ def test_every_run_with_the_same_test_rows_is_on_the_frontier(visit, store):
     loaded = load_run(store.run(runs[0]))
     steps = pruning_steps(loaded).table
     assert set(drawn["CART"]["x"]) == set(steps["leaves"]) - {1}
-    app.button_group(key=f"frontier-{runs[0]}-{runs[2]}").set_value("test").run()
-    assert max(frontier_of(app)["CART"]["y"]) <= steps["test_score"].max()
+    assert max(drawn["CART"]["y"]) <= steps["test_score"].max()
+    scores = next(own for own in app.button_group if own.label == "Scores on")
+    scores.set_value("held_out").run()
+    assert frontier_of(app)["CART"]["y"] != drawn["CART"]["y"]
     assert not app.exception
 
 
@@ -116,33 +119,23 @@ def test_a_run_whose_model_is_gone_leaves_the_others_on_the_frontier(visit, stor
     assert set(frontier_of(app)) == {"CART", "GradTree"}
 
 
-def test_the_frontier_says_what_both_reach_at_one_size(visit, store):
-    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
-    app = visit("compare", first=runs[0], second=runs[1])
-    (words,) = (own.value for own in app.markdown if own.value.startswith("At "))
-    assert "CART" in words
-    assert "GradTree" in words
-
-
-def test_the_frontier_gives_the_interval_of_two_trees_of_a_size(visit, store):
-    runs = [add_run(store, learner) for learner in ("cart", "get")]
-    app = visit("compare", first=runs[0], second=runs[1])
-    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
-    assert "prefer CART." in words
-    assert "On the same 48 test rows CART 0.963, GET" in words
-    assert "95% interval of GET less CART" in words
-
-
-def test_the_frontier_says_which_run_to_prefer_at_a_size(visit, store):
-    runs = [add_run(store, learner) for learner in ("cart", "gradtree")]
-    app = visit("compare", first=runs[0], second=runs[1])
-    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
-    assert "For a tree of at most 4 leaves neither is clearly better." in words
-    assert "On the same 48 test rows both reach" in words
+@pytest.mark.parametrize(
+    ("learner", "finding"),
+    [("get", "No GET tree reaches that score."), ("gradtree", "No clear difference.")],
+)
+def test_the_frontier_says_what_both_reach_at_one_size_when_asked(
+    visit, store, learner, finding
+):
+    runs = [add_run(store, own) for own in ("cart", learner)]
+    app = visit("compare", against=runs[0], run=runs[1])
+    assert "With at most" not in page_text(app)  # one verdict at a time
     size = app.number_input(key=f"frontier-leaves-{runs[0]}-{runs[1]}")
-    size.set_value(3).run()
-    (words,) = (own.value for own in app.markdown if own.value.startswith("**For a"))
-    assert "For a tree of at most 3 leaves" in words
+    size.set_value(4).run()
+    (words,) = (own.value for own in app.markdown if "With at most 4" in own.value)
+    words = words.replace("\\", "")
+    assert "CART 0.963" in words
+    assert "(95% CI), 48 test rows." in words
+    assert finding in words
     assert not app.exception
 
 
@@ -162,19 +155,18 @@ def test_equal_trees_have_no_clear_difference(visit, store):
     add_run(store, "gradtree")
     app = visit("compare")
     assert "No clear difference between GradTree and CART" in page_text(app)
-    assert "same on all 48 test rows" in page_text(app)
-    assert "Nothing to tell of GradTree" in page_text(app)
+    assert "as well at every GradTree split" in page_text(app)
+    assert "same on all 48 test rows" in page_text(open_part(app, "Errors"))
 
 
 def test_a_better_run_is_named_with_its_interval(visit, store):
     add_run(store, "cart")
     add_run(store, "argmin")
     app = visit("compare")
-    assert app.header[0].value == "Score against size"  # the frontier comes first
-    assert "CART gains" in app.header[1].value
-    assert "95% interval" in page_text(app)
+    assert "CART is better than Argmin tree by" in app.header[0].value
+    assert "CART − Argmin tree" in page_text(app).replace("\\", "")
     assert "on the same 48 test rows" in page_text(app)
-    assert figures(app)[1]["data"][0]["line"]["color"] == "#6B7280"
+    assert figures(app)[0]["data"][0]["line"]["color"] == learner_color("cart")
 
 
 def test_rows_on_which_they_differ_are_listed(visit, store):
@@ -182,7 +174,7 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     problem = store.run(cart).problem
     X = problem.split(store.table(problem.table_id)).X_test
     differ = store.model(cart).predict(X) != store.model(other).predict(X)
-    listed = visit("compare").dataframe[-1].value
+    listed = open_part(visit("compare"), "Errors").dataframe[1].value
     assert len(listed) == differ.sum()
     assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
 
@@ -190,33 +182,25 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
 def test_numbers_are_compared_by_which_is_closer(visit, store):
     add_run(store, "cart", "weight")
     add_run(store, "grande", "weight")
-    app = visit("compare")
+    app = open_part(visit("compare"), "Errors")
     assert "closer to the target" in page_text(app)
-    assert len(app.dataframe[0].value) == 48
+    assert len(app.dataframe[1].value) == 48
 
 
 def test_two_runs_of_one_learner_keep_two_names(visit, store):
     add_run(store, "cart")
     add_run(store, "cart")
-    assert "CART (first)" in page_text(visit("compare"))
+    assert "No clear difference between CART 2 and CART" in page_text(visit("compare"))
 
 
 def test_runs_fitted_to_different_rows_say_so(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree")
-    app = visit("compare")
-    assert (
-        "GradTree was fitted to the training and the validation rows, CART to the "
-        "training rows alone." in page_text(app)
-    )
-    assert app.table[0].value.loc["rows fitted to"].tolist()[:2] == ["144", "192"]
-
-
-def test_runs_fitted_to_the_same_rows_say_which(visit, store):
-    for _ in range(2):
-        add_run(store, "gradtree")
-    app = visit("compare")
-    assert "Both were fitted to 192 training and validation rows." in page_text(app)
+    fitted = visit("compare").dataframe[0].value["fitted to"].to_dict()
+    assert fitted == {
+        "CART": "144 training rows",
+        "GradTree": "192 training and validation rows",
+    }
 
 
 @pytest.mark.parametrize("learner", ["gradtree", "grande", "argmin"])
@@ -235,9 +219,9 @@ def test_two_trees_of_numbers_share_one_scale_of_colours(visit, store, learner):
 def test_the_confusion_matrix_and_each_class_are_shown_of_both(visit, store):
     add_run(store, "cart")
     run = add_run(store, "argmin")
-    app = visit("compare")
+    app = open_part(visit("compare"), "Errors")
     matrices = [f["data"][0] for f in figures(app) if f["data"][0]["type"] == "heatmap"]
-    assert len(matrices) == 2
+    assert len(matrices) == 3  # the last: how alike they predict
     listed = [each.value for each in app.dataframe if "recall" in each.value]
     assert len(listed) == 2
     assert [each["rows"].sum() for each in listed] == [48, 48]
@@ -250,7 +234,7 @@ def test_the_confusion_matrix_and_each_class_are_shown_of_both(visit, store):
 def test_values_of_a_number_are_drawn_against_the_truth(visit, store):
     add_run(store, "cart", "weight")
     add_run(store, "gradtree", "weight")
-    app = visit("compare")
+    app = open_part(visit("compare"), "Errors")
     names = [head.value for head in app.header]
     assert "Predicted against true values" in names
     assert sum(f["data"][-1]["type"] == "scattergl" for f in figures(app)) == 2
@@ -273,16 +257,19 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
         store.finish(run, "done", metrics=found, summary=model_size(tree))
     app = visit("compare")
     assert "GradTree splits by furnace temperature" in app.subheader[0].value
-    (words,) = (m.value for m in app.markdown if m.value.startswith("At once"))
-    assert "Columns furnace temperature and cooling rate decide only together" in words
-    gains = app.table[1].value
+    (words,) = (m.value for m in app.markdown if m.value.startswith("Immediate"))
+    assert (
+        "Columns furnace temperature and cooling rate predict bar only together"
+        in words
+    )
+    gains = app.table[0].value
     assert gains.index.tolist() == ["GradTree", "greedy"]
     assert gains.shape == (2, 3)
     assert not [c for c in app.caption if "On a sample of" in c.value]
 
 
 def test_greedy_trees_are_grown_on_a_sample_of_many_rows(visit, store, monkeypatch):
-    for room in ("cached.comparison", "compare.greedy_failure"):
+    for room in ("cached.comparison", "compare.why"):
         monkeypatch.setattr(f"pages.{room}.GREEDY_ROWS", 40)
     add_run(store, "cart")
     add_run(store, "gradtree")
@@ -293,7 +280,8 @@ def test_greedy_trees_are_grown_on_a_sample_of_many_rows(visit, store, monkeypat
 
 def open_part(app, part: str):
     """Open one of the closer looks, which only then is computed."""
-    app.session_state["compare-parts"] = part
+    app.query_params["tab"] = part
+    app.session_state["tab"] = part
     return app.run()
 
 
@@ -303,7 +291,7 @@ def open_part(app, part: str):
 def test_both_surfaces_are_drawn_over_two_number_columns(visit, store, target):
     add_run(store, "cart", target)
     add_run(store, "grande", target)
-    app = open_part(visit("compare"), "Decision surfaces")
+    app = open_part(visit("compare"), "Surfaces")
     surfaces = [f for f in figures(app) if f["data"][0]["type"] == "heatmap"]
     surfaces = [f for f in surfaces if len(f["data"]) > 1]
     assert len(surfaces) == 2
@@ -328,7 +316,7 @@ def check_residuals(app):
     """Both runs have a chart of residuals, on the same axes."""
     drawn = [
         figure["layout"]
-        for figure in figures(open_part(app, "Residuals"))
+        for figure in figures(open_part(app, "Errors"))
         if "true minus" in figure["layout"]["yaxis"].get("title", {}).get("text", "")
     ]
     assert len(drawn) == 2
@@ -337,7 +325,7 @@ def check_residuals(app):
 
 def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
     runs = [add_run(store, learner, "ripe") for learner in ("cart", "grande")]
-    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Curves and costs")
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
     assert "Area under the ROC curve" in page_text(app)
     app.number_input(key="false-negative").set_value(4.0)
     app.slider(key="threshold").set_value(0.0).run()
@@ -351,16 +339,15 @@ def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
 
 def test_more_classes_have_a_cost_matrix(visit, store):
     runs = [add_run(store, learner) for learner in ("cart", "argmin")]
-    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Curves and costs")
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
     assert "least expected cost" in page_text(app)
     assert not app.exception
 
 
 def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
-    for learner in ("cart", "argmin", "grande"):
-        add_run(store, learner)
+    runs = [add_run(store, learner) for learner in ("cart", "argmin", "grande")]
     add_run(store, "gradtree", seed=1)
-    app = open_part(visit("compare"), "Agreement of all runs")
+    app = open_part(visit("compare", run=runs[0]), "Errors")
     (drawn,) = (
         figure["layout"]
         for figure in figures(app)
@@ -368,7 +355,8 @@ def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     )
     assert len(drawn["xaxis"]["ticktext"]) == 3
     assert "most alike" in page_text(app)
-    assert "Repeat on more splits" in page_text(open_part(app, "Several seeds"))
+    labels = [button.label for button in open_part(app, "Repeats").button]
+    assert "Repeat on more splits" in labels
 
 
 def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
@@ -377,7 +365,8 @@ def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
         add_run(store, "argmin", seed=seed)
     add_run(store, "argmin", seed=7)
     add_run(store, "cart", seed=8, settings={"max_depth": 2})
-    app = open_part(visit("compare"), "Several seeds")
+    run = next(run.id for run in store.runs() if run.problem.seed == 2)
+    app = open_part(visit("compare", run=run), "Repeats")
     assert "chance over 3 data splits" in page_text(app)
     assert not app.exception
 
@@ -389,7 +378,7 @@ def test_learners_are_tested_over_folds_apart_from_other_splits(visit, store):
     for seed in range(5):
         for learner in ("cart", "argmin"):
             add_run(store, learner, seed=seed, n_folds=5)
-    app = open_part(visit("compare"), "Several seeds")
+    app = open_part(visit("compare"), "Repeats")
     assert not app.exception
     told = page_text(app)
     assert "chance over 5 folds" in told

@@ -76,7 +76,7 @@ def test_training_with_defaults_starts_two_runs_and_turns_to_train(store, visit)
     runs = store.runs()
     assert {run.learner for run in runs} == {"cart", "gradtree"}
     assert {run.state for run in runs} == {"queued"}
-    assert app.title[0].value == "How do the trees learn?"
+    assert app.title[0].value == "Train and watch"
 
 
 def test_a_double_click_starts_nothing_twice(store, visit):
@@ -206,7 +206,7 @@ def test_rows_are_split_by_group_and_the_groups_are_not_predicted_from(visit, st
     frame = table().assign(patient=[f"p{i % 30}" for i in range(240)])
     key = store.add_table(frame, "patients")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
     app.selectbox(key=f"split-{key}-kind-way").set_value("group").run()
     chosen = app.session_state["problem"]
     assert chosen.split_by == "group"
@@ -224,7 +224,7 @@ def test_parts_of_dates_are_ticked(visit, store):
     at = decimal_years(pd.Series(pd.date_range("2020-01-03", periods=240, freq="9D")))
     key = store.add_table(table().assign(at=at), "dates")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
     pills = app.button_group(key=f"dates-{key}-kind-at")
     pills.set_value(["month of at", "days from 2020-01-03 to at"]).run()
     assert app.session_state["problem"].columns[-2:] == (

@@ -87,12 +87,6 @@ def test_training_around_starts_a_child_that_waits(visit, store):
     assert "trained around" in page_text(app)
 
 
-def test_an_ensemble_is_not_offered(visit, store):
-    add_run(store, "grande")
-    app = visit("edit")
-    assert "No run of a single tree yet" in app.info[0].value
-
-
 def test_other_categories_go_left_by_choice(visit, store):
     run = add_run(store, "cart", "weight")
     app = visit("edit", run=run, node="r0")
@@ -105,9 +99,10 @@ def test_other_categories_go_left_by_choice(visit, store):
     assert app.multiselect(key=f"edit-left-{run}-L-colour-1").value == other
 
 
-def test_an_ensemble_that_was_open_is_said_to_be_another_run(visit, store):
+def test_an_ensemble_is_no_tree_to_be_edited(visit, store):
     add_run(store, "cart")
     ensemble = add_run(store, "grande")
     for page in ("edit", "rashomon"):
         app = visit(page, run=ensemble)
-        assert "is an ensemble; here one tree" in page_text(app)
+        assert "This run is an ensemble" in app.info[0].value
+        assert app.selectbox(key="bar-run").value == ensemble

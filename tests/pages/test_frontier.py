@@ -7,6 +7,7 @@ from pages.cached.runs import load_run
 from pages.compare import frontier
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
+from tests.pages.test_compare import open_part
 
 
 @pytest.fixture
@@ -17,41 +18,41 @@ def click(visit, monkeypatch):
 
     def show_figure(figure, key, on_select="ignore", **options):
         draw(figure, key, **options)
-        if key.startswith("frontier-of"):
+        if key.startswith("frontier-of") and points:
+            clicked[:] = [points.pop()]
             on_select()
 
+    clicked: list[dict] = []
     monkeypatch.setattr(frontier, "show_figure", show_figure)
-    monkeypatch.setattr(frontier, "clicked_points", lambda chart: points)
+    monkeypatch.setattr(frontier, "clicked_points", lambda chart: clicked)
 
     def open_and_click(pair, number, place):
         points[:] = [{"customdata": [number, place]}]
-        return visit("compare", first=pair[0], second=pair[1])
+        return visit("compare", against=pair[0], run=pair[1])
 
     return open_and_click
 
 
 def field(app, kind, name):
     """The field below the chart whose key ends in a name."""
-    return next(own for own in getattr(app, kind) if f"{own.key}".endswith(name))
+    found = [own for own in getattr(app, kind) if f"{own.key}".endswith(name)]
+    return next(own for own in found if own.key.startswith("frontier"))
 
 
 def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
     pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
-    app = click(pair, 0, 0)
+    app = click(pair, 1, 0)
     assert len(store.runs()) == 3
     saved = store.runs()[0]
-    assert saved.summary["pruned_from"] == pair[0]
-    words = page_text(app).replace("\\", "")
-    assert f"**{saved.title}** is saved as a run" in words
-    assert app.selectbox(key="first").value == pair[0]
-    for page in ("tree", "pruning", "routing", "explain"):
+    assert saved.summary["pruned_from"] == pair[1]
+    assert app.selectbox(key="against").value == pair[0]
+    for page in ("tree", "explain", "compare"):
         app.switch_page(f"pages/{page}.py").run()
-        assert app.selectbox(key="run").value == saved.id
+        assert app.selectbox(key="bar-run").value == saved.id
         assert not app.exception
     # The size that was saved is no line of its own, and is not saved again.
-    app = click(pair, 0, 0)
+    app = click(pair, 1, 0)
     assert len(store.runs()) == 3
-    assert f"now show **{saved.title}**" in page_text(app).replace("\\", "")
     assert app.session_state["run"] == saved.id
 
 
@@ -59,7 +60,9 @@ def test_fields_reach_the_same_trees_as_a_click_and_change_nothing_until_asked(
     store, visit
 ):
     pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
-    app = visit("compare", first=pair[0], second=pair[1])
+    app = visit("compare", against=pair[0], run=pair[1])
+    app.session_state["frontier-pick"] = True
+    app.run()
     field(app, "selectbox", "-run").set_value(pair[1]).run()
     sizes = field(app, "select_slider", pair[1])
     assert sizes.value == len(store.path(pair[1])) - 2  # what the run retained
@@ -69,28 +72,23 @@ def test_fields_reach_the_same_trees_as_a_click_and_change_nothing_until_asked(
     field(app, "button", "-use").click().run()
     saved = store.runs()[0]
     assert saved.summary["pruned_from"] == pair[1]
-    assert app.session_state["run"] == saved.id
-    assert "is saved as a run" in page_text(app)
-    # Another size is not chosen yet.
-    field(app, "select_slider", pair[1]).set_value(1).run()
-    assert field(app, "button", "-use").label == "Use this size"
-    assert app.session_state["run"] == saved.id
+    assert app.selectbox(key="bar-run").value == saved.id
 
 
 def test_the_runs_own_tree_and_an_ensemble_are_chosen_as_they_are(store, click):
     pair = [add_run(store, "cart", sizes=True), add_run(store, "grande")]
     own = len(store.path(pair[0])) - 2  # its place on the line, which has no stump
-    assert click(pair, 0, own).session_state["run"] == pair[0]
-    app = click(pair, 1, -1)
-    assert app.session_state["run"] == pair[1]
-    assert "now show **GRANDE**" in page_text(app)
+    app = click(pair, 0, own)
+    assert app.selectbox(key="bar-run").value == pair[0]
+    assert app.selectbox(key="against").value == pair[1]
+    assert click(pair[::-1], 0, -1).selectbox(key="bar-run").value == pair[1]
     assert len(store.runs()) == 2
 
 
 def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
     pair = [add_run(store, learner) for learner in ("cart", "gradtree")]
-    app = visit("compare", first=pair[0], second=pair[1])
-    assert "Trained on one data split" in page_text(app)
+    app = open_part(visit("compare", against=pair[0], run=pair[1]), "Repeats")
+    assert "Based on one data split" in page_text(app)
     app.number_input(key="repeats-more").set_value(2)
     app.button(key="repeats-start").click().run()
     repeats = [run for run in store.runs() if run.repeat_of]
@@ -103,7 +101,7 @@ def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
     assert "0 of 4 repeats trained" in page_text(app)
     app.button(key="repeats-stop").click().run()
     assert all(store.run(run.id).state == "stopped" for run in repeats)
-    assert "Of 4 repeats no model came" in page_text(app)
+    assert "4 repeats failed" in page_text(app)
 
 
 def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
@@ -113,7 +111,7 @@ def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
             title = f"Repeat of {learner}, seed {seed}"
             options = {"seed": seed, "title": title, "repeat_of": run}
             add_run(store, learner, sizes=True, **options)
-    app = visit("compare", first=pair[0], second=pair[1])
+    app = open_part(visit("compare", against=pair[0], run=pair[1]), "Repeats")
     assert "Trained on 3 data splits each" in page_text(app)
     assert "mean of 3 data splits" in page_text(app)
     (drawn,) = (
@@ -121,11 +119,9 @@ def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
     )
     dashed = [t for t in drawn["data"] if t.get("line", {}).get("dash") == "dash"]
     assert len(dashed) == 2
-    app.session_state["compare-parts"] = "Several seeds"
-    app.run()
     assert "over 3 data splits" in page_text(app)
     # They are below the others where a run is picked, and folded on Runs.
-    offered = app.selectbox(key="first").options
+    offered = app.selectbox(key="bar-run").options
     assert ["Repeat" in option for option in offered] == [False] * 2 + [True] * 4
     table = visit("runs").dataframe[0].value
     assert len(table) == 2
@@ -134,7 +130,7 @@ def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
 
 def stars(app) -> list[dict]:
     """The points of ensembles' heaviest trees on Compare's frontier."""
-    traces = figures(app)[0]["data"]
+    traces = [own for figure in figures(app) for own in figure["data"]]
     return [own for own in traces if own.get("marker", {}).get("symbol") == "star"]
 
 
@@ -146,6 +142,6 @@ def test_few_trees_of_an_ensemble_are_points_beside_its_line(visit, store):
     counts, scores = heaviest_scores(loaded)
     few = [count for count in counts if count <= 10]
     assert [own[2] for own in points["customdata"]] == few
-    assert points["y"] == pytest.approx(scores["valid"][: len(few)].tolist())
+    assert points["y"] == pytest.approx(scores["test"][: len(few)].tolist())
     app.toggle(key="frontier-few").set_value(False).run()
     assert not stars(app)

@@ -27,7 +27,7 @@ def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it
     pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{address}/compare?first={pair[0]}&second={pair[1]}")
-    opened(page, "Is it better than greedy, and where?")
+    opened(page, "Which tree is better, and where?")
     chart = page.locator("[class*=still-frontier-of] .js-plotly-plot")
     chart.scroll_into_view_if_needed()
     settled(page)

@@ -141,7 +141,7 @@ def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
     app = import_file(train(visit), text)
     assert not app.exception
     assert len(app.error) == 1
-    assert app.title[0].value == "How do the trees learn?"
+    assert app.title[0].value == "Train and watch"
     assert store.runs() == []
 
 

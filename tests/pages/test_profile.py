@@ -1,4 +1,4 @@
-"""Profile says what is in a table before anything is trained."""
+"""The tab Columns says what is in a table before anything is trained."""
 
 from tests.pages.stores import table
 
@@ -13,12 +13,13 @@ def test_a_table_is_profiled_and_another_column_shown(visit, store):
     frame = table().assign(copy=lambda t: t["kind"].str.upper(), same=1)
     key = store.add_table(frame[["same", "copy", *table().columns]], "things")
     app = visit("data", table=key)
-    app.selectbox(key=f"target-{key}").set_value("kind").run()
-    app.switch_page("pages/profile.py").run()
+    app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
+    app.session_state["tab"] = "Columns"
+    app.run()
     assert not app.exception
-    assert "copy predicts most alone, 100%" in words(app)
+    assert "copy: rescaled balanced accuracy 1.00 alone" in words(app)
     assert "most are missing in texture" in words(app)
-    assert {"settles the target", "constant"} <= set(app.dataframe[0].value["What"])
+    assert {"gives the target away", "constant"} <= set(app.dataframe[0].value["What"])
     box = app.selectbox(key=f"profile-column-{key}-kind")
     box.select("colour").run()
     assert not app.exception
@@ -30,6 +31,7 @@ def test_a_target_that_cannot_be_learned_is_refused_here_too(visit):
     app.selectbox(key="task-" + app.session_state["problem"].table_id + "-bar").select(
         "regression"
     ).run()
-    app.switch_page("pages/profile.py").run()
+    app.session_state["tab"] = "Columns"
+    app.run()
     assert "holds text" in app.error[0].value
     assert not app.exception

@@ -221,7 +221,7 @@ def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):
     assert f"{score} (chosen by hand)" in page_text(visit("train", run=saved.id))
     assert saved.title in visit("runs").dataframe[0].value["name"].tolist()
     beside = visit("compare", first=run, second=saved.id)
-    assert beside.selectbox(key="second").value == saved.id
+    assert beside.selectbox(key="bar-run").value == saved.id
     again = visit("pruning", run=saved.id)
     assert f"{saved.summary['leaves']} lea" in again.header[0].value
 

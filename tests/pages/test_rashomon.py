@@ -56,7 +56,7 @@ def test_the_page_shows_filters_and_chooses(visit, store, run):
     newest = store.runs()[0]
     assert newest.summary["chosen_from"] == run
     assert f"One of {len(near)} trees within 0.05" in newest.provenance
-    assert app.selectbox(key="run").value == newest.id
+    assert app.selectbox(key="bar-run").value == newest.id
 
 
 def test_all_trees_of_a_depth_are_asked_for_and_said_to_be_complete(visit, store, run):

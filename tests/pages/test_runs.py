@@ -33,9 +33,9 @@ def test_two_ticked_runs_are_compared(store, visit):
     app = visit("runs")
     tick(app, 0, 1)
     app.button(key="compare").click().run()
-    assert app.title[0].value == "Is it better than greedy, and where?"
-    assert app.selectbox(key="first").value == first
-    assert app.selectbox(key="second").value == second
+    assert app.title[0].value == "Which tree is better, and where?"
+    assert app.selectbox(key="against").value == first
+    assert app.selectbox(key="bar-run").value == second
 
 
 def test_three_ticked_runs_are_compared(store, visit):
@@ -43,14 +43,11 @@ def test_three_ticked_runs_are_compared(store, visit):
     app = visit("runs")
     tick(app, 0, 1, 2)
     app.button(key="compare").click().run()
-    assert app.selectbox(key="first").value == ids[0]
+    assert app.selectbox(key="against").value == ids[0]
     assert app.multiselect(key="others").value == ids[2:]
-    (beside,) = [t.value for t in app.table if "Argmin tree" in t.value.index]
-    assert list(beside.columns[1:3]) == [
-        "minus CART (95% interval)",
-        "minus GradTree (95% interval)",
-    ]
-    assert " to " in beside.loc["Argmin tree"].iloc[1]
+    scores = app.dataframe[0].value
+    assert scores.index.tolist() == ["CART", "GradTree", "Argmin tree"]
+    assert " to " in scores.loc["Argmin tree", "− CART (95% CI)"]
 
 
 def test_runs_of_other_test_rows_are_not_compared_and_it_says_why(store, visit):
@@ -77,7 +74,7 @@ def test_settings_of_a_run_are_changed_on_train(store, visit):
     app = visit("runs")
     tick(app, 0)
     app.button(key="change-settings").click().run()
-    assert app.title[0].value == "How do the trees learn?"
+    assert app.title[0].value == "Train and watch"
     app.switch_page("pages/train.py").run()
     assert app.pills(key="learners").value == ["gradtree"]
     assert app.number_input(key="setting-gradtree-max_depth").value == 3

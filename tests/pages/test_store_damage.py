@@ -8,13 +8,13 @@ from tests.pages.conftest import APP
 from tests.pages.stores import add_run
 from treelab.runs.store.database import writing
 
-WITHOUT_TABLE = ("sweep", "runs")  # pages that read no rows at first
+WITHOUT_TABLE = ("runs",)  # pages that read no rows at first
 PAGES = (
-    *("data", "profile", "train", "tree", "edit", "pruning", "rashomon", "routing"),
+    *("data", "train", "tree", "edit", "pruning", "rashomon", "routing"),
     *("explain", "compare", "predict", *WITHOUT_TABLE),
 )
 CONTENT = b"x,y\n" + b"1,a\n2,b\n3,a\n4,b\n" * 10
-TREES = ("train", *PAGES[3:-2])  # pages that show a run's trees
+TREES = ("train", *PAGES[2:-1])  # pages that show a run's trees
 
 
 def opened(page: str, run: str) -> AppTest:
@@ -102,9 +102,9 @@ def test_the_same_table_uploaded_again_mends_it(store, uploaded):
 
 def test_a_damaged_table_that_is_chosen_leaves_the_one_before(store, uploaded):
     app = AppTest.from_file(str(APP), default_timeout=30).run()
-    before = app.selectbox(key="table").value
-    app.selectbox(key="table").set_value(store.tables()[0].id).run()
+    before = app.selectbox(key="bar-table").value
+    app.selectbox(key="bar-table").set_value(store.tables()[0].id).run()
     assert not app.exception
     assert "Give the same table again" in errors(app)
-    assert app.selectbox(key="table").value == before
+    assert app.selectbox(key="bar-table").value == before
     assert not app.run().error  # said once

@@ -1,4 +1,4 @@
-"""Sweep starts a search, shows its trials, and makes a run of one."""
+"""The tab Tune starts a search, shows its trials, and makes a run of one."""
 
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
@@ -22,7 +22,7 @@ def swept(store, n_trials=5):
 
 
 def test_a_sweep_is_started_with_the_space_that_is_shown(store, visit):
-    app = visit("sweep")
+    app = visit("train", tab="Tune")
     assert "No sweep on this table yet" in app.info[0].value
     app.selectbox(key="sweep-learner").select("cart").run()
     app.number_input(key="sweep-trials").set_value(7).run()
@@ -36,7 +36,7 @@ def test_a_sweep_is_started_with_the_space_that_is_shown(store, visit):
 
 def test_a_finished_sweep_shows_its_trials(store, visit):
     run_id = swept(store)
-    app = visit("sweep", sweep=run_id)
+    app = visit("train", tab="Tune", sweep=run_id)
     assert not app.exception
     assert any("5 of 5 trials" in text.value for text in app.markdown)
     table = app.dataframe[-1].value
@@ -50,7 +50,7 @@ def test_a_sweep_without_a_trial_says_how_far_it_is(store, visit):
     plan = SweepPlan({"max_depth": Range(1, 4)}, 5)
     run_id = create_sweep(store, "cart", {"tune": False}, fruit_problem(store), plan)
     store.submit(run_id)
-    app = visit("sweep", sweep=run_id)
+    app = visit("train", tab="Tune", sweep=run_id)
     assert not app.exception
     assert any("0 of 5 trials" in text.value for text in app.markdown)
     app.button(key="sweep-stop").click().run()

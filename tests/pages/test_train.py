@@ -18,6 +18,7 @@ from tests.pages.shown import (
     viewers,
 )
 from tests.pages.stores import add_run, report
+from treelab.figures.style import LEARNER_COLORS
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.store.workers import ProcessId
@@ -44,7 +45,8 @@ def test_train_starts_the_ticked_learners_with_their_settings(store, visit):
 
 def test_a_click_trains_each_learner_on_five_folds(store, visit):
     app = visit("train")
-    app.button(key="train-folds").click().run()
+    app.button_group(key="data-splits").set_value("5 folds")
+    app.button(key="train").click().run()
     assert not app.exception
     runs = store.runs()[::-1]
     assert all(run.problem.n_folds == 5 for run in runs)
@@ -85,7 +87,6 @@ def test_every_run_has_a_card_with_its_state_and_score(store, visit):
     app = visit("train", run=done)
     assert cards(app).count('class="run"') == 2
     assert "macro F1 · test, 48 rows" in cards(app)
-    assert "Runs that predict kind" in app.caption[0].value
 
 
 def test_when_all_are_done_one_line_says_what_was_found(store, visit):
@@ -165,7 +166,7 @@ def test_two_runs_of_one_learner_have_two_names_and_two_shades(store, visit):
     run_id = add_run(store, "gradtree", seed=1)
     text = cards(visit("train", run=run_id))
     assert "GradTree 2" in text
-    assert "#0072B2" in text
+    assert LEARNER_COLORS["gradtree"] in text
 
 
 def test_a_run_again_just_so_waits_below(store, visit):
@@ -218,8 +219,7 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     store.add_event(run_id, Progress(0, 10, 0.9, 0.9, 2.0, epochs_before=4))
     app.run()
     assert "first, then its curve" not in page_text(app)
-    (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
-    assert named["text"] == ["start"]
+    assert "GradTree, start: %" in str(figures(app)[0])
 
 
 def test_each_point_of_a_cross_validation_is_drawn_as_it_comes(store):
@@ -244,8 +244,7 @@ def test_a_finished_curve_begins_at_its_start_by_name(store, visit):
         ).set_axis(HISTORY, axis=1),
     )
     app = visit("train", run=run_id)
-    (named,) = [trace for trace in figures(app)[0]["data"] if trace.get("text")]
-    assert named["text"] == ["start: random splits"]
+    assert "start: random splits" in str(figures(app)[0])
 
 
 def test_runs_of_other_seeds_are_not_ranked_in_one_line(store, visit):
@@ -270,15 +269,32 @@ def test_runs_of_other_columns_say_how_many_they_had(store, visit):
     assert "from 3 features" in line
 
 
-def test_see_the_tree_opens_the_run_that_is_drawn_beside_it(store, visit):
+def links(app) -> dict[str, str]:
+    """The page's links, by label."""
+    return {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+
+
+def test_links_name_the_runs_that_they_open(store, visit):
     best = add_run(store, "gradtree")
-    worse = add_run(store, "argmin")
-    for shown in (best, worse):
-        app = visit("train", run=shown)
-        (link,) = [
-            link for link in app.get("page_link") if link.proto.label == "See the tree"
-        ]
-        assert f"run={shown}" in link.proto.query_string
+    greedy = add_run(store, "cart")
+    for shown in (best, greedy):
+        found = links(visit("train", run=shown))
+        assert f"run={shown}" in found["See the tree"]
+        assert found["Compare"] == f"run={shown}"
+
+
+def test_the_first_tree_there_is_stands_beside_the_curves(store, visit):
+    run = store.run(add_run(store, "gradtree", state="running"))
+    run_id = store.create("gradtree", {}, run.problem)
+    store.delete(run.id)
+    waits = visit("train", run=run_id)
+    assert "its first tree comes soon" in page_text(waits)
+    assert len(waits.get("skeleton")) == 2
+    add_run(store, "cart")
+    app = visit("train", run=run_id)
+    assert viewers(app)
+    assert any(text.value.startswith("**CART**") for text in app.markdown)
+    assert app.query_params["run"] == run_id
 
 
 def test_chosen_learners_come_back_with_the_address(visit):
@@ -298,17 +314,6 @@ def test_no_time_left_is_said_before_there_is_something_to_go_by(store, visit):
     assert store.run(run_id).remaining is None
     store.add_event(run_id, Progress(500, 1000, 1.0, 1.2, 60.0))
     assert store.run(run_id).remaining is not None
-
-
-def test_score_stands_against_size_once_two_runs_have_ended(store, visit):
-    first = add_run(store, "cart")
-    assert "Score against size" not in page_text(visit("train", run=first))
-    second = add_run(store, "gradtree")
-    app = visit("train", run=second)
-    assert "Score against size" in page_text(app)
-    drawn = figures(app)[-1]
-    assert {t["name"] for t in drawn["data"] if "name" in t} == {"CART", "GradTree"}
-    assert not app.exception
 
 
 def test_learners_are_trained_on_several_data_splits_by_one_choice(store, visit):

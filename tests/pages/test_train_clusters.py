@@ -90,7 +90,8 @@ def test_a_run_that_still_looks_for_clusters_brings_its_table(store, visit):
         assert app.session_state["problem"].table_id == table_id
     app = visit("train", run=run_id)
     assert app.button_group(key="aim").value == "clusters"
-    assert "Runs that find clusters of rows in fruit" in app.caption[0].value
+    assert app.selectbox(key=f"bar-target-{table_id}").value is None
+    assert app.selectbox(key="bar-run").value == run_id
     tree = ArgminTreeClusterer(depth=2, max_epochs=2).fit(problem.table(frame)).tree_
     store.add_snapshot(run_id, 2, name_clusters(tree))
     app = visit("train", run=run_id)

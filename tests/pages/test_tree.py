@@ -253,7 +253,7 @@ def test_more_trees_of_an_ensemble_can_be_shown(visit, store):
 def test_a_node_of_one_run_is_not_selected_in_another(visit, store):
     first, second = add_run(store, "cart"), add_run(store, "gradtree")
     app = visit("tree", run=first, node="r0")
-    app.selectbox(key="run").set_value(second).run()
+    app.selectbox(key="bar-run").set_value(second).run()
     assert viewers(app)[0]["select"] is None
     assert "node" not in app.query_params
 

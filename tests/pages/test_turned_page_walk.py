@@ -62,7 +62,7 @@ def turn_to_tree(page, line) -> float | None:
 
     None where one was on its way: the next waits for its answer.
     """
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     line.hold()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Tree").click()
     page.wait_for_timeout(6000)

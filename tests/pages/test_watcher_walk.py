@@ -49,7 +49,7 @@ def test_a_hidden_tab_asks_seldom_and_what_did_not_change_stays(page, address):
     store = RunStore()
     run = add_run(store, "gradtree", state="running")
     page.goto(f"{address}/train?run={run}")
-    opened(page, "How do the trees learn?")
+    opened(page, "Train and watch")
     root = nodes(page, ".st-key-live").first
     has = sync_api.expect(root).to_have_attribute
     page.locator(".st-key-live .js-plotly-plot").evaluate(MARK)

@@ -1,4 +1,4 @@
-"""``python -m treelab app``: open the dashboard, from a checkout or a wheel."""
+"""``treelab app``: open the dashboard, from a checkout or a wheel."""
 
 import os
 import subprocess

@@ -17,7 +17,7 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
 
-# Arguments that several commands of ``python -m treelab`` share.
+# Arguments that several commands of ``treelab`` share.
 
 
 def add_home(parser: ArgumentParser) -> None:
@@ -277,7 +277,7 @@ def add_examples(name: str, parser: ArgumentParser) -> None:
     if lines:
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.description = _filled(parser.description)
-        calls = "\n".join(f"  python -m treelab {line}" for line in lines)
+        calls = "\n".join(f"  treelab {line}" for line in lines)
         parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
 
 

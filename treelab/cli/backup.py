@@ -1,4 +1,4 @@
-"""``python -m treelab backup``: a copy of the data folder as one zip file."""
+"""``treelab backup``: a copy of the data folder as one zip file."""
 
 import sys
 from argparse import Namespace

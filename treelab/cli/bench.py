@@ -1,4 +1,4 @@
-"""``python -m treelab bench``: how fast learners train on this machine."""
+"""``treelab bench``: how fast learners train on this machine."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``python -m treelab cluster``: find groups of rows that are alike, as a tree."""
+"""``treelab cluster``: find groups of rows that are alike, as a tree."""
 
 from argparse import Namespace
 from functools import partial

@@ -1,4 +1,4 @@
-"""``python -m treelab compare``: runs by score, and whether they differ by chance."""
+"""``treelab compare``: runs by score, and whether they differ by chance."""
 
 import json
 from argparse import Namespace

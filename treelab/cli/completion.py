@@ -1,4 +1,4 @@
-"""``python -m treelab completion``: the script by which a shell completes commands."""
+"""``treelab completion``: the script by which a shell completes commands."""
 
 import argparse
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""``python -m treelab doctor``: what is wrong with a data folder, and mend it."""
+"""``treelab doctor``: what is wrong with a data folder, and mend it."""
 
 import json
 from argparse import Namespace

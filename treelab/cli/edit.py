@@ -1,4 +1,4 @@
-"""``python -m treelab edit``: a log of edits, printed or replayed."""
+"""``treelab edit``: a log of edits, printed or replayed."""
 
 from argparse import Namespace
 from dataclasses import replace

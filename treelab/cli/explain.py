@@ -1,4 +1,4 @@
-"""``python -m treelab explain``: why a run predicts what it does for one test row."""
+"""``treelab explain``: why a run predicts what it does for one test row."""
 
 import json
 import sys

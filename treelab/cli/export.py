@@ -1,4 +1,4 @@
-"""``python -m treelab export``: write a trained tree as rules, code or a page."""
+"""``treelab export``: write a trained tree as rules, code or a page."""
 
 import json
 from argparse import Namespace

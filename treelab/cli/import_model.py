@@ -1,4 +1,4 @@
-"""``python -m treelab import``: show a model from elsewhere on every page."""
+"""``treelab import``: show a model from elsewhere on every page."""
 
 import sys
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""The command line: ``python -m treelab train``, ``predict``, ``export``, ..."""
+"""The command line: ``treelab train``, ``predict``, ``export``, ..."""
 
 import argparse
 import os
@@ -51,7 +51,7 @@ COMMANDS = (
 )
 
 
-def build_parser(prog: str = "python -m treelab") -> argparse.ArgumentParser:
+def build_parser(prog: str = "treelab") -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets ``command`` to a function."""
     parser = argparse.ArgumentParser(
         prog=prog,

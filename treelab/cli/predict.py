@@ -1,4 +1,4 @@
-"""``python -m treelab predict``: predict the rows of a table with a trained model."""
+"""``treelab predict``: predict the rows of a table with a trained model."""
 
 import json
 import sys

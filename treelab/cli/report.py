@@ -1,4 +1,4 @@
-"""``python -m treelab report``: one run, or a comparison, as a document."""
+"""``treelab report``: one run, or a comparison, as a document."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""``python -m treelab restore``: a data folder from a backup."""
+"""``treelab restore``: a data folder from a backup."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``python -m treelab runs``: list the runs of a store, pause and resume them."""
+"""``treelab runs``: list the runs of a store, pause and resume them."""
 
 import json
 import time

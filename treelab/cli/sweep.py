@@ -1,4 +1,4 @@
-"""``python -m treelab sweep``: search a learner's settings, train with the best."""
+"""``treelab sweep``: search a learner's settings, train with the best."""
 
 import json
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""``python -m treelab train``: train one learner on a table, now."""
+"""``treelab train``: train one learner on a table, now."""
 
 from argparse import Namespace
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``python -m treelab users``: who is an admin, and who stopped or deleted what."""
+"""``treelab users``: who is an admin, and who stopped or deleted what."""
 
 import json
 import time

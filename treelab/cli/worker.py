@@ -1,4 +1,4 @@
-"""``python -m treelab worker``: train the runs that wait in a run store."""
+"""``treelab worker``: train the runs that wait in a run store."""
 
 from argparse import Namespace
 

@@ -18,7 +18,7 @@ from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.tree import AXIS, LEAF, Tree
+from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 
 # How alike several models predict the same rows.
 
@@ -667,6 +667,53 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
 def misclassified(y_true, y_pred) -> np.ndarray:
     """Return the positions, from 0, of the rows whose class is predicted wrongly."""
     return np.flatnonzero(np.asarray(y_pred) != np.asarray(y_true))
+
+
+# Which splits two trees have in common.
+
+
+SAME_SPLIT = 0.98  # of the rows: what two splits of one column send alike
+
+
+def own_splits(tree: Tree, other: Tree, X, X_other=None) -> np.ndarray:
+    """Find the splits of a tree that another tree does not have, wherever in it.
+
+    Parameters
+    ----------
+    tree, other : Tree
+    X : table of shape (n_rows, n_columns)
+        Rows by which splits are compared: all of them, whatever node they reach.
+    X_other : table or None, default=None
+        The same rows, as the other tree reads them, where its columns are others.
+
+    Returns
+    -------
+    ndarray of shape (n_found,)
+        Nodes of ``tree``. A split is one of the other tree's where both test the same
+        column, or a weighted sum, and send 98% of the rows the same way; yes and no
+        may be exchanged.
+    """
+    mine, mine_left = _sides(tree, X)
+    theirs, theirs_left = _sides(other, X if X_other is None else X_other)
+    # Rows sent left by both, and right by both, as products of matrices.
+    both = mine_left @ theirs_left.T + (1 - mine_left) @ (1 - theirs_left).T
+    agree = both / max(mine_left.shape[1], 1)
+    alike = np.maximum(agree, 1 - agree) >= SAME_SPLIT
+    tested = [
+        [own.features[j].column if j >= 0 else "" for j in own.feature[nodes].tolist()]
+        for own, nodes in ((tree, mine), (other, theirs))
+    ]
+    alike &= np.equal.outer(*(np.array(names, dtype=object) for names in tested))
+    return mine[~alike.any(axis=1)]
+
+
+def _sides(tree: Tree, X) -> tuple[np.ndarray, np.ndarray]:
+    """Return a tree's splits (S,), and 1 where each sends a row left (S, n_rows)."""
+    splits = np.flatnonzero(~tree.is_leaf)
+    matrix = read_features(tree, X)
+    rows = np.tile(np.arange(len(matrix)), len(splits))
+    left = goes_left(tree, matrix, np.repeat(splits, len(matrix)), rows)
+    return splits, left.reshape(len(splits), len(matrix)).astype(np.float32)
 
 
 # Whether two scores may be compared: they must be of the same rows and targets.

@@ -13,8 +13,8 @@ from treelab.trees.words import significant
 MAX_POINTS = 600  # a line; a screen shows no more
 COLUMNS = 2  # panels side by side
 LEAST_X = 10  # epochs or seconds that the axis holds from the start
-LONGEST_START = 24  # letters beside a start; more do not fit on a narrow screen
 HEADROOM = 1.25  # the axis ends above the baseline loss by this factor
+NEAR = 1.4  # a baseline above all losses by more than this factor is only named
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Curve:
     start : str
         What the model was at the first point, in a few words; "" where that is no
         start.
+    symbol : str, default="circle"
+        Plotly's name of its marker.
     before_x, before_loss : ndarray of shape (n_before,)
         What comes before ``x``, dotted: the loss on held-out rows of the trees that a
         cross-validation trains.
@@ -45,6 +47,7 @@ class Curve:
     train_loss: np.ndarray
     valid_loss: np.ndarray
     start: str = ""
+    symbol: str = "circle"
     before_x: np.ndarray = field(default_factory=lambda: np.empty(0))
     before_loss: np.ndarray = field(default_factory=lambda: np.empty(0))
 
@@ -59,8 +62,9 @@ def loss_figure(
 ) -> go.Figure:
     """Draw all runs on one chart, training solid, validation dashed.
 
-    A dot marks each run's lowest validation loss. A validation loss far above that
-    of the baseline is named at the upper edge instead of squeezing all other curves.
+    A mark stands at each run's lowest validation loss. A validation loss far above
+    that of the baseline, and a baseline far above all losses, is named at the upper
+    edge instead of squeezing the curves.
 
     Parameters
     ----------
@@ -73,22 +77,16 @@ def loss_figure(
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
-    figure, end = go.Figure(), _end(curves)
-    # The starts of several runs lie on each other: their words wait for the pointer.
-    alone = sum(bool(curve.start) for curve in curves) == 1
+    figure = go.Figure()
     for curve in curves:
-        _add_lines(figure, curve, mode, end if alone else None)
-    _add_legend_of_dashes(figure, mode)
-    top = _top(curves, baseline)
+        _add_lines(figure, curve, mode)
+    _add_legend_of_dashes(figure, curves, mode)
+    low, top = _range(curves, baseline)
     if top is not None:
         _add_names_beyond(figure, curves, top)
     if baseline is not None:
-        figure.add_hline(
-            y=baseline,
-            line={"color": palette(mode).line, "width": 1},
-            annotation={"text": "baseline", "font_color": palette(mode).muted},
-            annotation_position="top right",
-        )
+        _add_baseline(figure, baseline, top, mode)
+    end = _end(curves, percent="%" in x_title)
     return figure.update_layout(
         template=template(mode),
         height=340,
@@ -97,7 +95,7 @@ def loss_figure(
         xaxis={"title": x_title, "range": [-0.015 * end, end]},
         yaxis={
             "title": y_title,
-            "range": [0, top] if top else None,
+            "range": [low, top] if top else None,
             "rangemode": "tozero",
         },
     )
@@ -132,9 +130,8 @@ def loss_panels(
     )
     for place, curve in enumerate(curves):
         row, column = divmod(place, n_columns)
-        # A panel has no room above its curve for the words of a start.
-        _add_lines(figure, curve, mode, None, row=row + 1, col=column + 1)
-    _add_legend_of_dashes(figure, mode)
+        _add_lines(figure, curve, mode, row=row + 1, col=column + 1)
+    _add_legend_of_dashes(figure, curves, mode)
     figure.update_xaxes(rangemode="tozero", title=x_title)
     figure.update_yaxes(rangemode="tozero", title=y_title)
     height = max(380, 60 + 260 * n_rows)
@@ -155,27 +152,60 @@ def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
     return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
 
 
-def _end(curves: Sequence[Curve]) -> float:
-    """Where the axis of epochs or seconds ends, a little beyond the last point."""
+def _end(curves: Sequence[Curve], *, percent: bool) -> float:
+    """Where the axis of epochs, seconds or per cent ends, beyond the last point."""
+    if percent:
+        return 102.0
     ends = [x.max() for c in curves for x in (c.x, c.before_x) if len(x)]
     last = max(ends, default=0.0)
     return max(LEAST_X, last * 1.02)
 
 
-def _top(curves: Sequence[Curve], baseline: float | None) -> float | None:
-    """Where the axis ends; None where every loss fits without squeezing the rest."""
+def _range(
+    curves: Sequence[Curve], baseline: float | None
+) -> tuple[float, float | None]:
+    """Where the axis of losses begins and ends; None where every loss fits."""
     if baseline is None or not baseline > 0:
-        return None
-    highest = max(
-        (
-            np.nanmax(loss)
-            for c in curves
-            for loss in (*_losses(c), c.before_loss)
-            if _any(loss)
-        ),
-        default=0.0,
+        return 0.0, None
+    seen = [
+        loss[np.isfinite(loss)]
+        for curve in curves
+        for loss in (*_losses(curve), curve.before_loss)
+        if _any(loss)
+    ]
+    if not seen:
+        return 0.0, baseline * HEADROOM
+    highest = max(loss.max() for loss in seen)
+    top = min(highest * 1.1, baseline * 2 * HEADROOM)
+    if baseline <= top * NEAR:
+        top = max(top, baseline * 1.1)
+    lowest = min(loss.min() for loss in seen)
+    return (0.0 if lowest < top / 2 else lowest - (top - lowest) / 4), top
+
+
+def _add_baseline(
+    figure: go.Figure, baseline: float, top: float | None, mode: Mode
+) -> None:
+    """Draw the baseline, or name it at the upper edge where it lies beyond."""
+    if top is None or baseline <= top:
+        figure.add_hline(
+            y=baseline,
+            line={"color": palette(mode).line, "width": 1},
+            annotation={"text": "baseline", "font_color": palette(mode).muted},
+            annotation_position="top right",
+        )
+        return
+    figure.add_annotation(
+        text=f"▲ baseline {significant(baseline)}",
+        x=1,
+        xref="paper",
+        xanchor="right",
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        font={"color": palette(mode).muted},
     )
-    return max(baseline * HEADROOM, min(highest * 1.05, baseline * 2 * HEADROOM))
 
 
 def _add_names_beyond(figure: go.Figure, curves: Sequence[Curve], top: float) -> None:
@@ -204,11 +234,10 @@ def _add_lines(
     figure: go.Figure,
     curve: Curve,
     mode: Mode,
-    end: float | None,
     row: int | None = None,
     col: int | None = None,
 ) -> None:
-    """Draw a run's two lines and the dot at its lowest validation loss."""
+    """Draw a run's two lines and the mark at its lowest validation loss."""
     name = escape_html(curve.name)
     for losses, split, dash in zip(
         _losses(curve), ("training", "validation"), ("solid", "dash")
@@ -225,7 +254,7 @@ def _add_lines(
             marker={
                 "color": curve.color,
                 "size": 9,
-                "symbol": "circle" if split == "training" else "circle-open",
+                "symbol": curve.symbol + ("" if split == "training" else "-open"),
             },
             cliponaxis=not single,  # a single point may lie on the axis
             legendgroup=name,
@@ -247,7 +276,7 @@ def _add_lines(
             row=row,
             col=col,
         )
-    _name_start(figure, curve, end, row, col)
+    _mark_start(figure, curve, row, col)
     if np.isfinite(curve.valid_loss).sum() > 1:
         best = int(np.nanargmin(curve.valid_loss))
         figure.add_scatter(
@@ -257,6 +286,7 @@ def _add_lines(
             marker={
                 "color": curve.color,
                 "size": 10,
+                "symbol": curve.symbol,
                 "line": {"color": palette(mode).background, "width": 2},
             },
             legendgroup=name,
@@ -267,27 +297,19 @@ def _add_lines(
         )
 
 
-def _name_start(
-    figure: go.Figure, curve: Curve, end: float | None, row: int | None, col: int | None
+def _mark_start(
+    figure: go.Figure, curve: Curve, row: int | None, col: int | None
 ) -> None:
-    """Mark where a curve begins, and say with what, on the side with more room.
-
-    ``end`` is where the axis ends; None: the words are seen on hover only.
-    """
+    """Mark where a curve begins; with what, is seen on hover."""
     losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
     if not curve.start or losses is None:
         return
-    words = curve.start
-    if len(words) > LONGEST_START:
-        words = words.partition(":")[0]
     figure.add_scatter(
         x=curve.x[:1],
         y=losses[:1],
-        mode="markers" if end is None else "markers+text",
-        text=[escape_html(words)],
-        textposition="top left" if end and curve.x[0] > end / 2 else "top right",
-        textfont={"color": curve.color, "size": 12},
-        marker={"color": curve.color, "size": 8, "symbol": "square"},
+        mode="markers",
+        marker={"color": curve.color, "size": 7, "symbol": "line-ns-open"},
+        marker_line={"color": curve.color, "width": 2},
         legendgroup=escape_html(curve.name),
         showlegend=False,
         hovertemplate=f"{escape_html(curve.name)}, {escape_html(curve.start)}: "
@@ -297,8 +319,12 @@ def _name_start(
     )
 
 
-def _add_legend_of_dashes(figure: go.Figure, mode: Mode) -> None:
-    """Explain the two dashes in the legend, in the colour of its text."""
+def _add_legend_of_dashes(
+    figure: go.Figure, curves: Sequence[Curve], mode: Mode
+) -> None:
+    """Explain dashes in the legend, in its text's colour, where both are drawn."""
+    if not any(_any(curve.valid_loss) for curve in curves):
+        return
     for split, dash in (("training rows", "solid"), ("validation rows", "dash")):
         figure.add_scatter(
             x=[None],

@@ -33,6 +33,8 @@ class DrawnLine:
     few_trees : DataFrame or None
         Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
         ``leaves``, so many average trees have, and ``score``.
+    symbol : str
+        Plotly's name of its marker; "": one that no other line has.
     """
 
     name: str
@@ -42,6 +44,7 @@ class DrawnLine:
     band: pd.DataFrame | None = None
     n_splits: int = 0
     few_trees: pd.DataFrame | None = None
+    symbol: str = ""
 
 
 def frontier_figure(
@@ -105,7 +108,10 @@ def frontier_figure(
             mode="lines+markers",
             name=name,
             line={"color": own.color, "width": 2},
-            marker={"size": 8, "symbol": _SYMBOLS[number % len(_SYMBOLS)]},
+            marker={
+                "size": 8,
+                "symbol": own.symbol or _SYMBOLS[number % len(_SYMBOLS)],
+            },
             customdata=[[number, place] for place in places.tolist()],
             selected={"marker": {"size": 13}},
             unselected={"marker": {"opacity": 1}},

@@ -8,23 +8,33 @@ from typing import Literal
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.trees.dot import OKABE_ITO
+from treelab.trees.colors import OKABE_ITO
 
 # Every colour and its one home: learners, classes, light and dark mode.
 
 
 Mode = Literal["light", "dark"]
 
-# One colour a learner, on every page.
+# One colour and marker a learner, on every page; no class has that colour.
 LEARNER_COLORS = {
     "cart": "#6B7280",
-    "gradtree": "#0072B2",
-    "grande": "#E69F00",
-    "get": "#009E73",
-    "get_linear": "#56B4E9",
-    "argmin": "#CC79A7",
+    "gradtree": "#6A5ACD",
+    "grande": "#D81B60",
+    "get": "#00838F",
+    "get_linear": "#2BA6B5",
+    "argmin": "#857500",
     "optimal": "#8C564B",
-    "clusters": "#CC79A7",  # an argmin tree as well
+    "clusters": "#857500",  # an argmin tree as well
+}
+LEARNER_SYMBOLS = {
+    "cart": "circle",
+    "gradtree": "diamond",
+    "grande": "square",
+    "get": "triangle-up",
+    "get_linear": "triangle-down",
+    "argmin": "cross",
+    "optimal": "pentagon",
+    "clusters": "cross",
 }
 
 # Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
@@ -130,9 +140,18 @@ def learner_color(learner: str, settings: dict | None = None) -> str:
     str
         Hex colour; grey for a learner that has none yet.
     """
-    if learner == "get" and (settings or {}).get("leaves") == "linear":
-        learner = "get_linear"
-    return LEARNER_COLORS.get(learner, "#6F6F6F")
+    return LEARNER_COLORS.get(_kind(learner, settings), "#6F6F6F")
+
+
+def learner_symbol(learner: str, settings: dict | None = None) -> str:
+    """Return plotly's name of a learner's marker; arguments as ``learner_color``."""
+    return LEARNER_SYMBOLS.get(_kind(learner, settings), "hexagon")
+
+
+def _kind(learner: str, settings: dict | None) -> str:
+    """Name a learner; GET with linear leaves is another one."""
+    is_linear = learner == "get" and (settings or {}).get("leaves") == "linear"
+    return "get_linear" if is_linear else learner
 
 
 def class_colors(n_classes: int) -> list[str]:

@@ -1,11 +1,16 @@
-"""A tree as DOT, the language of Graphviz: colours, labels, the graph."""
+"""A tree as DOT, the language of Graphviz."""
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
+from treelab.trees.colors import (
+    NodeColors,
+    ThemeColors,
+    class_fractions,
+    mix,
+    theme_colors,
+)
 from treelab.trees.text import (
     node_text,
     number_text,
@@ -15,188 +20,6 @@ from treelab.trees.text import (
 )
 from treelab.trees.tree import Tree
 from treelab.trees.words import clean, counted, percent, short
-
-# Colours of a drawn tree: two themes, the classes, and values from low to high.
-
-
-# Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that is
-# legible on both backgrounds.
-OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-    "#6F6F6F",
-)
-OTHER = "#8C9692"  # classes beyond the first eight
-# Viridis (van der Walt and Smith, 2015) at nine even steps.
-_VIRIDIS = (
-    "#440154",
-    "#472D7B",
-    "#3B528B",
-    "#2C728E",
-    "#21918C",
-    "#28AE80",
-    "#5EC962",
-    "#ADDC30",
-    "#FDE725",
-)
-
-
-@dataclass(frozen=True)
-class ThemeColors:
-    """Colours, hex, of what is drawn on a light or a dark page."""
-
-    panel: str
-    text: str
-    muted: str
-    line: str
-    accent: str
-
-
-THEMES = {
-    "light": ThemeColors("#F6F8F7", "#17211D", "#55625C", "#B9C4BF", "#1B7F5C"),
-    "dark": ThemeColors("#18211E", "#E7EDEA", "#9DABA5", "#5A6963", "#4CC79A"),
-}
-
-
-def theme_colors(mode: str) -> ThemeColors:
-    """Return the colours of the light or the dark theme."""
-    if mode not in THEMES:
-        raise ValueError(f"mode must be one of {tuple(THEMES)}, got {mode!r}.")
-    return THEMES[mode]
-
-
-class NodeColors:
-    """Colours of a tree's nodes: of their class, or of their value.
-
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours of the classes; see ``class_palette``.
-    value_range : (low, high) or None
-        Regression: values of the first and last colour; None: those of this tree.
-    mode : {"light", "dark"}
-
-    Attributes
-    ----------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own.
-    """
-
-    def __init__(self, tree: Tree, palette, value_range, mode: str):
-        self._tree = tree
-        self.colors: list[str] = []
-        self.own: list[int] = []
-        if tree.classes is not None:
-            self.colors, self.own = class_palette(tree, palette)
-        low, high = value_range or (float(tree.value.min()), float(tree.value.max()))
-        self._low, self._high = low, high
-        self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
-
-    def of(self, node: int) -> tuple[str, float]:
-        """Return a node's colour, and how certain its prediction is, 0 to 1."""
-        value = self._tree.value[node]
-        if self._tree.classes is None:
-            color = value_color(float(value[0]), self._low, self._high, self._darkest)
-            return color, 1.0
-        best = int(self._tree.predicted_class[node])
-        return self.colors[best], float(np.clip(value[best], 0, 1))
-
-    @property
-    def other_color(self) -> str | None:
-        """Colour that the classes without one of their own share; None without any."""
-        return next((c for i, c in enumerate(self.colors) if i not in self.own), None)
-
-    def classes_with_color(self) -> list[tuple[str, str]]:
-        """List colours and class names of a legend; the other classes as one."""
-        classes = self._tree.classes or ()
-        listed = [(self.colors[i], str(classes[i])) for i in self.own]
-        if (other := self.other_color) is not None:
-            n_others = len(classes) - len(self.own)
-            name = f"{n_others} other class" + ("es" if n_others > 1 else "")
-            listed.append((other, name))
-        return listed
-
-
-def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
-    """Give each class a colour; only the eight most frequent have one of their own.
-
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours in the order of ``tree.classes``, repeated where there are fewer,
-        or by label; None: Okabe and Ito's.
-
-    Returns
-    -------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own, as ``tree.classes`` orders them.
-    """
-    palette = OKABE_ITO if palette is None else palette
-    classes = tree.classes or ()
-    n = len(classes)
-    if isinstance(palette, Mapping):
-        colors = [_hex(palette.get(label, OTHER)) for label in classes]
-    elif isinstance(palette, Sequence) and len(palette):
-        colors = [_hex(palette[i % len(palette)]) for i in range(n)]
-    else:
-        raise ValueError(f"palette must hold hex colours, got {palette!r}.")
-    if n <= len(OKABE_ITO):
-        return colors, list(range(n))
-    fractions = class_fractions(tree, 0)
-    own = sorted(np.argsort(-fractions, kind="stable")[: len(OKABE_ITO)].tolist())
-    return [c if i in own else OTHER for i, c in enumerate(colors)], own
-
-
-def class_fractions(tree: Tree, node: int) -> np.ndarray:
-    """Return the class fractions, (n_classes,), of a node's rows, or of its value."""
-    if tree.class_counts is not None and tree.class_counts[node].sum() > 0:
-        return tree.class_counts[node] / tree.class_counts[node].sum()
-    return tree.value[node]
-
-
-def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> str:
-    """Return viridis' colour of a value between ``low`` and ``high``.
-
-    The scale starts at the fraction ``darkest`` of viridis.
-    """
-    position = (value - low) / (high - low) if high > low else 0.5
-    position = darkest + (1 - darkest) * min(max(position, 0.0), 1.0)
-    position *= len(_VIRIDIS) - 1
-    i = min(int(position), len(_VIRIDIS) - 2)
-    return mix(_VIRIDIS[i + 1], _VIRIDIS[i], position - i)
-
-
-def mix(color: str, other: str, share: float) -> str:
-    """Return a hex colour that is ``share`` of one and the rest of another."""
-    pairs = zip(_channels(color), _channels(other))
-    mixed = [round(a * share + b * (1 - share)) for a, b in pairs]
-    return "#{:02X}{:02X}{:02X}".format(*mixed)
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    """Return red, green and blue, 0 to 255, of a hex colour."""
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return red, green, blue
-
-
-def _hex(color: str) -> str:
-    """Return the colour, or ValueError unless it is hex: it goes into DOT as it is."""
-    digits = color[1:] if isinstance(color, str) and color[:1] == "#" else ""
-    if len(digits) != 6 or any(d not in "0123456789abcdefABCDEF" for d in digits):
-        raise ValueError(f"A colour must read like '#0072B2', got {color!r}.")
-    return color
-
 
 # Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
 
@@ -229,20 +52,28 @@ def escape(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class DotLabels:
-    """The labels of one picture; see ``DotLayout`` for ``max_name`` and ``wrap``."""
+class _Picture:
+    """Lines of DOT and their labels; ``lit`` are the highlighted nodes."""
 
     tree: Tree
     colors: NodeColors
     theme: ThemeColors
-    max_name: int
-    wrap: int
+    layout: "DotLayout"
+    lit: frozenset[int]
 
-    def node(self, node: int) -> str:
+    def __post_init__(self):
+        for node in self.lit:
+            self.tree.check_node(node)
+
+    def label(self, node: int) -> str:
         """Return a node's condition or prediction, its rows, and its bar."""
         tree = self.tree
-        text = self._prediction(node) if tree.is_leaf[node] else self._condition(node)
-        lines = [f"<B>{_wrapped(text, self.wrap)}</B>"]
+        most = {"most": _LISTED, "length": self.layout.max_name}
+        if tree.is_leaf[node]:
+            text = prediction_text(tree, node, **most)
+        else:  # the edge shows where missing values go
+            text = split_text(tree, node, missing=False, **most)
+        lines = [f"<B>{_wrapped(text, self.layout.wrap)}</B>"]
         if rows := rows_text(tree, node):
             lines.append(self._small(rows))
         if not tree.is_leaf[node] and tree.classes is None:
@@ -279,19 +110,8 @@ class DotLabels:
         """Return a colour and the name of what has it, as two cells."""
         return (
             f'<TD FIXEDSIZE="TRUE" WIDTH="12" HEIGHT="12" BGCOLOR="{color}"></TD>'
-            f'<TD ALIGN="LEFT">{self._small(short(name, self.max_name))}</TD>'
+            f'<TD ALIGN="LEFT">{self._small(short(name, self.layout.max_name))}</TD>'
         )
-
-    def _condition(self, node: int) -> str:
-        """Return the condition of a split, shortened to the picture's size."""
-        # The edge shows where missing values go.
-        return split_text(
-            self.tree, node, most=_LISTED, length=self.max_name, missing=False
-        )
-
-    def _prediction(self, node: int) -> str:
-        """Return the prediction of a leaf, shortened to the picture's size."""
-        return prediction_text(self.tree, node, most=_LISTED, length=self.max_name)
 
     def _bar(self, node: int) -> str:
         """Return the classes at a node as a bar, or the colour of its mean."""
@@ -334,6 +154,50 @@ class DotLabels:
             f'<FONT POINT-SIZE="10" COLOR="{self.theme.muted}">'
             f"{_wrapped(text, wrap)}</FONT>"
         )
+
+    def node(self, node: int) -> str:
+        """Return the line that draws a node."""
+        leaf = self.tree.is_leaf[node]
+        fill, border = self.theme.panel, self.theme.line
+        if leaf:
+            border, certainty = self.colors.of(node)
+            fill = mix(border, self.theme.panel, _TINT * (1 + 2 * certainty))
+        lit = node in self.lit
+        return (
+            f'n{node} [id="node-{node}", label=<{self.label(node)}>, '
+            f'fillcolor="{fill}", color="{self.theme.accent if lit else border}", '
+            f'penwidth="{3 if lit else 1.5}", '
+            f'tooltip="{escape(node_text(self.tree, node))}"];'
+        )
+
+    def edge(self, node: int, left: bool) -> str:
+        """Return the line that draws the edge to a child."""
+        tree = self.tree
+        child = int(tree.left[node] if left else tree.right[node])
+        words = "yes" if left else "no"
+        if tree.missing_rows is not None and tree.missing_rows[node] > 0:
+            words += " or missing" if tree.missing_left[node] == left else ""
+        lit = child in self.lit and node in self.lit
+        inactive = tree.activity is not None and tree.activity[child] <= 0
+        share = tree.n_rows[child] / max(int(tree.n_rows[0]), 1)
+        style = ', style="dashed"' if inactive else ""
+        style += ', weight="20"' if lit else ""  # a lit path goes straight
+        color = self.theme.accent if lit else self.theme.line
+        return (
+            f'n{node} -> n{child} [label="{GAP}{words}{GAP}", color="{color}", '
+            f'penwidth="{max(_THIN + lit, _THICK * share):.2f}", '
+            f'tooltip="{words}: {escape(rows_text(tree, child) or "no rows known")}"'
+            f"{style}];"
+        )
+
+    def stub(self, node: int) -> list[str]:
+        """Return the lines that stand for all nodes below a split."""
+        hidden = counted(_count_below(self.tree, node), "node")
+        return [
+            f'more{node} [shape="plaintext", style="", label="{hidden} more", '
+            f'fontcolor="{self.theme.muted}", fontsize="10"];',
+            f'n{node} -> more{node} [style="dotted"];',
+        ]
 
 
 def _wrapped(text: str, wrap: int) -> str:
@@ -431,10 +295,9 @@ def to_dot(
     layout = layout or DotLayout()
     theme = theme_colors(mode)
     colors = NodeColors(tree, palette, value_range, mode)
-    labels = DotLabels(tree, colors, theme, layout.max_name, layout.wrap)
-    picture = _Picture(tree, colors, labels, theme, frozenset(map(int, highlight)))
+    picture = _Picture(tree, colors, theme, layout, frozenset(map(int, highlight)))
     lines = _header(tree, theme, layout.direction)
-    if legend and (below := labels.legend()):
+    if legend and (below := picture.legend()):
         lines.append(f"label=<{below}>;")
     waiting = [0]
     while waiting:
@@ -463,65 +326,6 @@ def _header(tree: Tree, theme: ThemeColors, direction: str) -> list[str]:
         f'edge [arrowhead="none", fontname="{_FONT}", fontsize="10", '
         f'fontcolor="{theme.muted}", color="{theme.line}"];',
     ]
-
-
-@dataclass(frozen=True)
-class _Picture:
-    """Lines of DOT: nodes, edges and stubs; ``lit`` are the highlighted nodes."""
-
-    tree: Tree
-    colors: NodeColors
-    labels: DotLabels
-    theme: ThemeColors
-    lit: frozenset[int]
-
-    def __post_init__(self):
-        for node in self.lit:
-            self.tree.check_node(node)
-
-    def node(self, node: int) -> str:
-        """Return the line that draws a node."""
-        leaf = self.tree.is_leaf[node]
-        fill, border = self.theme.panel, self.theme.line
-        if leaf:
-            border, certainty = self.colors.of(node)
-            fill = mix(border, self.theme.panel, _TINT * (1 + 2 * certainty))
-        lit = node in self.lit
-        return (
-            f'n{node} [id="node-{node}", label=<{self.labels.node(node)}>, '
-            f'fillcolor="{fill}", color="{self.theme.accent if lit else border}", '
-            f'penwidth="{3 if lit else 1.5}", '
-            f'tooltip="{escape(node_text(self.tree, node))}"];'
-        )
-
-    def edge(self, node: int, left: bool) -> str:
-        """Return the line that draws the edge to a child."""
-        tree = self.tree
-        child = int(tree.left[node] if left else tree.right[node])
-        words = "yes" if left else "no"
-        if tree.missing_rows is not None and tree.missing_rows[node] > 0:
-            words += " or missing" if tree.missing_left[node] == left else ""
-        lit = child in self.lit and node in self.lit
-        inactive = tree.activity is not None and tree.activity[child] <= 0
-        share = tree.n_rows[child] / max(int(tree.n_rows[0]), 1)
-        style = ', style="dashed"' if inactive else ""
-        style += ', weight="20"' if lit else ""  # a lit path goes straight
-        color = self.theme.accent if lit else self.theme.line
-        return (
-            f'n{node} -> n{child} [label="{GAP}{words}{GAP}", color="{color}", '
-            f'penwidth="{max(_THIN + lit, _THICK * share):.2f}", '
-            f'tooltip="{words}: {escape(rows_text(tree, child) or "no rows known")}"'
-            f"{style}];"
-        )
-
-    def stub(self, node: int) -> list[str]:
-        """Return the lines that stand for all nodes below a split."""
-        hidden = counted(_count_below(self.tree, node), "node")
-        return [
-            f'more{node} [shape="plaintext", style="", label="{hidden} more", '
-            f'fontcolor="{self.theme.muted}", fontsize="10"];',
-            f'n{node} -> more{node} [style="dotted"];',
-        ]
 
 
 def _count_below(tree: Tree, node: int) -> int:

@@ -208,5 +208,5 @@ def test_a_lost_database_is_made_anew_and_lists_the_tables(
     lost, left = trouble(store)
     assert "lists no run, but" in lost
     assert "belongs to no run" in left
-    assert "python -m treelab import" in left
+    assert "treelab import" in left
     assert (store.folder(run_id) / "model" / "model.json").exists()

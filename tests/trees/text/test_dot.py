@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_target, make_tree
-from treelab.trees.dot import (
+from treelab.trees.colors import (
     OKABE_ITO,
     OTHER,
     THEMES,
-    DotLayout,
     class_palette,
     mix,
-    to_dot,
     value_color,
 )
+from treelab.trees.dot import DotLayout, to_dot
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 from treelab.trees.words import clean

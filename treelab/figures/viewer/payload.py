@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import class_colors
+from treelab.trees.colors import OTHER, class_fractions
 from treelab.trees.dates import days_text
-from treelab.trees.dot import OTHER, class_fractions
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
@@ -999,6 +999,7 @@ def view_settings(
     flow: dict | None = None,
     select: dict | None = None,
     scale: dict | None = None,
+    marked: Sequence[str] | None = None,
     **options,
 ) -> dict:
     """Return what changes while the same trees are shown.
@@ -1015,6 +1016,8 @@ def view_settings(
     scale : dict or None
         As of ``value_scale``: that of several pictures whose colours compare, instead
         of the payload's own.
+    marked : sequence of str or None
+        Keys of the splits that another tree beside this one does not have.
     **options
         direction, depth, height (pixels of the picture) or total (of everything),
         live, controls, compact, heading (whether the title stands above the picture),
@@ -1026,7 +1029,8 @@ def view_settings(
         "select": select,
         "options": options,
     }
-    return settings if scale is None else settings | {"scale": scale}
+    given = {"scale": scale, "marked": marked}
+    return settings | {name: own for name, own in given.items() if own is not None}
 
 
 def to_json(payload: dict | list) -> str:

@@ -217,7 +217,7 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Backup:
         if damage and not anyway:
             raise StoreError(
                 f"No backup was made, and an older one stays: in {home} "
-                f"{in_words(damage)} cannot be read. `python -m treelab doctor` says "
+                f"{in_words(damage)} cannot be read. `treelab doctor` says "
                 "why; mend or delete it, or back up the rest with --anyway."
             )
         n_bytes = part.stat().st_size
@@ -257,7 +257,7 @@ def _examined(archive: ZipFile, home: Path, folder: Path) -> Contents:
     except ValueError as error:
         raise StoreError(
             f"No backup of {home} was made, and an older one stays: {error}. Put that "
-            "one in its place, see `python -m treelab restore --help`."
+            "one in its place, see `treelab restore --help`."
         ) from error
     left = _ids(home / DATABASE) | {"runs"}
     damage = {id: what for id, what in contents.damage.items() if id in left}

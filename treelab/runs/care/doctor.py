@@ -186,7 +186,7 @@ def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "runs",
                 f"{folder} belongs to no run, but it holds trees, so it stays. "
-                "`python -m treelab import` reads a model's folder; settings, scores "
+                "`treelab import` reads a model's folder; settings, scores "
                 "and curves are lost with the run's row.",
             )
         else:

@@ -14,7 +14,7 @@ from treelab.runs.store.tables import TableInfo
 from treelab.runs.users import log_action
 from treelab.trees.words import counted
 
-COMMAND = "python -m treelab doctor --clean"
+COMMAND = "treelab doctor --clean"
 DAY = 86_400.0  # seconds; a table that came today may still get its first run
 
 

@@ -33,8 +33,8 @@ def _open(path: str, flags: int) -> int:
 
 
 WAY_OUT = (
-    "Put a backup in its place. Without one, `python -m treelab doctor --repair` lists "
-    "the tables again; models stay in their folders, from which `python -m treelab "
+    "Put a backup in its place. Without one, `treelab doctor --repair` lists "
+    "the tables again; models stay in their folders, from which `treelab "
     "import` reads them."
 )
 

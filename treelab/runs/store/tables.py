@@ -86,7 +86,7 @@ class TableStore:
             if table_id in {path.stem for path in self._folder.glob("*.parquet")}:
                 raise StoreError(
                     f"The database does not list the table {table_id!r}, though its "
-                    "file is there. `python -m treelab doctor --repair` lists it again."
+                    "file is there. `treelab doctor --repair` lists it again."
                 )
             raise LookupError(f"There is no table {table_id!r} in the run store.")
         return known["name"]

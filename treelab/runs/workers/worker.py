@@ -11,16 +11,19 @@ from functools import partial
 from importlib import import_module
 
 import psutil
-from filelock import FileLock, Timeout
 
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.database import StoreError
-from treelab.runs.store.files import FILE_MODE
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import Heartbeat, ProcessId
 from treelab.runs.workers.kernels import start_compiling
-from treelab.runs.workers.worker_pool import FIRST_CPU, QUICK, slot_device
+from treelab.runs.workers.worker_pool import (
+    FIRST_CPU,
+    QUICK,
+    lower_priority,
+    slot_device,
+)
 
 # Lines of a worker's log: when, about which run, what.
 
@@ -45,9 +48,6 @@ POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
 UNUSED_SECONDS = 15.0  # without an app and without work, then a worker ends
 GRACE_SECONDS = 8.0  # for a training to react when the process has to end
-WARMING_LANES = 2  # workers that load torch at the same time
-WARMING_SECONDS = 60.0  # at most, for the worker before this one to get warm
-NICENESS = 5  # pages answer first, training gets what is left
 
 
 class Worker:
@@ -139,19 +139,8 @@ class Worker:
             _import_learners(quick=True)
             self._device_name = "CPU"
             return
-        if sys.platform == "win32":
-            psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-        else:
-            psutil.Process().nice(NICENESS)
-        # Not all at once: the first are ready sooner, and pages find a free core.
-        lane = int(self._slot[-1]) % WARMING_LANES if self._slot[-1].isdigit() else 0
-        lock = FileLock(self._store.home / f"warming-{lane}.lock", mode=FILE_MODE)
-        with suppress(Timeout):  # after so long it warms up beside the other
-            lock.acquire(timeout=WARMING_SECONDS)
-        try:
-            self._load_torch()
-        finally:
-            lock.release()
+        lower_priority(psutil.Process())  # also of one that was started by hand
+        self._load_torch()
 
     def _load_torch(self) -> None:
         """Load torch and the learners, and find the device of this slot."""

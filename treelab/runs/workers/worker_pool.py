@@ -127,6 +127,8 @@ def describe_device() -> str:
 
 
 WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
+WARMING = 2  # workers that load torch at the same time: pages find a free core
+NICENESS = 5  # pages answer first, training gets what is left
 MOST_FAILURES = 3  # workers in a row that fail while they start, then a pause
 STARTUP_SECONDS = 10.0  # a worker that ends idle this soon failed while it started
 PAUSE_SECONDS = 60.0
@@ -155,7 +157,10 @@ class WorkerPool:
         self._app_is_registered = False
 
     def ensure_workers(self) -> None:
-        """Start the workers that are missing, without waiting until they are warm."""
+        """Start workers that are missing, without waiting until they are warm.
+
+        Not all at once, so that the first are ready sooner: call it again.
+        """
         if not self._missing():
             return
         if not self._app_is_registered:
@@ -163,7 +168,8 @@ class WorkerPool:
             self._app_is_registered = True
         lock = FileLock(self._home / "workers.lock", timeout=0, mode=FILE_MODE)
         with suppress(Timeout), lock:  # a timeout: another process starts them
-            for slot, failures in self._missing().items():
+            warming = sum(worker.state == "starting" for worker in self.workers())
+            for slot, failures in [*self._missing().items()][: WARMING - warming]:
                 self._start_worker(slot, failures)
 
     def workers(self) -> list[WorkerInfo]:
@@ -238,6 +244,9 @@ class WorkerPool:
                 },
                 **options,
             )
+        if slot != QUICK:
+            with suppress(psutil.Error):  # it has ended
+                lower_priority(psutil.Process(child.pid))
         self._children.append(child)
         self._registry.register(slot, ProcessId.of(child.pid), failures)
 
@@ -245,6 +254,12 @@ class WorkerPool:
         """File with what the workers of a slot print."""
         name = slot.replace(":", "-").replace("#", "-")
         return self._home / "logs" / f"worker-{name}.log"
+
+
+def lower_priority(process: psutil.Process) -> None:
+    """Let a process compute after those of pages."""
+    windows = sys.platform == "win32"
+    process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if windows else NICENESS)
 
 
 def _is_dead(worker: WorkerInfo) -> bool:

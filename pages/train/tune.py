@@ -1,4 +1,4 @@
-"""A search over settings: its form, its trials."""
+"""The tab Tune: a sweep over a learner's settings, its form and its trials."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from pages.cached.store import (
     queue,
     store,
 )
+from pages.state.run import write_address
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
@@ -34,7 +35,7 @@ from treelab.learners.common.settings import (
 )
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
-from treelab.runs.jobs.sweep import create_trial_run
+from treelab.runs.jobs.sweep import create_sweep, create_trial_run
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps import (
     JOURNAL,
@@ -46,6 +47,50 @@ from treelab.runs.sweeps import (
     trial_table,
 )
 from treelab.trees.words import counted
+
+ADDRESS = "sweep"  # name of the chosen sweep in the address
+
+
+def tune(problem: Problem) -> None:
+    """Start a sweep, and show one of the table's."""
+    form = sweep_form(problem)
+    if st.button(
+        "Start the sweep",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=form.plan is None,
+        key="sweep-start",
+        help="Trials run when no other run waits, on all idle workers.",
+    ):
+        started = create_sweep(store(), form.learner, form.fixed, problem, form.plan)
+        queue().submit(started)
+        st.session_state["chosen-sweep"] = started
+        st.rerun()
+    about = (problem.table_id, problem.target)
+    sweeps = {
+        run.id: run
+        for run in store().runs()
+        if store().sweep(run.id) is not None
+        and (run.problem.table_id, run.problem.target) == about
+    }
+    if not sweeps:
+        st.info(
+            "No sweep on this table yet. It tries settings of a learner, and trains a "
+            "run with those that score best.",
+            icon=":material/info:",
+        )
+        return
+    if st.session_state.get("chosen-sweep") not in sweeps:
+        st.session_state["chosen-sweep"] = next(iter(sweeps))
+    chosen = st.selectbox(
+        "Sweep",
+        list(sweeps),
+        format_func=lambda run_id: sweeps[run_id].title,
+        key="chosen-sweep",
+    )
+    write_address(ADDRESS, chosen)
+    show_sweep(sweeps[chosen])
+
 
 # What a sweep tries: learner, search space, trials, and how they are scored.
 
@@ -91,13 +136,13 @@ def sweep_form(problem: Problem) -> SweepForm:
         )
         known = presets(learner)
         name = st.segmented_control(
-            "Search space",
+            "Preset",
             list(known),
             default="treelab",
             required=True,
             format_func=lambda key: "paper's" if key == "paper" else key,
             key=f"sweep-preset-{learner}",
-            help="What is tried to begin with; the table below changes it.",
+            help="Fills the search space, which can be changed below.",
         )
         preset = known[name].of_task(LEARNERS[learner], problem.task)
         scorings = SCORINGS if LEARNERS[learner].scores_itself else SCORINGS[1:]
@@ -107,8 +152,7 @@ def sweep_form(problem: Problem) -> SweepForm:
             index=scorings.index(preset.scoring),
             format_func=SCORING_WORDS.get,
             key=f"sweep-scoring-{learner}-{name}",
-            help="Its own cross-validation: one fit a trial, for learners that measure "
-            "a score that way (CART where tuned). Folds: three fits a trial; "
+            help="Its own cross-validation: one fit a trial. Folds: three, but "
             "hopeless trials end after the first.",
             width=220,
         )
@@ -289,7 +333,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 st.caption(f"Trained with the best: test {title} {scored:.3f}")
             params = {"run": run.id}
             st.page_link("pages/tree.py", label="See the tree", query_params=params)
-            st.page_link("pages/compare.py", label="Compare")
+            st.page_link("pages/compare.py", label="Compare", query_params=params)
     if not run.is_finished:
         st.progress(run.progress)
 
@@ -340,7 +384,6 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         drawn = _drawn(run, int(row["trial"]))
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
-        st.session_state["run"] = run_id
         st.switch_page("pages/train.py", query_params={"run": run_id})
 
 

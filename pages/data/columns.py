@@ -1,4 +1,4 @@
-"""What a table's columns and rows hold."""
+"""The tab Columns: what a table's columns and rows hold, before anything is trained."""
 
 import pandas as pd
 import streamlit as st
@@ -26,9 +26,25 @@ from treelab.trees.words import counted, percent, significant
 # A table's columns: what each predicts alone, how they lie, what goes together.
 
 
-MOST_COLUMNS = 20
+MOST_COLUMNS = 15
 NEARLY_THE_SAME = 0.95
 WEAK = 0.05
+
+
+def show_columns(problem: Problem) -> None:
+    """Show how each column relates to the target, and what is missing or repeated."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        show_alone(problem)
+    with right:
+        show_associations(problem)
+    show_distribution(problem)
+    left, right = st.columns(2, gap="large")
+    with left:
+        show_rows(problem)
+    with right:
+        show_odd(problem)
+        show_missing(problem)
 
 
 def _alone(problem: Problem) -> Alone | None:
@@ -55,7 +71,7 @@ def _sample_words(n_rows: int, problem: Problem) -> str:
 
 def show_alone(problem: Problem) -> None:
     """Draw what each column predicts alone."""
-    st.subheader("What each column predicts alone", anchor=False)
+    st.subheader("How each column relates to the target", anchor=False)
     n = len(problem.columns)
     if n > MANY_COLUMNS:
         st.toggle(
@@ -70,35 +86,34 @@ def show_alone(problem: Problem) -> None:
         st.markdown("The rows with a target are too few to say.")
         return
     best, power = plain(found.names[0]), found.power[0]
+    score = "R²" if problem.task == "regression" else "rescaled balanced accuracy"
     if power < WEAK:
         words = (
-            f"No column alone predicts {plain(problem.target)}: the best, {best}, is "
-            f"{percent(power)} of the way from the baseline. Columns together "
-            "still may."
+            f"No column alone predicts {plain(problem.target)}; the best is {best}, "
+            f"{score} {significant(power)}. Columns together still may."
         )
     else:
         words = (
-            f"{best} predicts most alone, {percent(power)} of the way from the "
-            f"baseline to exact; {int((found.power >= WEAK).sum())} of "
-            f"{counted(n, 'column')} more than a twentieth."
+            f"{best}: {score} {significant(power)} alone; "
+            f"{int((found.power >= WEAK).sum())} of {counted(n, 'column')} exceed "
+            f"{WEAK}."
         )
     st.markdown(words)
     show_figure(
         importance_figure(
             found.names,
             found.power,
-            title="predictive power alone",
+            title=f"{score} alone",
             most=MOST_COLUMNS,
             mode=mode(),
         ),
         key="profile-alone",
         alt=words,
     )
-    score = "R²" if problem.task == "regression" else "balanced accuracy, rescaled"
     st.caption(
-        f"A tree of at most 32 leaves on one column, fitted to a half of "
-        f"{_sample_words(found.n_rows, problem)} and scored on the other half: "
-        f"{score}. 0 is the baseline, 1 exact."
+        f"A tree of at most 32 leaves on each column, fitted to one half of "
+        f"{_sample_words(found.n_rows, problem)}, scored on the other. 0 is the "
+        "baseline, 1 exact."
         + (f" The first {MOST_COLUMNS} of {n:,} columns." if n > MOST_COLUMNS else "")
     )
 
@@ -154,8 +169,8 @@ def _distribution_words(found: Distribution, name: str, problem: Problem) -> str
 
 
 def show_associations(problem: Problem) -> None:
-    """Draw how strongly the columns go together."""
-    st.subheader("Which columns go together", anchor=False)
+    """Draw how strongly the columns are associated."""
+    st.subheader("Associations between columns", anchor=False)
     names = tuple(_ranked(problem)[:MOST_COLUMNS])
     if len(names) < 2:
         st.markdown("There is one column only.")
@@ -167,13 +182,13 @@ def show_associations(problem: Problem) -> None:
         return
     first, second, strength = pairs[0]
     words = (
-        f"{plain(first)} and {plain(second)} go together most, {significant(strength)} "
-        "of at most 1."
+        f"Strongest association: {significant(strength)}, {plain(first)} and "
+        f"{plain(second)}."
     )
     if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
         words += (
-            f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more say nearly the "
-            "same: a tree may use either, and its importance falls to one of them."
+            f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "
+            "information, so a tree uses either and gives it the importance of both."
         )
     st.markdown(words)
     show_figure(
@@ -185,14 +200,14 @@ def show_associations(problem: Problem) -> None:
         else ""
     )
     st.caption(
-        f"{some}{_sample_words(found.n_rows, problem).capitalize()}. Numbers: "
-        "Spearman's rank correlation without its sign; number and category: "
-        "correlation ratio; categories: Cramér's V, both corrected for chance."
+        f"{some}{_sample_words(found.n_rows, problem).capitalize()}. Spearman's rank "
+        "correlation without its sign, correlation ratio or Cramér's V, by type of "
+        "column; 0 to 1, corrected for chance."
     )
 
 
 def show_odd(problem: Problem) -> None:
-    """List the columns to mind, each with what was seen."""
+    """List the columns to check, each with what was seen."""
     facts = column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
     rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
@@ -200,26 +215,26 @@ def show_odd(problem: Problem) -> None:
     power = dict(zip(found.names, found.power)) if found else {}
     for name in found.leaks if found else []:
         reason = (
-            f"Alone it is {percent(power[name])} of the way from the baseline to "
-            "exact. Known only afterwards, it must go."
+            f"Alone it predicts the target nearly exactly ({significant(power[name])} "
+            "of 1). Leave it out if it is known only afterwards."
         )
-        rows.insert(0, (name, "settles the target", reason))
-    st.subheader("Columns to mind", anchor=False)
+        rows.insert(0, (name, "gives the target away", reason))
+    st.subheader("Columns to check", anchor=False)
     if not rows:
-        st.markdown("None: no id, no constant, none that settles the target alone.")
+        st.markdown("None: no id, no constant, none that gives the target away.")
         return
     st.dataframe(
         pd.DataFrame(rows, columns=["Column", "What", "Why"]),
         hide_index=True,
         height=min(35 * (len(rows) + 1) + 3, 300),
     )
-    st.page_link("pages/data.py", label="Take columns out", icon=":material/table:")
 
 
 # A table's rows: how many, what is missing, what is repeated.
 
 
-MOST_ROW_COLUMNS = 20
+MOST_ROW_COLUMNS = 15
+_KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
 CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying
 
 
@@ -240,25 +255,18 @@ def show_rows(problem: Problem) -> None:
             }
         )
     )
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
-    st.caption(f"The columns hold: {kinds}.")
-    st.caption(
-        "A repeated row is like an earlier one in every column; one may train and the "
-        "other test. Contradicting rows are alike in all features and differ in the "
-        "target, so no model predicts all of them."
+    kinds = ", ".join(
+        f"{n:,} {_KINDS.get(str(kind), kind)}" for kind, n in counts.items()
     )
-    if problem.task != "regression":
-        shares = table(problem.table_id)[problem.target].value_counts(normalize=True)
-        most = plain(str(shares.index[0]))
-        st.caption(
-            f"{counted(len(shares), 'class', 'classes')}: {most} is the most frequent "
-            f"with {percent(shares.iloc[0])} of the rows, the rarest has "
-            f"{percent(shares.iloc[-1])}."
-        )
+    st.caption(
+        f"Columns by type: {kinds}. A repeated row equals an earlier one in every "
+        "column. Contradicting rows have equal features and different targets: no "
+        "model predicts all of them."
+    )
 
 
 def show_missing(problem: Problem) -> None:
-    """Draw how much is missing in each column, and say where it tells of the target."""
+    """Draw how much is missing in each column, and where that depends on the target."""
     st.subheader("Missing values", anchor=False)
     gaps = gaps_of(problem)
     if gaps.empty:
@@ -274,9 +282,9 @@ def show_missing(problem: Problem) -> None:
     if len(apart):
         row = apart.iloc[-1]
         words += (
-            f" Whether {plain(row['column'])} is missing tells of the target: it is in "
-            f"{percent(row['highest'])} of the rows of {plain(row['highest_in'])} and "
-            f"in {percent(row['lowest'])} of those of {plain(row['lowest_in'])}."
+            f" Missingness of {plain(row['column'])} depends on the target: "
+            f"{percent(row['highest'])} of {plain(row['highest_in'])}, "
+            f"{percent(row['lowest'])} of {plain(row['lowest_in'])}."
         )
     st.markdown(words)
     show_figure(
@@ -291,6 +299,4 @@ def show_missing(problem: Problem) -> None:
         alt=words,
     )
     if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
-        st.caption(f"All rows; {counted(more, 'more column')} with fewer gaps.")
-    else:
-        st.caption("All rows.")
+        st.caption(f"{counted(more, 'more column')} with fewer gaps.")

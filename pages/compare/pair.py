@@ -1,0 +1,149 @@
+"""The runs that are compared: that of the bar, another one, and up to two more."""
+
+import streamlit as st
+
+from pages.cached.runs import LoadedRun, load_readable, load_run
+from pages.state.run import PAIR, current_runs, new_in_address, write_address
+from pages.widgets.page import mode
+from pages.widgets.runs import pick_loaded_run
+from pages.widgets.words import plain, run_name, run_names
+from treelab.evaluation.comparison import have_same_test_rows
+from treelab.figures.style import learner_color, shade
+from treelab.runs.store.run import Run
+
+AGAINST, OTHERS = PAIR
+MOST_OTHERS = 2
+Pair = tuple[LoadedRun, LoadedRun]
+Names = tuple[str, str]
+
+
+def pick_runs() -> tuple[Pair, list[LoadedRun]]:
+    """Let the visitor choose what the bar's run is compared with.
+
+    Returns
+    -------
+    pair : tuple of two LoadedRun
+        The one chosen here, and that of the bar.
+    others : list of LoadedRun
+        Up to two more with the same test rows.
+    """
+    _follow_earlier_address()
+    loaded = pick_loaded_run(growing=False)
+    partners = {
+        run.id: run
+        for run in current_runs()
+        if run.id != loaded.run.id
+        and run.is_finished
+        and run.has_model
+        and have_same_test_rows(run.problem, loaded.run.problem)
+    }
+    if not partners:
+        st.info(
+            f"{plain(run_name(loaded.run))} is the only run of this table, target and "
+            "seed. Train a second learner to compare them.",
+            icon=":material/info:",
+        )
+        st.page_link("pages/train.py", label="Train", icon=":material/show_chart:")
+        st.stop()
+    labels = run_names(current_runs())
+    chosen = _pick_against(loaded.run, partners, labels)
+    offered = {key: run for key, run in partners.items() if key != chosen}
+    others = _pick_others(offered, labels) if offered else []
+    try:
+        against = load_run(partners[chosen])
+    except (LookupError, OSError, ValueError) as error:
+        st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
+        st.page_link("pages/runs.py", label="All runs")
+        st.stop()
+    return (against, loaded), load_readable(others)
+
+
+def _follow_earlier_address() -> None:
+    """Turn a pair that an earlier address names into the run and what it is against."""
+    if "second" in st.query_params:
+        named = {"run": st.query_params["second"]}
+        if first := st.query_params.get("first"):
+            named[AGAINST] = first
+        if others := st.query_params.get(OTHERS):
+            named[OTHERS] = others
+        st.switch_page("pages/compare.py", query_params=named)
+
+
+def _pick_against(run: Run, partners: dict[str, Run], labels: dict[str, str]) -> str:
+    """Let the visitor choose the second run, at first the newest CART."""
+    wanted = new_in_address(AGAINST) or st.session_state.get(AGAINST)
+    if wanted not in partners:
+        wanted = _first_partner(run, [*partners.values()]).id
+    st.session_state[AGAINST] = wanted
+    chosen = st.selectbox(
+        "Compared with",
+        list(partners),
+        format_func=labels.__getitem__,
+        key=AGAINST,
+        persist_state="session",
+        width=260,
+    )
+    write_address(AGAINST, chosen)
+    return chosen
+
+
+def _first_partner(run: Run, partners: list[Run]) -> Run:
+    """Return the newest CART, or beside a CART the newest run that was trained."""
+    if run.learner == "cart":
+        trained = [
+            own
+            for own in partners
+            if own.learner != "cart" and (own.origin is None or own.origin.trained)
+        ]
+        return (trained or partners)[0]
+    return ([own for own in partners if own.learner == "cart"] or partners)[0]
+
+
+def _pick_others(offered: dict[str, Run], labels: dict[str, str]) -> list[Run]:
+    """Let the visitor choose up to two more runs."""
+    named = (new_in_address(OTHERS) or "").split(",")
+    wanted = [i for i in named if i in offered] or st.session_state.get(OTHERS, [])
+    st.session_state[OTHERS] = [i for i in wanted if i in offered][:MOST_OTHERS]
+    chosen = st.multiselect(
+        "Also show",
+        list(offered),
+        format_func=labels.__getitem__,
+        max_selections=MOST_OTHERS,
+        key=OTHERS,
+        persist_state="session",
+        placeholder="up to two more",
+        width=320,
+    )
+    write_address(OTHERS, ",".join(chosen) or None)
+    return [offered[run_id] for run_id in chosen]
+
+
+def pick_row(loaded: LoadedRun) -> int | None:
+    """Let the visitor follow a test row through the trees; return its place."""
+    n_rows = loaded.n_rows("test")
+    row = st.number_input(
+        f"Follow a test row, 1 to {n_rows:,}",
+        1,
+        n_rows,
+        value=None,
+        step=1,
+        key="compare-row",
+        placeholder="none",
+        width=220,
+        help="Its decision path is highlighted in both trees.",
+    )
+    return None if row is None else row - 1
+
+
+def names_of(runs: list[LoadedRun] | Pair) -> tuple[str, ...]:
+    """Return the names of runs, as the bar has them."""
+    known = run_names(current_runs())
+    return tuple(known[loaded.run.id] for loaded in runs)
+
+
+def pair_colors(pair: Pair) -> tuple[str, str]:
+    """Return the colours of both runs; two of one learner get two shades."""
+    first, second = (
+        learner_color(each.run.learner, each.run.settings) for each in pair
+    )
+    return shade(first, int(first == second), mode()), second

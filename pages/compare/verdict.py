@@ -1,0 +1,189 @@
+"""Two runs beside each other: which is better, its trees, what differs in them."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from pages.cached.comparison import marked_splits
+from pages.cached.predictions import score_differences, split_scores, top_estimators
+from pages.cached.runs import LoadedRun, run_tree
+from pages.cached.tree_pictures import tree_picture
+from pages.compare.pair import Names, Pair, names_of, pair_colors
+from pages.compare.repeats import n_data_splits
+from pages.widgets.html import chip
+from pages.widgets.page import mode, show_figure
+from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
+from pages.widgets.words import (
+    duration,
+    fitted_words,
+    origin_words,
+    plain,
+    score,
+    signed,
+)
+from treelab.evaluation.ensembles import are_equal
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.figures.comparison import difference_figure
+from treelab.figures.style import learner_color
+from treelab.figures.viewer.payload import row_path, value_scale
+from treelab.trees.words import counted, significant
+
+# The verdict: which run scores more, and how sure that is.
+
+
+ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+SIZES = {"leaves": "leaves", "depth": "depth", "estimators": "trees"}
+
+
+def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
+    """Say which run is better, by how much, on which rows; list all scores."""
+    differences = score_differences(*pair)
+    best = differences[headline(pair[0].run.problem.task)]
+    drawn = [differences[name] for name in differences if name in ON_ONE_SCALE]
+    columns = ("title", "estimate", "low", "high")
+    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
+    with st.container(border=True, key="verdict"):
+        words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
+        with words:
+            st.header(plain(_finding(best, names)), anchor=False)
+            st.markdown(plain(_interval_words(best, names)))
+            if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
+                st.caption("The two runs use different features.")
+            if max(map(n_data_splits, pair)) == 1:
+                st.caption(
+                    "Based on one data split; repeat it to see how stable this is "
+                    "(tab Repeats)."
+                )
+        with chart:
+            show_figure(
+                difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
+                key="difference",
+                alt=f"{_finding(best, names)}.",
+            )
+        runs = [*pair, *others]
+        st.dataframe(_score_table(runs, names_of(runs)), key="scores")
+
+
+def _finding(difference: ScoreDifference, names: Names) -> str:
+    """Say which run is better by the headline score."""
+    first, second = names
+    if difference.winner is None:
+        return f"No clear difference between {second} and {first}"
+    better, other = (second, first) if difference.winner else (first, second)
+    gain = significant(abs(difference.estimate))
+    return f"{better} is better than {other} by {gain}"
+
+
+def _interval_words(difference: ScoreDifference, names: Names) -> str:
+    """Write the interval of the difference, both scores, and the rows behind them."""
+    low, high, one, other = difference.low, difference.high, *names[::-1]
+    scores = [(names[1], difference.second), (names[0], difference.first)]
+    if difference.winner == 0:  # as the better one's gain
+        low, high, one, other = -high, -low, other, one
+        scores.reverse()
+    both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
+    return (
+        f"{one} − {other}: {signed(low)} to {signed(high)} ({difference.level:.0%} "
+        f"CI). {difference.title}: {both}, on the same "
+        f"{counted(difference.n_rows, 'test row')}."
+    )
+
+
+def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
+    """Return the test scores and the sizes of runs, a row each, as text."""
+    best = headline(runs[0].run.problem.task)
+    rows = []
+    for loaded in runs:
+        found = split_scores(loaded, "test")
+        row = {}
+        for metric in (best, *(key for key in TITLES if key in found and key != best)):
+            row[TITLES[metric]] = significant(found[metric])
+            if metric != best:
+                continue
+            against = ""
+            if loaded is not runs[0]:
+                own = score_differences(runs[0], loaded)[best]
+                against = f"{signed(own.low)} to {signed(own.high)}"
+            row[f"− {names[0]} (95% CI)"] = against
+        summary = loaded.run.summary
+        for key, name in SIZES.items():
+            row[name] = f"{summary[key]:,}" if key in summary else ""
+        row["fitted to"] = fitted_words(loaded)
+        row["training time"] = duration(summary.get("seconds"))
+        rows.append(row)
+    table = pd.DataFrame(rows, index=list(names))
+    return table.loc[:, (table != "").any()]
+
+
+# Their trees, with what only one of them has.
+
+
+TREE_HEIGHT = 250  # pixels
+
+
+def show_trees(
+    pair: Pair, names: Names, others: Sequence[LoadedRun], place: int | None
+) -> None:
+    """Draw the trees, two beside each other, and a test row's path."""
+    estimators = _heaviest(pair[0]), _heaviest(pair[1])
+    scale = value_scale([run_tree(own, _heaviest(own)) for own in [*pair, *others]])
+    marked = marked_splits(pair, estimators)
+    for column, loaded, name, key, own in zip(
+        st.columns(2, gap="large"), pair, names, ("first", "second"), marked
+    ):
+        with column:
+            _show_side(loaded, name, key, place, scale=scale, marked=own)
+    n_splits = [run_tree(own, at).n_splits for own, at in zip(pair, estimators)]
+    rows = " and ".join(dict.fromkeys(map(fitted_words, pair)))
+    st.caption(
+        f"Dashed outline: only this tree has the split ({len(marked[0]):,} of "
+        f"{n_splits[0]:,} on the left, {len(marked[1]):,} of {n_splits[1]:,} on the "
+        f"right; 98% of test rows sent alike count as the same). Counts: {rows}."
+    )
+    if others:
+        for column, loaded, name, key in zip(
+            st.columns(2, gap="large"), others, names_of(others), ("third", "fourth")
+        ):
+            with column:
+                _show_side(loaded, name, key, place, scale=scale)
+
+
+def _show_side(
+    loaded: LoadedRun, name: str, key: str, place: int | None, **options
+) -> None:
+    """Draw one run's tree, of an ensemble the one of highest weight."""
+    color = learner_color(loaded.run.learner, loaded.run.settings)
+    value = score(loaded.run)
+    label = name if value is None else f"{name} · {significant(value)}"
+    estimator = _heaviest(loaded)
+    words = [origin_words(loaded.run)]
+    words += [_ensemble_words(loaded)] if estimator is not None else []
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(chip(color, label), width="content")
+        st.caption(plain(" ".join(filter(None, words))), width="stretch")
+    tree = run_tree(loaded, estimator)
+    paths, row = [], None
+    if place is not None:
+        row = loaded.split.X_test.iloc[[place]]
+        paths.append(row_path(tree, row, f"test row {place + 1:,}"))
+    picture = tree_picture(loaded, tree, f"tree {estimator}").payload
+    name = f"tree-view-{key}-{loaded.run.id}"
+    tree_viewer(picture, name, paths=paths, height=TREE_HEIGHT, **options)
+    if row is not None:
+        note_empty_branch(loaded, row, estimator)
+
+
+def _heaviest(loaded: LoadedRun) -> int | None:
+    """Return an ensemble's tree of highest weight; None for a single tree."""
+    return int(top_estimators(loaded)[0][0]) if loaded.is_ensemble else None
+
+
+def _ensemble_words(loaded: LoadedRun) -> str:
+    """Say which of an ensemble's trees is drawn, and that all predict together."""
+    index, weight = top_estimators(loaded)
+    of_all = f"Tree {index[0]} of {loaded.model.n_estimators:,}"
+    if are_equal(weight):
+        return f"{of_all}; all have the same weight and predict together."
+    return f"{of_all}, the one of highest weight; the ensemble predicts with all."

@@ -1,0 +1,359 @@
+"""Why two trees differ: splits greedy would not make, what both predict in a plane."""
+
+from collections.abc import Callable
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.cached.comparison import (
+    GREEDY_ROWS,
+    comparable_runs,
+    greedy_gap_of,
+    held_row,
+    number_columns,
+    surface_of,
+)
+from pages.cached.runs import LoadedRun, load_readable, run_colors, run_tree
+from pages.cached.store import size_path_of
+from pages.compare.pair import Names, Pair
+from pages.widgets.page import mode, show_figure
+from pages.widgets.words import fitted_words, plain, short_rule, split_words, with_unit
+from treelab.data.split import SPLIT_NAMES
+from treelab.evaluation.comparison import SplitLine, split_lines
+from treelab.evaluation.greedy_gap import GreedyGap
+from treelab.evaluation.node_report import rows_at_node
+from treelab.evaluation.optimality import OptimalityGap, optimality_gap
+from treelab.figures.comparison import Axis, Surface, axis_of, plane_figure
+from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.text import split_text
+from treelab.trees.tree import Tree
+from treelab.trees.words import counted, percent, significant
+
+
+def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
+    """Return what can be shown of why two runs differ, by the name of its tab."""
+    found: dict[str, Callable[[Pair, Names], None]] = {}
+    if any(map(_is_trained_tree, pair)):
+        found["Why"] = _show_why
+    if len(number_columns(pair)) > 1:
+        found["Surfaces"] = _show_surfaces
+    return found
+
+
+def _show_why(pair: Pair, names: Names) -> None:
+    """Show greedy's failure, and how far both are from the best of their depth."""
+    for loaded, name in zip(pair, names):
+        if _is_trained_tree(loaded):
+            _show_greedy_failure(loaded, name)
+    _show_optimality(pair, names)
+
+
+# A split of little immediate and much final gain, which greedy would not make.
+
+
+def _is_trained_tree(loaded: LoadedRun) -> bool:
+    """Whether a run is a single tree that was not grown greedily."""
+    return loaded.run.learner != "cart" and not loaded.is_ensemble
+
+
+MOST_POINTS = 1500
+GAP_HEIGHT = 340  # pixels
+
+
+def _show_greedy_failure(loaded: LoadedRun, name: str) -> None:
+    """Show the split of a run's tree that greedy would not make, where one pays."""
+    gap = greedy_gap_of(loaded)
+    if gap is None:
+        st.markdown(
+            plain(f"Greedy would have done as well at every {name} split."),
+            help="At no split does greedy gain at least twice as much immediately and "
+            "less finally, with as many leaves, on fitted and on test rows.",
+        )
+    else:
+        _show_gap(gap, loaded, name)
+    n_rows = loaded.n_rows("fitted")
+    if n_rows > GREEDY_ROWS:
+        st.caption(
+            f"On a sample of {GREEDY_ROWS:,} of the {n_rows:,} "
+            f"{SPLIT_NAMES[loaded.fitted_split]} rows, and of at most as many test "
+            "rows."
+        )
+
+
+def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
+    """Show one split in words, numbers and a picture."""
+    tree = run_tree(loaded)
+    split = split_text(tree, gap.node, most=3, length=32)
+    st.subheader(plain(f"{name} splits by {split}; greedy would not"), anchor=False)
+    picture, numbers = st.columns([3, 2], gap="large")
+    with numbers:
+        st.markdown(plain(_gap_words(gap, loaded, tree, name, split)))
+        st.table(_table(gap, name))
+    with picture:
+        _draw(gap, loaded, tree)
+
+
+def _gap_words(
+    gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str, split: str
+) -> str:
+    """Write both gains, immediate and final."""
+    kind = "variance" if tree.classes is None else "Gini impurity"
+    where = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
+    if gap.node:
+        where += f" where {short_rule(tree, gap.node)}"
+    leaves = counted(gap.n_leaves, "leaf", "leaves")
+    text = (
+        f"Immediate gain: of the {kind} of {where} the split removes "
+        f"{_removed(gap.gains.now)}, the best greedy split, {gap.greedy_split}, "
+        f"{_removed(gap.greedy.now)}. Final gain, with {leaves}: {name} removes "
+        f"{_removed(gap.gains.final)}, a greedy tree {_removed(gap.greedy.final)}."
+    )
+    if gap.is_xor:
+        first, second = (tree.features[j].column for j in gap.axes)
+        text += (
+            f" Columns {first} and {second} predict {loaded.model.target} only "
+            "together, an exclusive or (XOR): opposite corners of the picture are "
+            "alike, so greedy passes over both."
+        )
+    return text
+
+
+def _table(gap: GreedyGap, name: str) -> pd.DataFrame:
+    """Return the gains as text."""
+    rows = {name: gap.gains, "greedy": gap.greedy}
+    return pd.DataFrame(
+        {
+            "immediate gain": {key: _removed(own.now) for key, own in rows.items()},
+            "final gain": {key: _removed(own.final) for key, own in rows.items()},
+            "final gain, test": {key: _removed(own.test) for key, own in rows.items()},
+        }
+    )
+
+
+def _removed(fraction: float) -> str:
+    """Write a fraction of the impurity, that of a loss with its sign."""
+    return percent(fraction) if fraction >= 0 else f"−{percent(-fraction)}"
+
+
+def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
+    """Draw the rows of the node by two columns, with its split and those below it."""
+    X, y = loaded.rows("fitted")
+    rows = rows_at_node(tree, gap.node, X)
+    matrix = feature_matrix(tree.features, X.iloc[rows])
+    axes = tuple(axis_of(tree.features[j], matrix[:, j]) for j in gap.axes)
+    empty = np.isnan(matrix).all(axis=0)
+    held = np.where(empty, np.nan, np.nanmedian(np.where(empty, 0, matrix), axis=0))
+    lines = split_lines(
+        tree,
+        gap.axes,
+        held,
+        (axes[0].low, axes[0].high, axes[1].low, axes[1].high),
+        node=gap.node,
+    )
+    points = pd.DataFrame(
+        {
+            "x": matrix[:, gap.axes[0]],
+            "y": matrix[:, gap.axes[1]],
+            "target": y.to_numpy()[rows],
+        }
+    )
+    known = points.dropna()
+    drawn = known.sample(min(MOST_POINTS, len(known)), random_state=0)
+    show_figure(
+        plane_figure(
+            drawn,
+            (axes[0], axes[1]),
+            lines,
+            colors=run_colors(loaded) or None,
+            unit=loaded.model.target_unit,
+            mode=mode(),
+        ).update_layout(height=GAP_HEIGHT),
+        key=f"greedy-gap-{loaded.run.id}",
+        alt="Rows of the node by two columns, with the splits as lines.",
+    )
+    sample = "" if len(drawn) == len(known) else f"A sample of {len(drawn):,} of the "
+    missing = len(points) - len(known)
+    left_out = f" {missing:,} rows miss a value and are not drawn." if missing else ""
+    first, second = (plain(tree.features[j].column) for j in gap.axes)
+    st.caption(
+        f"{sample}{gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows at node "
+        f"{gap.node}, by {first} and {second}. Solid: the split; dashed: splits below "
+        f"it, other columns at the medians of these rows.{left_out}"
+    )
+
+
+# How far both trees are from the best ones of their depth.
+
+
+MOST_RUNS = 50  # among which an optimal tree is looked for
+
+
+def _show_optimality(pair: Pair, names: Names) -> None:
+    """Say how many more errors each tree makes than the best one of its depth."""
+    runs = comparable_runs(pair[0].run, MOST_RUNS)
+    optimal = load_readable([run for run in runs if run.learner == "optimal"])
+    if not optimal:
+        return
+    best = optimal[0]
+    path = size_path_of(best.run)
+    searched = [run_tree(best)] if path is None else list(path.trees)
+    lines = []
+    for loaded, name in zip(pair, names):
+        if loaded.is_ensemble or loaded.has_predictor or loaded.run.id == best.run.id:
+            continue
+        gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
+        if gap is not None:
+            lines.append(_optimality_words(gap, name, loaded))
+    if lines:
+        st.caption(
+            f"On the {fitted_words(best)} of the optimal tree: {'; '.join(lines)}. "
+            "Among its thresholds none is better where its note says proven."
+        )
+
+
+def _optimality_words(gap: OptimalityGap, name: str, loaded: LoadedRun) -> str:
+    """Write the two errors."""
+    if loaded.model.classes is not None:
+        errors = counted(int(gap.error), "error")
+        least = f"{gap.least_error:,.0f}"
+    else:
+        errors = f"squared error {significant(gap.error)}"
+        least = significant(gap.least_error)
+    return f"{plain(name)} (depth {gap.depth}): {errors}, the optimal tree {least}"
+
+
+# What both predict over two columns, all others held.
+
+
+MOST_PLANE_POINTS = 600
+
+
+def _show_surfaces(pair: Pair, names: Names) -> None:
+    """Draw what both predict over two columns that the visitor picks."""
+    columns = _pick_columns(pair, number_columns(pair))
+    row = st.session_state.get("compare-row")
+    place = None if row is None else row - 1
+    axes = _axes(pair[0], columns)
+    box = (axes[0].low, axes[0].high, axes[1].low, axes[1].high)
+    found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
+    st.markdown(plain(_surface_words(pair, found)))
+    points = _test_points(pair[0], columns, place)
+    scale = _scale(pair[0], points, found)
+    colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
+    for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
+        with side:
+            st.markdown(f"**{plain(name)}**")
+            show_figure(
+                plane_figure(
+                    points,
+                    axes,
+                    _lines(loaded, columns, box, place),
+                    colors=colors,
+                    behind=behind,
+                    scale=scale,
+                    unit=loaded.model.target_unit,
+                    mode=mode(),
+                ),
+                key=f"surface-{loaded.run.id}",
+                alt=f"Predictions of {name} over {columns[0]} and {columns[1]}.",
+            )
+    st.caption(_caption(pair, points, place))
+
+
+def _pick_columns(pair: Pair, known: tuple[str, ...]) -> tuple[str, str]:
+    """Let the visitor choose the columns; at first the two most used by both."""
+    key = f"{pair[0].run.id}-{pair[1].run.id}"
+    left, right = st.columns(2)
+    across = left.selectbox("Column across", known, key=f"surface-x-{key}")
+    others = [name for name in known if name != across]
+    up = right.selectbox("Column upward", others, key=f"surface-y-{key}")
+    return across, up
+
+
+def _axes(loaded: LoadedRun, columns: tuple[str, str]) -> tuple[Axis, Axis]:
+    """Return both axes, as long as the test rows reach."""
+    units = dict(loaded.run.problem.units)
+    across, up = (
+        axis_of(
+            Feature(name, unit=units.get(name, "")),
+            loaded.split.X_test[name].to_numpy(float),
+        )
+        for name in columns
+    )
+    return across, up
+
+
+def _test_points(
+    loaded: LoadedRun, columns: tuple[str, str], place: int | None
+) -> pd.DataFrame:
+    """Return the test rows in the plane or a sample of them, the followed one named."""
+    X, y = loaded.split.rows("test")
+    points = pd.DataFrame(
+        {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
+    )
+    followed = points.iloc[[] if place is None else [place]]
+    points = points.drop(followed.index).dropna()
+    room = MOST_PLANE_POINTS - len(followed)
+    points = points.sample(min(room, len(points)), random_state=0)
+    if place is not None:
+        followed = followed.assign(label=f"test row {place + 1:,}").dropna()
+    return pd.concat([points, followed])
+
+
+def _scale(loaded: LoadedRun, points: pd.DataFrame, found: list[Surface]):
+    """Return one colour scale for rows and both surfaces; None for classes."""
+    if loaded.model.classes is not None:
+        return None
+    values = np.concatenate([points["target"], *(s.predicted.ravel() for s in found)])
+    return float(values.min()), float(values.max())
+
+
+def _lines(
+    loaded: LoadedRun, columns: tuple[str, str], box, place: int | None
+) -> list[SplitLine]:
+    """Return the splits of a single tree in the plane; none of an ensemble."""
+    if loaded.is_ensemble:
+        return []
+    tree = run_tree(loaded)
+    index = {f.column: j for j, f in enumerate(tree.features) if f.kind == "number"}
+    if not set(columns) <= set(index):
+        return []
+    held = feature_matrix(tree.features, held_row(loaded, place))[0]
+    return split_lines(tree, (index[columns[0]], index[columns[1]]), held, box)
+
+
+def _surface_words(pair: Pair, found: list[Surface]) -> str:
+    """Say how alike both surfaces are."""
+    first, second = (own.predicted for own in found)
+    if pair[0].model.classes is not None:
+        alike = float(np.mean(first == second))
+        return f"Both predict the same on {percent(alike)} of this plane."
+    largest = np.abs(first.astype(float) - second).max()
+    return (
+        "Predictions differ by at most "
+        f"{with_unit(pair[0], float(largest))} on this plane."
+    )
+
+
+def _caption(pair: Pair, points: pd.DataFrame, place: int | None) -> str:
+    """Say what is drawn, and where the other columns are held."""
+    held = (
+        "at the medians (categories: the most frequent) of the training rows; choose a "
+        "row under “Follow a test row” to hold them there"
+        if place is None
+        else f"as in test row {place + 1:,}"
+    )
+    some = ""
+    if len(points) < len(pair[0].split.y_test):
+        sample = "a sample of" if len(points) == MOST_PLANE_POINTS else "the"
+        some = f"{sample} {len(points):,} with both values of "
+    lines = "Lines: splits that cut this plane, the first one thick"
+    if any(loaded.is_ensemble for loaded in pair):
+        lines += "; those of an ensemble are too many to draw"
+    return (
+        f"Background: what is predicted with all other columns {held}. Points: "
+        f"{some}{split_words(pair[0], 'test')}, coloured by the target; their other "
+        f"columns are their own. {lines}."
+    )

@@ -1,0 +1,139 @@
+"""The bar on top of every page: the table, the target and the run it speaks of."""
+
+import streamlit as st
+
+from pages.state.problem import (
+    AIM,
+    PREDICT,
+    choose_problem,
+    choose_table,
+    current_problem,
+    finds_clusters,
+    is_shown,
+    table_key,
+    table_titles,
+    target_names,
+    with_target,
+)
+from pages.state.run import choose_run, current_run, current_runs, follow_address
+from pages.widgets.html import dot
+from pages.widgets.store_trouble import explained
+from pages.widgets.words import run_names, score
+from treelab.data.problem import Problem
+from treelab.evaluation.metrics import TITLES, headline
+from treelab.figures.style import learner_color
+from treelab.runs.store.run import Run
+from treelab.trees.words import counted, significant
+
+_THEN = '<span class="quiet">›</span>'
+
+
+def show_bar() -> None:
+    """Show what is current, each of the three to be changed here for all pages."""
+    lost = follow_address()
+    problem, run = current_problem(), current_run()
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="bar"
+    ):
+        _pick_table(problem)
+        st.html(_THEN, width="content")
+        _pick_target(problem)
+        st.html(_THEN, width="content")
+        _pick_run(problem, run)
+        if run is not None and score(run) is not None:
+            n_rows = counted(run.metrics["test"]["n_rows"], "test row")
+            st.caption(f"{TITLES[headline(run.problem.task)]}, {n_rows}")
+    if lost:
+        st.caption(
+            "The run that the address names is not here: it was deleted, or is not "
+            "shared with you."
+        )
+
+
+def _pick(label: str, key: str, options: list, chosen, **given) -> None:
+    """Show a choice whose value is that of the session, not of the browser."""
+    st.session_state[key] = chosen
+    st.selectbox(label, options, key=key, label_visibility="collapsed", **given)
+
+
+def _pick_table(problem: Problem) -> None:
+    """Let the visitor turn to another table."""
+    key = table_key(problem)
+    titles = {key: problem.table_name} | table_titles()
+    _pick(
+        "Table",
+        "bar-table",
+        list(titles),
+        key,
+        format_func=titles.__getitem__,
+        on_change=explained(_follow_table),
+        args=(key,),
+        width=210,
+    )
+
+
+def _follow_table(shown: str) -> None:
+    """Turn to the table that was picked, unless another is current by now."""
+    if shown == table_key(current_problem()):
+        choose_table(st.session_state["bar-table"])
+
+
+def _pick_target(problem: Problem) -> None:
+    """Let the visitor predict another column."""
+    _pick(
+        "Target",
+        f"bar-target-{problem.table_id}",
+        target_names(problem),
+        None if finds_clusters() else problem.target,
+        placeholder="clusters",
+        on_change=_follow_target,
+        args=(problem,),
+        width=190,
+    )
+
+
+def _follow_target(shown: Problem) -> None:
+    """Predict the column that was picked, unless another is current by now."""
+    target = st.session_state[f"bar-target-{shown.table_id}"]
+    if target is None or not is_shown(shown):
+        return
+    st.session_state[AIM] = PREDICT
+    if target != shown.target:
+        choose_problem(with_target(current_problem(), target))
+
+
+def _pick_run(problem: Problem, run: Run | None) -> None:
+    """Show the run as a chip of its learner's colour, to be changed for another."""
+    runs = current_runs()
+    names = run_names(runs)
+    labels = {own.id: f"{names[own.id]} · {_score_words(own)}" for own in runs}
+    color = "transparent" if run is None else learner_color(run.learner, run.settings)
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="bar-run-chip"
+    ):
+        st.html(dot(color, ""), width="content")
+        _pick(
+            "Run",
+            "bar-run",
+            list(labels),
+            run and run.id,
+            format_func=labels.__getitem__,
+            placeholder="no run yet",
+            disabled=not runs,
+            on_change=_follow_run,
+            args=(problem,),
+            width=250,
+        )
+
+
+def _follow_run(shown: Problem) -> None:
+    """Turn to the run that was picked, unless another target is current by now."""
+    run_id = st.session_state["bar-run"]
+    if run_id is not None and is_shown(shown):
+        choose_run(run_id)
+
+
+def _score_words(run: Run) -> str:
+    """Write a run's test score; while it has none, its state."""
+    value = score(run)
+    return run.state if value is None else significant(value)
