@@ -380,8 +380,8 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")
         st.page_link(
-            "pages/rashomon.py",
+            "pages/tree.py",
             label="See them",
             icon=":material/grid_view:",
-            query_params={"run": loaded.run.id},
+            query_params={"run": loaded.run.id, "tab": "Alternatives"},
         )

@@ -32,7 +32,6 @@ from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     check_target,
-    class_codes,
     filled,
     leaf_of,
     read_features,
@@ -320,7 +319,7 @@ def _quantile(x: np.ndarray, share: float) -> float:
     return low + (high - low) * (place - first)
 
 
-# Rows in the viewer: the decision path of one, the counts of one class.
+# The decision path of a row in the viewer.
 
 
 # Colours as CSS writes them, apart from each other on either background.
@@ -371,22 +370,6 @@ def row_path(
             name = short(tree.features[tree.feature[node]].column, NAME_LENGTH)
         values[key[node]] = f"{name} is {row_value_text(tree, node, matrix, row)}"
     return RowPath(clean(label), color, [key[node] for node in path], values)
-
-
-def class_flow(tree: Tree, X: pd.DataFrame, y, label) -> dict:
-    """Count the rows of one class at each node, as the viewer reads it.
-
-    Returns
-    -------
-    dict
-        ``class``, its name, and ``counts``, rows by key.
-    """
-    column = int(class_codes(tree.classes or (), np.array([label], dtype=object))[0])
-    counts = tree.node_counts(X, y)[:, column]
-    return {
-        "class": short(label, NAME_LENGTH),
-        "counts": {key: int(n) for key, n in zip(keys(tree), counts)},
-    }
 
 
 # The viewer's legend: colours of the classes, or the scale of the predictions.
@@ -784,11 +767,11 @@ def split_gain(tree: Tree, node: int) -> float | None:
     if left < 0 or n_rows == 0:
         return None
     below = sum(
-        tree.n_rows[child] * tree.impurity[child]
+        tree.mass[child] * tree.impurity[child]
         for child in (left, right)
         if tree.n_rows[child]
     )
-    return float(tree.impurity[node] - below / n_rows)
+    return float(tree.impurity[node] - below / tree.mass[node])
 
 
 def tested_features(trees: Sequence[Tree]) -> dict[str, dict]:
@@ -832,6 +815,8 @@ class Frames:
         Score of each frame's tree.
     score_label : str
         Which score on which rows: "macro F1 · validation".
+    marks : sequence of (int, str), default=()
+        Frames that the scrubber marks, each with the words for it.
     """
 
     kind: str
@@ -841,17 +826,20 @@ class Frames:
     chosen: int
     scores: Sequence[float] | None = None
     score_label: str = ""
+    marks: Sequence[tuple[int, str]] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
-        """Return the frames at some places; the chosen one must be among them."""
+        """Return the frames at some places; those that stay must be among them."""
+        places = list(places)
         return Frames(
             self.kind,
             self.name,
             [self.values[i] for i in places],
             [self.labels[i] for i in places],
-            list(places).index(self.chosen),
+            places.index(self.chosen),
             None if self.scores is None else [self.scores[i] for i in places],
             self.score_label,
+            [(places.index(i), words) for i, words in self.marks],
         )
 
     def to_dict(self) -> dict:
@@ -865,16 +853,24 @@ class Frames:
             "scores": None if scores is None else [plain_number(s) for s in scores],
             "score_label": self.score_label,
             "chosen": int(self.chosen),
+            "marks": [[int(i), words] for i, words in self.marks],
         }
 
 
 def thinned(trees: Sequence[Tree], frames: Frames) -> tuple[list[Tree], Frames]:
-    """Leave out frames, evenly, where all trees together have too many nodes."""
+    """Leave out frames where all trees together have too many nodes.
+
+    Of epochs every other one; of sizes every other one of the larger half, where a leaf
+    more or less is seen least.
+    """
     places = list(range(len(trees)))
+    stay = {0, len(trees) - 1, frames.chosen, *(i for i, _ in frames.marks)}
     while sum(trees[i].n_nodes for i in places) > MOST_NODES:
-        fewer = [i for n, i in enumerate(places) if n % 2 == 0 or i == frames.chosen]
-        fewer = sorted({*fewer, places[-1]})
-        if len(fewer) < FEWEST_FRAMES:
+        large = places
+        if frames.kind != "epoch":
+            large = sorted(places, key=lambda i: trees[i].n_nodes)[len(places) // 2 :]
+        fewer = sorted({*places} - ({*sorted(large)[1::2]} - stay))
+        if len(fewer) < FEWEST_FRAMES or len(fewer) == len(places):
             break
         places = fewer
     return [trees[i] for i in places], frames.take(places)
@@ -999,6 +995,7 @@ def view_settings(
     flow: dict | None = None,
     select: dict | None = None,
     scale: dict | None = None,
+    frame: int | None = None,
     marked: Sequence[str] | None = None,
     **options,
 ) -> dict:
@@ -1009,13 +1006,17 @@ def view_settings(
     paths : iterable of RowPath
         At most two rows that are followed.
     flow : dict or None
-        Where a class's flow is shown; see ``class_flow``.
+        ``class``, the name of the class whose rows colour nodes and edges; None: they
+        are coloured by prediction.
     select : dict or None
         ``key`` and ``version``: a node that is selected from outside; the viewer
         selects it once for each version.
     scale : dict or None
         As of ``value_scale``: that of several pictures whose colours compare, instead
         of the payload's own.
+    frame : int or None
+        The frame that is shown first and that rows are followed in; None: the chosen
+        one.
     marked : sequence of str or None
         Keys of the splits that another tree beside this one does not have.
     **options
@@ -1027,6 +1028,7 @@ def view_settings(
         "paths": [vars(path) for path in paths],
         "flow": flow,
         "select": select,
+        "frame": frame,
         "options": options,
     }
     given = {"scale": scale, "marked": marked}
