@@ -129,8 +129,8 @@ def show_first_rows(problem: Problem, key: str) -> None:
             disabled=not may_delete(key),
             help=None
             if may_delete(key)
-            else "Only its owner or an admin deletes it, once no run of another person "
-            "needs it.",
+            else "Only its owner or an admin can delete it, while no run of "
+            "another person uses it.",
         ):
             confirm_delete(key, titles[key])
 
