@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.cached.store import start_workers
 from pages.state.visitor import needs_sign_in, require_sign_in
 from pages.widgets import sidebar
 from pages.widgets.page import (
@@ -46,4 +47,7 @@ enter_app_shell()
 say_what_failed()
 guarded(sidebar.show_jobs)()
 guarded(say_lost_runs)()
-guarded(page.run)()
+try:
+    guarded(page.run)()
+finally:
+    start_workers()

@@ -195,6 +195,11 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         ),
         "large.run",
     ),
+    "losses": (
+        "pinball loss of quantiles 0.1, 0.5 and 0.9 beside peers with the same loss",
+        (DATA, TABLES, CONTENDERS, SPLITS, SEED, CONTINUED),
+        "losses.report",
+    ),
     "next-row": (
         "how soon the next row stands on the Explain page",
         (

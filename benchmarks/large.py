@@ -18,7 +18,7 @@ TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_RUN = (("train", {}), *OF_A_RUN)
+PAGES_OF_RUN: tuple[tuple[str, dict[str, str]], ...] = (("train", {}), *OF_A_RUN)
 
 
 def large_table(
@@ -232,7 +232,7 @@ def _pages(
     visits.append(("runs", "", {}))
     if len(runs) > 1:
         pair = list(runs.values())
-        visits.append(("compare", "", {"first": pair[0], "second": pair[1]}))
+        visits.append(("compare", "", {"against": pair[0], "run": pair[1]}))
     rows = []
     for page, learner, address in visits:
         times = measured(page, learner, address, keeps_caches=keeps_caches)

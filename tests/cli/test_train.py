@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -215,3 +216,36 @@ def test_a_cross_validation_whose_process_was_killed_trains_no_fold_twice(
     again = RunStore(home.with_name("whole"))
     assert main([*train, "--home", str(again.home)]) == 0
     assert [run.metrics for run in again.runs()[::-1]] == [run.metrics for run in runs]
+
+
+def test_train_weighs_rows_by_a_column_and_scores_by_it(home, tmp_path):
+    path = tmp_path / "weighted.csv"
+    frame = small_table().assign(times=lambda t: (t.index % 3) + 1.0)
+    frame.to_csv(path, index=False)
+    given = ["--target", "kind", "--learner", "cart", "--weight", "times"]
+    assert main(["train", str(path), *given, "--set", "tune=false"]) == 0
+    (run,) = RunStore().runs()
+    assert run.problem.weight == "times"
+    assert "times" not in run.problem.columns
+    model, split = RunStore().model(run.id), run.problem.split(frame)
+    X, y = split.rows("test")
+    right = model.predict(X) == y
+    assert run.metrics["test"]["accuracy"] == pytest.approx(
+        np.average(right, weights=split.weights("test"))
+    )
+    assert model.weight[0] == split.weights("train").sum()
+    assert any("count by the column 'times'" in note for note in run.summary["notes"])
+
+
+def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
+    path = tmp_path / "numbers.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=90)})
+    frame.assign(y=frame["x"] + rng.exponential(size=90)).to_csv(path, index=False)
+    own = ["--set", "loss=quantile", "--set", "quantile=0.9", "--set", "tune=false"]
+    assert main(["train", str(path), "--target", "y", "--learner", "cart", *own]) == 0
+    (run,) = RunStore().runs()
+    model = RunStore().model(run.id)
+    assert (model.loss.name, model.loss.parameter) == ("quantile", 0.9)
+    assert run.metrics["train"]["d2"] == pytest.approx(1.0)
+    assert "0.9 quantile" in " ".join(model.notes)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.problem import Problem, make_problem
+from treelab.data.problem import Problem, make_problem, weighted_problem
 
 
 def table(n=100, **columns):
@@ -147,3 +147,37 @@ def test_defaults_leave_useless_columns_out():
     assert made.seed == 4
     with pytest.raises(ValueError, match="no column 'z'"):
         make_problem(table(), "z")
+
+
+def test_a_weight_column_weighs_rows_and_leaves_out_those_of_zero():
+    frame = table(w=np.arange(100) % 4 / 2)
+    given = weighted_problem(problem(columns=("u", "code", "w")), "w")
+    assert given.columns == ("u", "code")
+    assert Problem.from_dict(json.loads(json.dumps(given.to_dict()))) == given
+    split = given.split(frame)
+    assert sum(split.n_rows(name) for name in ("train", "valid", "test")) == 75
+    assert "25 rows of weight 0 are left out." in split.notes
+    for name in ("train", "valid", "test", "train+valid"):
+        X, _ = split.rows(name)
+        assert (split.weights(name) == frame["w"][X.index]).all()
+    assert problem().split(frame).weights("train") is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.where(np.arange(100) == 7, np.nan, 1), "is nan in row 8"),
+        (np.where(np.arange(100) == 7, -2, 1), "is -2 in row 8"),
+        (["heavy"] * 100, "must be a column of numbers"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights, words):
+    given = replace(problem(), weight="w")
+    with pytest.raises(ValueError, match=words):
+        given.split(table(w=weights))
+
+
+@pytest.mark.parametrize("weight", ["y", "u"])
+def test_a_weight_is_no_target_and_no_column(weight):
+    with pytest.raises(ValueError, match="says how much rows count"):
+        problem(weight=weight)

@@ -137,6 +137,12 @@ def add_problem(parser: ArgumentParser) -> None:
         "say test or validation)",
     )
     parser.add_argument(
+        "--weight",
+        metavar="COLUMN",
+        help="a column that says what each row counts in training and scores; it is "
+        "not predicted from",
+    )
+    parser.add_argument(
         "--test-file",
         metavar="TABLE",
         help="a table of test rows with the same columns, in place of a split",

@@ -16,6 +16,7 @@ from treelab.data.problem import (
     folds_problem,
     make_problem,
     split_problem,
+    weighted_problem,
 )
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import ReadResult, read_table
@@ -134,6 +135,10 @@ def read_problem(
         problem = split_problem(problem, way, split_column)
     elif way != "random":
         raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
+    if (weight := arguments.weight) is not None:
+        if weight not in frame.columns:
+            raise ValueError(f"{name} has no column {weight!r} to weigh its rows by.")
+        problem = weighted_problem(problem, weight)
     if (n_folds := getattr(arguments, "folds", 0)) != 0:
         problem = folds_problem(problem, n_folds)
     if parts := _date_parts(arguments.dates, frame, name):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.values import categories, numbers, refuse_large
@@ -155,6 +154,17 @@ class Interpolation:
 Scale = Affine | Interpolation
 
 
+def median(x: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Median of numbers (n,), n >= 1, as of so many copies of each as it weighs."""
+    if weight is None:
+        return float(np.median(x))
+    order = np.argsort(x, kind="stable")
+    reached = np.cumsum(weight[order])
+    middle = np.searchsorted(reached, reached[-1] / 2)
+    after = np.searchsorted(reached, reached[-1] / 2, side="right")
+    return float((x[order[middle]] + x[order[after]]) / 2)
+
+
 def zscore(x: np.ndarray) -> Affine:
     """Mean 0 and standard deviation 1 over ``x`` (n_rows,)."""
     if np.ptp(x) < SMALLEST_SPREAD:
@@ -194,6 +204,9 @@ def normal_scores(x: np.ndarray) -> Interpolation:
     go to -5.2 and 5.2. That class treats values less than 1e-7 apart as equal, which
     would flatten a column of small numbers; ranks know no such unit.
     """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from scipy.special import ndtri
+
     values, counts = np.unique(x, return_counts=True)
     if len(values) == 1:
         return Interpolation(values, np.zeros(1))
@@ -261,7 +274,13 @@ class TargetEncoding:
 
 
 def fit_target_encoding(
-    codes: np.ndarray, n_levels: list[int], y: np.ndarray, *, task: str, seed: int
+    codes: np.ndarray,
+    n_levels: list[int],
+    y: np.ndarray,
+    *,
+    task: str,
+    seed: int,
+    weight: np.ndarray | None = None,
 ) -> TargetEncoding:
     """Learn a score for each level, cross-fitted for the training rows if need be.
 
@@ -280,43 +299,68 @@ def fit_target_encoding(
         Multiclass gives a score a class (C classes that occur), the others one.
     seed : int
         Shuffles the folds.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Of each row, above 0; None: all count alike.
 
     Returns
     -------
     TargetEncoding
     """
-    from sklearn import config_context
-    from sklearn.preprocessing import TargetEncoder
-
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
     unit = power_of_two(y) if kind == "continuous" else 1.0
     y = y / unit if kind == "continuous" else y
-    encoder = TargetEncoder(
-        categories=[np.arange(n + 1) for n in n_levels],
-        target_type=kind,
-        cv=cross_fitting_folds(y, kind, seed),
-    )
-    # A caller's configuration is for their own steps: with metadata routing on this one
-    # would ask for groups, and its output might be a frame.
-    with config_context(enable_metadata_routing=False, transform_output="default"):
-        cross_fitted = encoder.fit_transform(filled, y)
-        rates = encoder.transform(filled)
-    n_columns = len(n_levels)
-    n_outputs = cross_fitted.shape[1] // n_columns
+    target = y[:, None]
+    if kind == "multiclass":
+        target = (target == np.unique(y)).astype(np.float64)
+    weight = np.ones(len(y)) if weight is None else weight / weight.mean()
+    mean, scores = _smoothed_means(filled, n_levels, target, weight)
+    rates = _scores_of(filled, scores)  # (n_rows, K, C)
+    cross_fitted = np.empty_like(rates)
+    for others, own in cross_fitting_folds(y, kind, seed):
+        _, apart = _smoothed_means(
+            filled[others], n_levels, target[others], weight[others]
+        )
+        cross_fitted[own] = _scores_of(filled[own], apart)
     n_seen = np.array([len(np.unique(column)) for column in filled.T])
     plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
-    cross_fitted = np.where(
-        np.repeat(plain, n_outputs), rates, cross_fitted
-    )  # (n_rows, K * C)
-    mean = np.broadcast_to(encoder.target_mean_, n_outputs).astype(np.float64) * unit
-    by_output = [
-        np.stack(encoder.encodings_[k * n_outputs : (k + 1) * n_outputs], axis=1) * unit
-        for k in range(n_columns)
-    ]
-    return TargetEncoding(
-        by_output, mean, cross_fitted.reshape(len(y), n_columns, n_outputs) * unit
-    )
+    cross_fitted = np.where(plain[:, None], rates, cross_fitted)
+    by_column = [score * unit for score in scores]
+    return TargetEncoding(by_column, mean * unit, cross_fitted * unit)
+
+
+def _smoothed_means(
+    codes: np.ndarray, n_levels: list[int], target: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Mean (C,) of targets (n, C), and of each column's levels, (n_levels + 1, C) each.
+
+    A level's mean is drawn to that of all rows the more, the fewer its rows are and the
+    more they vary; a level without rows has that of all.
+    """
+    total = weight.sum()
+    mean = weight @ target / total
+    variance = weight @ (target - mean) ** 2 / total
+    scores = []
+    for column, n in zip(codes.T, n_levels):
+        count, first, second = (
+            np.stack([np.bincount(column, own, n + 1) for own in of.T], axis=1)
+            for of in (
+                np.tile(weight[:, None], target.shape[1]),
+                weight[:, None] * (target - mean),
+                weight[:, None] * (target - mean) ** 2,
+            )
+        )
+        some = np.where(count > 0, count, 1)
+        within = np.maximum(second - first**2 / some, 0) / some
+        drawn = variance * count + within
+        pull = np.divide(variance * count, drawn, out=0 * drawn, where=drawn > 0)
+        scores.append(mean + pull * first / some)
+    return mean, scores
+
+
+def _scores_of(codes: np.ndarray, scores: list[np.ndarray]) -> np.ndarray:
+    """Scores (n, K, C) of rows by their levels (n, K)."""
+    return np.stack([own[column] for own, column in zip(scores, codes.T)], axis=1)
 
 
 def cross_fitting_folds(
@@ -388,6 +432,7 @@ def encode_columns(
     rare: Mapping[str, float],
     forms: Mapping[str, CellForm],
     random_state,
+    weight: np.ndarray | None = None,
 ) -> list[EncodedColumn]:
     """Turn each column of training rows into features, in the table's order.
 
@@ -407,6 +452,8 @@ def encode_columns(
         How the cells were written, where they were read from a file.
     random_state : int, RandomState instance or None
         Seeds the folds in which target rates are cross-fitted.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Of each row in target rates and medians; None: all count alike.
     """
     table = {str(name): column for name, column in frame.items()}
     kinds = {name: column_kind(column) for name, column in table.items()}
@@ -425,11 +472,12 @@ def encode_columns(
             y,
             task=task,
             seed=_seed(random_state),
+            weight=weight,
         )
     columns: list[EncodedColumn] = []
     for name, column in table.items():
         if kinds[name] == "number":
-            columns.append(_number(column, units.get(name, "")))
+            columns.append(_number(column, units.get(name, ""), weight))
         elif name in rated:
             columns += _target_rates(name, coded[name], encoding, rated.index(name))
         else:
@@ -447,11 +495,14 @@ def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:
     return column.n_groups + bool((column.codes < 0).any()) <= one_hot_max
 
 
-def _number(column: pd.Series, unit: str) -> EncodedColumn:
+def _number(
+    column: pd.Series, unit: str, weight: np.ndarray | None = None
+) -> EncodedColumn:
     """Return the feature of a number column; its median stands for missing values."""
     values = numbers(column)
-    known = values[~np.isnan(values)]
-    fill = float(np.median(known)) if len(known) else 0.0
+    is_known = ~np.isnan(values)
+    of_known = None if weight is None else weight[is_known]
+    fill = median(values[is_known], of_known) if is_known.any() else 0.0
     return EncodedColumn(
         Feature(str(column.name), unit=unit, fill=fill), values, values
     )
@@ -570,7 +621,9 @@ class TableEncoder:
         self.rare = rare
         self.random_state = random_state
 
-    def fit_transform(self, frame: pd.DataFrame, y) -> np.ndarray:
+    def fit_transform(
+        self, frame: pd.DataFrame, y, sample_weight: np.ndarray | None = None
+    ) -> np.ndarray:
         """Learn from training rows and return them encoded, categories cross-fitted.
 
         Parameters
@@ -579,6 +632,8 @@ class TableEncoder:
             Training rows only.
         y : array-like of shape (n_rows,)
             Labels of any sortable kind, or numbers for regression; none missing.
+        sample_weight : ndarray of shape (n_rows,) or None, default=None
+            Of each row in target rates and medians, above 0; None: all count alike.
 
         Returns
         -------
@@ -607,6 +662,7 @@ class TableEncoder:
             rare=rare,
             forms=feature_forms(frame),
             random_state=self.random_state,
+            weight=sample_weight,
         )
         self.features_ = tuple(
             replace(column.feature, spread=spread(column.values)) for column in columns

@@ -67,12 +67,14 @@ class Problem:
     n_folds : int
         Of cross-validation, 0 without: the test rows are one of so many folds, by
         ``seed``, see ``treelab/data/folds.py``, and ``test_share`` plays no role.
+    weight : str
+        Column of what each row counts in training and scores, "" where all count alike.
 
     Raises
     ------
     ValueError
-        If the task is unknown, the target or the truth is among the columns, there is
-        no column, or a data split would have no rows; if values are to be rare below
+        If the task is unknown, the target, truth or weight is among the columns, there
+        is no column, or a data split would have no rows; if values are to be rare below
         fewer than 2 rows or above half of them.
     """
 
@@ -93,6 +95,7 @@ class Problem:
     split_column: str = ""
     n_folds: int = 0
     rare: tuple[tuple[str, float], ...] = ()
+    weight: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -126,6 +129,11 @@ class Problem:
             raise ValueError(
                 f"split_by must be one of {', '.join(WAYS)}, with a split_column for "
                 f"all but random; got {self.split_by!r} and {self.split_column!r}."
+            )
+        if self.weight and self.weight in (*self.columns, self.target):
+            raise ValueError(
+                f"The weight {self.weight!r} says how much rows count and cannot be "
+                "predicted or predicted from; take it out of the columns."
             )
         if self.split_column == self.target:
             raise ValueError("Rows cannot be split by the target itself.")
@@ -274,6 +282,20 @@ class Problem:
                 f"{counted(n_missing, 'row')} without a value of the target "
                 f"{self.target!r} {'is' if n_missing == 1 else 'are'} left out."
             )
+        weight = None
+        if self.weight:
+            weight = self._weights(frame).loc[target.index]
+            if n_left_out := int((weight == 0).sum()):
+                notes.append(
+                    f"{counted(n_left_out, 'row')} of weight 0 "
+                    f"{'is' if n_left_out == 1 else 'are'} left out."
+                )
+            X, target = X[weight > 0], target[weight > 0]
+            weight = weight[weight > 0]
+            notes.append(
+                f"Rows count by the column {self.weight!r} in training and in the "
+                "run's scores; what is measured on rows after that counts them alike."
+            )
         strata = np.zeros(len(target), dtype=np.int64)
         if self.task != "regression":
             strata = pd.factorize(target)[0]
@@ -297,7 +319,30 @@ class Problem:
             notes.append(
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
-        return DataSplit(**rows, notes=tuple(notes))
+        return DataSplit(**rows, notes=tuple(notes), weight=weight)
+
+    def _weights(self, frame: pd.DataFrame) -> pd.Series:
+        """Return what each row of a table counts.
+
+        Raises
+        ------
+        ValueError
+            If the column is absent or holds anything but finite numbers from 0 on.
+        """
+        column = as_frame(frame, [self.weight])[self.weight]
+        if column_kind(column) != "number":
+            raise ValueError(f"The weight {self.weight!r} must be a column of numbers.")
+        weight = column.astype(np.float64)
+        values = weight.to_numpy()
+        wrong = ~(np.isfinite(values) & (values >= 0))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"The weight {self.weight!r} must be finite and at least 0, but is "
+                f"{weight.iloc[row]:g} in row {row + 1}. Fill it in, or give 0 to "
+                "leave the row out."
+            )
+        return weight
 
 
 def _classes_trained(strata: np.ndarray, assigned: np.ndarray) -> np.ndarray:
@@ -352,6 +397,12 @@ def split_problem(problem: Problem, way: str, column: str) -> Problem:
     if way != "time":
         columns = tuple(name for name in columns if name != column) or columns
     return replace(problem, split_by=way, split_column=column, columns=columns)
+
+
+def weighted_problem(problem: Problem, column: str) -> Problem:
+    """Return a problem whose rows count by a column, which is not predicted from."""
+    columns = tuple(name for name in problem.columns if name != column)
+    return replace(problem, weight=column, columns=columns)
 
 
 def folds_problem(problem: Problem, n_folds: int) -> Problem:

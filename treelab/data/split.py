@@ -32,6 +32,8 @@ class DataSplit:
         The target: labels, or numbers for regression.
     notes : tuple of str
         Sentences on what was left out or could not be stratified.
+    weight : Series or None
+        What each row of all three counts, by the table's index; None: all alike.
     """
 
     X_train: pd.DataFrame
@@ -41,6 +43,13 @@ class DataSplit:
     X_test: pd.DataFrame
     y_test: pd.Series
     notes: tuple[str, ...] = ()
+    weight: pd.Series | None = None
+
+    def weights(self, name: str) -> np.ndarray | None:
+        """Return what the rows of a split weigh, see ``rows``; None: all alike."""
+        if self.weight is None:
+            return None
+        return self.weight.loc[self.rows(name)[1].index].to_numpy()
 
     def rows(self, name: str) -> tuple[pd.DataFrame, pd.Series]:
         """Return (X, y) of the split "train", "valid" or "test", or of ``JOINED``."""

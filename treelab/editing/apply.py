@@ -58,6 +58,12 @@ def apply_edits(
 
 def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
     """Apply one edit; see ``apply_edits``."""
+    if edited.tree.loss is not None or edited.tree.weight is not None:
+        raise ValueError(
+            "Editing fits leaves by the mean of their rows, which count alike; this "
+            "tree is of another loss, or its rows have weights. Train it anew with "
+            "other settings instead."
+        )
     node_of(edited.tree, edit.path)  # or there is none
     match edit:
         case SetSplit():

@@ -2,13 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import (
-    accuracy_score,
-    log_loss,
-    mean_absolute_error,
-    r2_score,
-    root_mean_squared_error,
-)
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
@@ -19,6 +12,7 @@ TITLES = {
     "macro_f1": "macro F1",
     "log_loss": "log loss",
     "r2": "R²",
+    "d2": "D²",
     "rmse": "RMSE",
     "mae": "MAE",
 }
@@ -32,7 +26,9 @@ def headline(task: str) -> str:
     return "r2" if task == "regression" else "macro_f1"
 
 
-def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
+def scores(
+    task, y_true, y_pred, proba=None, classes=None, *, sample_weight=None
+) -> dict[str, float]:
     """Score predictions against the truth.
 
     Parameters
@@ -44,6 +40,8 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
         Class probabilities in the order of ``classes``; adds the log loss.
     classes : sequence of length n_classes, optional
         Needed with ``proba``.
+    sample_weight : array-like of shape (n_rows,), optional
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -52,50 +50,62 @@ def scores(task, y_true, y_pred, proba=None, classes=None) -> dict[str, float]:
         ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
         units of the target. And ``n_rows``.
     """
+    # Here: pages know scores by name long before one is measured.
+    from sklearn.metrics import (
+        accuracy_score,
+        mean_absolute_error,
+        r2_score,
+        root_mean_squared_error,
+    )
+
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    own = {"sample_weight": sample_weight}
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
     if task == "regression":
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
         found = {
-            "r2": r2_score(y_true, y_pred) if len(y_true) > 1 else np.nan,
-            "rmse": unit * root_mean_squared_error(y_true, y_pred),
-            "mae": unit * mean_absolute_error(y_true, y_pred),
+            "r2": r2_score(y_true, y_pred, **own) if len(y_true) > 1 else np.nan,
+            "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
+            "mae": unit * mean_absolute_error(y_true, y_pred, **own),
         }
     else:
-        accuracy = accuracy_score(y_true, y_pred)
+        accuracy = accuracy_score(y_true, y_pred, **own)
         labels, codes = np.unique(np.append(y_true, y_pred), return_inverse=True)
         truth, predicted = codes.reshape(2, -1)
-        confusion = confusion_matrix(truth, predicted, len(labels))
+        confusion = confusion_matrix(truth, predicted, len(labels), sample_weight)
         found = {
             "accuracy": accuracy,
             "balanced_accuracy": _mean_recall(confusion),
             "macro_f1": macro_f1(confusion),
         }
         if proba is not None:
-            found["log_loss"] = _log_loss(y_true, proba, classes)
+            found["log_loss"] = _log_loss(y_true, proba, classes, sample_weight)
     return {**{name: float(value) for name, value in found.items()}} | {
         "n_rows": len(y_true)
     }
 
 
-def confusion_matrix(y_true, y_pred, n_classes: int) -> np.ndarray:
-    """Count rows by true and predicted class.
+def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
+    """Count rows by true and predicted class, or add up their weights.
 
     Parameters
     ----------
     y_true, y_pred : int array of shape (n_rows,)
         Class codes, from 0.
     n_classes : int
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count 1.
 
     Returns
     -------
-    int64 array of shape (n_classes, n_classes)
+    int64 array of shape (n_classes, n_classes), float64 with weights
         True classes down, predicted classes across.
     """
     cells = np.asarray(y_true) * n_classes + np.asarray(y_pred)
-    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+    counts = np.bincount(cells, weight, minlength=n_classes**2)
+    return counts.reshape(n_classes, n_classes)
 
 
 def class_scores(confusion: np.ndarray) -> pd.DataFrame:
@@ -165,7 +175,8 @@ def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
 
     Parameters
     ----------
-    confusion : int array of shape (n_classes, n_classes)
+    confusion : array of shape (n_classes, n_classes)
+        Rows, or their weights; as many rows are drawn as they weigh.
     n_resamples : int, default=200
 
     Returns
@@ -174,8 +185,9 @@ def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
         Standard deviation of the score over resamples of the rows.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
-    n_rows, rng = confusion.sum(), np.random.default_rng(0)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / n_rows, n_resamples)
+    total, rng = confusion.sum(), np.random.default_rng(0)
+    n_rows = max(round(total), 1)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / total, n_resamples)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 
@@ -185,24 +197,30 @@ def _mean_recall(confusion: np.ndarray) -> float:
     return float(np.mean(np.diag(confusion)[n_true > 0] / n_true[n_true > 0]))
 
 
-def _log_loss(y_true, proba, classes) -> float:
+def _log_loss(y_true, proba, classes, weight=None) -> float:
     """Mean negative log probability of the true class; a class never seen counts 0."""
     if classes is None:
         raise ValueError("scores needs classes, in the order of proba's columns.")
     if np.isin(y_true, classes).all():
+        from sklearn.metrics import log_loss  # as in ``scores``
+
         order = np.argsort(np.asarray(classes))
         return log_loss(
-            y_true, np.asarray(proba)[:, order], labels=np.asarray(classes)[order]
+            y_true,
+            np.asarray(proba)[:, order],
+            labels=np.asarray(classes)[order],
+            sample_weight=weight,
         )
     column = {label: index for index, label in enumerate(classes)}
     chance = [
         row[column[label]] if label in column else 0.0
         for row, label in zip(proba, y_true)
     ]
-    return float(-np.mean(np.log(np.clip(chance, np.finfo(float).eps, 1))))
+    nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
+    return float(np.average(nats, weights=weight))
 
 
-def baseline_loss(task: str, y_train, y) -> float:
+def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> float:
     """Loss of the constant prediction that fits the training rows best.
 
     Parameters
@@ -210,6 +228,8 @@ def baseline_loss(task: str, y_train, y) -> float:
     task : {"binary", "multiclass", "regression"}
     y_train, y : array-like of shape (n_rows,)
         At least one row each.
+    weight_train, weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -221,12 +241,16 @@ def baseline_loss(task: str, y_train, y) -> float:
     if task == "regression":
         unit = power_of_two(y_train)
         y_train, y = y_train / unit, y / unit
-        variance = np.var(y_train)
-        return float(np.mean((y - y_train.mean()) ** 2) / variance) if variance else 1.0
-    classes, counts = np.unique(y_train, return_counts=True)
-    prior = dict(zip(classes.tolist(), counts / len(y_train)))
+        mean = np.average(y_train, weights=weight_train)
+        variance = np.average((y_train - mean) ** 2, weights=weight_train)
+        loss = np.average((y - mean) ** 2, weights=weight)
+        return float(loss / variance) if variance else 1.0
+    classes, code = np.unique(y_train, return_inverse=True)
+    counts = np.bincount(code, weight_train)
+    prior = dict(zip(classes.tolist(), counts / counts.sum()))
     least = np.finfo(float).eps
-    return float(-np.mean([np.log(prior.get(label, least)) for label in y.tolist()]))
+    nats = [-np.log(prior.get(label, least)) for label in y.tolist()]
+    return float(np.average(nats, weights=weight))
 
 
 def log_loss_words(found: dict[str, float]) -> str:

@@ -11,6 +11,7 @@ from treelab.data.split import DataSplit
 from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
 from treelab.evaluation.metrics import headline, macro_f1_of_counts, scores
 from treelab.evaluation.splits import headline_scores
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import (
     CostComplexityPath,
     SizePath,
@@ -18,7 +19,7 @@ from treelab.trees.pruning import (
     steps_at,
 )
 from treelab.trees.pruning_path import PruningPath, shown_tree
-from treelab.trees.tree import Tree, rows_through, sum_up
+from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
 
 # Scores of every tree on a cost-complexity path, without building any of them.
 
@@ -76,7 +77,8 @@ def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarr
     path = cost_complexity_path(tree)
     if tree.classes is None:
         leaf = tree.apply(X)
-        sums = value_sums(path, [(leaf, np.asarray(y, dtype=float))])[:, 0]
+        y = np.asarray(y, dtype=float)
+        sums = value_sums(path, [(leaf, y, np.ones(len(y)))])[:, 0]
     else:
         predicted = tree.predicted_class
         sums = class_sums(path, tree.node_counts(X, y), predicted)
@@ -152,23 +154,29 @@ def class_sums(
 
 
 def value_sums(
-    path: CostComplexityPath, parts: Sequence[tuple[np.ndarray, np.ndarray]]
+    path: CostComplexityPath,
+    parts: Sequence[tuple[np.ndarray, ...]],
+    loss: Loss = SQUARED_ERROR,
 ) -> np.ndarray:
-    """Sum up what R² needs of each subtree of a regression tree.
+    """Sum up what R², or the D² of a loss, needs of each subtree of a regression tree.
 
     Parameters
     ----------
     path : CostComplexityPath
-    parts : sequence of (leaf, y)
-        Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), and
-        its target, float (n_rows,).
+    parts : sequence of (leaf, y, weight)
+        Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), its
+        target and its weight, float (n_rows,).
+    loss : Loss, default=SQUARED_ERROR
 
     Returns
     -------
     ndarray of shape (n_steps, n_parts, 2, 1)
-        Squared error; squared error of the root's value alone.
+        Loss; loss of the root's value alone.
     """
-    at_node = _squared_errors(path.tree, parts)
+    if loss.is_squared:
+        at_node = _squared_errors(path.tree, parts)
+    else:
+        at_node = _losses(path.tree, parts, loss)
     error = pruned_sums(path, at_node)
     of_root = np.broadcast_to(at_node[0], error.shape)
     return np.stack([error, of_root], axis=2)[..., None]
@@ -197,23 +205,33 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     return change.cumsum(axis=0)[:-1]
 
 
-def _squared_errors(
-    tree: Tree, parts: Sequence[tuple[np.ndarray, np.ndarray]]
-) -> np.ndarray:
+def _squared_errors(tree: Tree, parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
     """Squared error of the rows of each part that pass a node, (n_nodes, n_parts).
 
     It is that of the node's value.
     """
     # The mean keeps the squares small and exact.
-    centre = [y.mean() if len(y) else 0.0 for _, y in parts]
+    centre = [y.mean() if len(y) else 0.0 for _, y, _ in parts]
     at_leaf = [
-        np.bincount(leaf, (y - own) ** power, tree.n_nodes)
+        np.bincount(leaf, weight * (y - own) ** power, tree.n_nodes)
         for power in (0, 1, 2)
-        for (leaf, y), own in zip(parts, centre)
+        for (leaf, y, weight), own in zip(parts, centre)
     ]
     n_rows, first, second = np.split(sum_up(tree, np.stack(at_leaf, axis=1)), 3, axis=1)
     value = tree.value[:, :1] - centre
     return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
+
+
+def _losses(
+    tree: Tree, parts: Sequence[tuple[np.ndarray, ...]], loss: Loss
+) -> np.ndarray:
+    """Loss of the rows of each part that pass a node, (n_nodes, n_parts)."""
+    sums = np.zeros((tree.n_nodes, len(parts)))
+    for place, (leaf, y, weight) in enumerate(parts):
+        for rows, node in rows_by_level(tree, leaf):
+            cost = weight[rows] * loss.rows(tree.value[node, 0], y[rows])
+            sums[:, place] += np.bincount(node, cost, tree.n_nodes)
+    return sums
 
 
 def _r2(path, X, y, leaf) -> np.ndarray:
@@ -224,7 +242,11 @@ def _r2(path, X, y, leaf) -> np.ndarray:
         return np.full(len(path), np.nan)
     # By linear models, maybe.
     unpruned = np.bincount(leaf, (y - tree.predict(X)) ** 2, tree.n_nodes)
-    error = np.where(tree.is_leaf, unpruned, _squared_errors(tree, [(leaf, y)])[:, 0])
+    error = np.where(
+        tree.is_leaf,
+        unpruned,
+        _squared_errors(tree, [(leaf, y, np.ones(len(y)))])[:, 0],
+    )
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 
 

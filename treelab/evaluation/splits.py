@@ -117,8 +117,9 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test"; and of classes
-        the log loss of the training rows' class frequencies, ``metrics.BASELINE``.
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of another loss
+        than the squared error its ``d2``, see ``Loss.score``; and of classes the log
+        loss of the training rows' class frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
@@ -131,10 +132,16 @@ def split_scores(
                 "proba": model.predict_proba(X),
                 "classes": labels(model.classes or ()),
             }
-        scores[name] = metrics.scores(task, y, model.predict(X), **probabilities)
+        predicted, weight = model.predict(X), split.weights(name)
+        own = {**probabilities, "sample_weight": weight}
+        scores[name] = metrics.scores(task, y, predicted, **own)
+        if (loss := getattr(model, "loss", None)) is not None:
+            truth = np.asarray(y, dtype=np.float64)
+            scores[name]["d2"] = loss.score(predicted, truth, weight)
         y_train = split.rows("train")[1]
         if task != "regression" and len(y_train):
-            baseline = metrics.baseline_loss(task, y_train, y)
+            weights = split.weights("train"), weight
+            baseline = metrics.baseline_loss(task, y_train, y, *weights)
             scores[name][metrics.BASELINE] = baseline
     return scores
 

@@ -19,7 +19,6 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from treelab.data.split import JOINED, DataSplit
 from treelab.evaluation import metrics
@@ -392,7 +391,7 @@ class TrialScorer:
         )
 
     def _score_of(self, estimator: Any, held_out: tuple) -> float:
-        """Return the headline score of a fitted estimator: macro F1, or R2."""
+        """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
         if self.plan.scoring == "own":
             path = getattr(estimator, "path_", None)
             score = math.nan
@@ -400,6 +399,9 @@ class TrialScorer:
                 score = float(path.scores["score"].iloc[path.chosen])
             return _measured(score)
         X, y = held_out
+        loss = getattr(estimator.model_, "loss", None)
+        if loss is not None:
+            return loss.score(estimator.predict(X), np.asarray(y, dtype=float))
         found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
 
@@ -408,6 +410,9 @@ class TrialScorer:
 
         A learner's own score holds rows out by itself.
         """
+        # Here, as it takes a moment, and pages import this module to be shown.
+        from sklearn.model_selection import KFold, StratifiedKFold
+
         if self.plan.scoring == "validation":
             yield self.split.rows("train"), self.split.rows("valid")
             return

@@ -13,6 +13,7 @@ from treelab.trees.cells import CellForm
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.leaf_codes import LeafCodes
 from treelab.trees.logits import WEIGHTINGS, class_probabilities, unscaled_weights
+from treelab.trees.losses import Loss
 from treelab.trees.pruning import simplify
 from treelab.trees.tree import (
     LEAF_OUTPUTS,
@@ -70,6 +71,8 @@ class WeightedTrees(Arrays):
     class_weights : float64 array of shape (n_classes,) or None
         The class that is predicted has the largest probability times weight; None:
         the largest probability.
+    loss : Loss or None
+        What the ensemble was trained for; None: classes, or squared error.
 
     Raises
     ------
@@ -94,6 +97,7 @@ class WeightedTrees(Arrays):
     max_deciders: int | None = None
     target_form: CellForm | None = None
     class_weights: np.ndarray | None = None
+    loss: Loss | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "feature": np.int32,

@@ -425,7 +425,7 @@ class _Links:
     Attributes
     ----------
     risk : list of float
-        R(t), the impurity of each node weighted by its rows.
+        R(t), the impurity of each node weighted by its rows, or their weights.
     leaf_risk : list of float
         R(T_t), the same of the leaves under each node.
     n_leaves : list of int
@@ -435,7 +435,7 @@ class _Links:
     """
 
     def __init__(self, tree: Tree):
-        fraction = tree.n_rows / tree.n_rows[0]
+        fraction = tree.mass / tree.mass[0]
         risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
         self.risk = risk.tolist()
         self.leaf_risk = sum_up(tree, np.where(tree.is_leaf, risk, 0.0)).tolist()
@@ -701,7 +701,7 @@ def merge_equal(
         if not same:
             continue
         leaf[node] = True
-        fraction = tree.n_rows[pair] / max(tree.n_rows[pair].sum(), 1)
+        fraction = tree.mass[pair] / (tree.mass[pair].sum() or 1)
         if not fraction.any():
             fraction = np.array([0.5, 0.5])
         # Leaves that agree to the last bit stay so: rounding a mean could move them.

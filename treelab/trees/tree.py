@@ -1,6 +1,6 @@
 """Tree: an immutable decision tree, in a table's own columns and units."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import ClassVar
@@ -11,6 +11,7 @@ import pandas as pd
 from treelab.trees.cells import LARGEST_NUMBER, CellForm, as_form
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.io import Stored
+from treelab.trees.losses import Loss, as_loss
 
 # Class labels: the caller's own, as plain values.
 
@@ -66,6 +67,7 @@ class Arrays(Stored):
         put(self, "features", tuple(self.features))
         put(self, "notes", tuple(str(note) for note in self.notes))
         put(self, "target_form", as_form(self.target_form))
+        put(self, "loss", as_loss(self.loss))
         if self.classes is not None:
             if isinstance(self.classes, str) or not len(self.classes):
                 raise ValueError(
@@ -294,9 +296,9 @@ def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
 
 
 def rows_through(
-    tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0
+    tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0, weight=None
 ) -> np.ndarray:
-    """Count the rows that pass each node.
+    """Count the rows that pass each node, or add up their weights.
 
     Parameters
     ----------
@@ -304,15 +306,18 @@ def rows_through(
         Leaf of each row.
     code : int array of shape (n_rows,) or None
         Class of each row; counts are then made for each class.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count 1.
 
     Returns
     -------
     int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
+        float64 where there are weights.
     """
     n = tree.n_nodes
     if code is None:
-        return sum_up(tree, np.bincount(leaf, minlength=n))
-    flat = np.bincount(leaf * n_classes + code, minlength=n * n_classes)
+        return sum_up(tree, np.bincount(leaf, weight, minlength=n))
+    flat = np.bincount(leaf * n_classes + code, weight, minlength=n * n_classes)
     return sum_up(tree, flat.reshape(n, n_classes))
 
 
@@ -325,7 +330,7 @@ LEAF_OUTPUTS = ("logits", "probabilities")
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
     *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
-    *("between", "missing_rows", "decision"),
+    *("between", "missing_rows", "decision", "weight"),
 )
 
 
@@ -431,7 +436,7 @@ def _check_values(tree: "Tree") -> None:
         check_predictions("leaf_bias", tree.leaf_bias, proba=False)
         if not np.isfinite(tree.leaf_weights).all():
             raise ValueError("leaf_weights must hold finite numbers.")
-    for name in ("n_rows", "class_counts", "missing_rows"):
+    for name in ("n_rows", "class_counts", "missing_rows", "weight"):
         counts = getattr(tree, name)
         if counts is not None and not (counts >= 0).all():
             raise ValueError(f"{name} counts rows, so it cannot be negative.")
@@ -542,15 +547,20 @@ def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
     return rows_through(tree, leaf, check_target(tree, len(leaf), y), len(tree.classes))
 
 
-def with_rows(tree: "Tree", X, y) -> "Tree":
+def with_rows(tree: "Tree", X, y, sample_weight=None) -> "Tree":
     """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
     matrix = read_features(tree, X)
     leaf = leaf_of(tree, matrix)
-    return with_leaves(tree, matrix, leaf, check_target(tree, len(leaf), y))
+    y = check_target(tree, len(leaf), y)
+    return with_leaves(tree, matrix, leaf, y, sample_weight)
 
 
 def with_leaves(
-    tree: "Tree", matrix: np.ndarray | None, leaf: np.ndarray, y: np.ndarray
+    tree: "Tree",
+    matrix: np.ndarray | None,
+    leaf: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
@@ -563,22 +573,30 @@ def with_leaves(
     leaf : int64 array of shape (n_rows,)
     y : array of shape (n_rows,)
         As ``check_target`` returns it.
+    weight : float array of shape (n_rows,) or None, default=None
+        Above 0.
     """
     n_rows = rows_through(tree, leaf)
-    some = np.maximum(n_rows, 1)
+    mass = n_rows if weight is None else rows_through(tree, leaf, weight=weight)
+    some = np.where(n_rows > 0, mass, 1)
     if tree.classes is not None:
-        counts = rows_through(tree, leaf, y, len(tree.classes)).astype(np.float64)
+        counts = rows_through(tree, leaf, y, len(tree.classes), weight)
+        counts = counts.astype(np.float64)
         mean = counts / some[:, None]
         impurity = np.where(n_rows > 0, 1 - (mean**2).sum(axis=1), 0.0)
     else:
         counts = None
         centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
+        each = 1.0 if weight is None else weight
         first, second = (
             sum_up(tree, np.bincount(leaf, power, minlength=tree.n_nodes)) / some
-            for power in (y - centre, (y - centre) ** 2)
+            for power in (each * (y - centre), each * (y - centre) ** 2)
         )
         mean = (first + centre)[:, None]
         impurity = np.maximum(second - first**2, 0.0)
+        if tree.loss is not None:
+            rows = np.ones(len(y)) if weight is None else weight
+            mean = node_constants(tree, leaf, y, rows, tree.loss)[0]
     reached = (n_rows > 0) & ~tree.is_leaf
     if tree.shrinkage is not None:  # they are known, and hold for any rows
         reached[:] = False
@@ -596,7 +614,55 @@ def with_leaves(
         class_counts=counts,
         between=between,
         missing_rows=missing_rows,
+        weight=None if weight is None else mass,
     )
+
+
+def node_constants(
+    tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: Loss
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find what predicts the rows of every node best by a loss.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of regression.
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    y, weight : float arrays of shape (n_rows,)
+        Targets, and what the rows weigh.
+    loss : Loss
+
+    Returns
+    -------
+    constants : float64 array of shape (n_nodes, 1)
+        ``tree.value`` where no row passes.
+    losses : float64 array of shape (n_nodes,)
+        Mean loss of the rows with their node's constant; 0 where no row passes.
+    """
+    constants, losses = tree.value.copy(), np.zeros(tree.n_nodes)
+    for rows, node in rows_by_level(tree, leaf):
+        own = y[rows], weight[rows]
+        found = loss.constants(node, *own, tree.n_nodes)
+        at = np.unique(node)
+        constants[at, 0] = found[at]
+        cost = weight[rows] * loss.rows(found[node], y[rows])
+        total = np.bincount(node, weight[rows], tree.n_nodes)
+        losses[at] = (
+            np.bincount(node, cost, tree.n_nodes) / np.where(total, total, 1)
+        )[at]
+    return constants, losses
+
+
+def rows_by_level(
+    tree: "Tree", leaf: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield of each level, the deepest first, its rows and the nodes that they pass."""
+    node = leaf.copy()
+    for level in range(tree.depth, -1, -1):
+        rows = np.flatnonzero(tree.level[node] == level)
+        yield rows, node[rows]
+        node[rows] = tree.parent[node[rows]]
 
 
 def _neighbours(tree: "Tree", matrix, leaf):
@@ -728,7 +794,8 @@ class Tree(Arrays):
     target, target_unit : str
         Name and unit of what is predicted.
     class_counts : float64 array of shape (n_nodes, n_classes) or None
-        Training rows of each class that pass the node, unweighted.
+        Training rows of each class that pass the node, or their weights where rows have
+        any; never those of the classes.
     weights : float64 array of shape (n_nodes, n_features) or None
         Weights of oblique splits, in raw units; missing values count as the
         feature's ``fill``.
@@ -754,6 +821,10 @@ class Tree(Arrays):
     shrinkage : float or None
         Rows that the node above each node adds to its own where probabilities are
         made, see ``shrinkage``; None: they are fractions of the (weighted) rows.
+    weight : float64 array of shape (n_nodes,) or None
+        What the training rows that pass the node weigh together; None: 1 each.
+    loss : Loss or None
+        What values are the best constants for; None: class fractions, or means.
 
     Raises
     ------
@@ -785,6 +856,8 @@ class Tree(Arrays):
     decision: np.ndarray | None = None
     class_weights: np.ndarray | None = None
     shrinkage: float | None = None
+    weight: np.ndarray | None = None
+    loss: Loss | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "left": np.int32,
@@ -804,6 +877,7 @@ class Tree(Arrays):
         "missing_rows": np.int64,
         "decision": np.int32,
         "class_weights": np.float64,
+        "weight": np.float64,
     }
 
     def __post_init__(self):
@@ -940,6 +1014,11 @@ class Tree(Arrays):
             here = np.concatenate([self.left[here], self.right[here]])
         return frozen(level)
 
+    @property
+    def mass(self) -> np.ndarray:
+        """What each node's rows count for, (n_nodes,): their weights, or 1 each."""
+        return self.n_rows if self.weight is None else self.weight
+
     @cached_property
     def predicted_class(self) -> np.ndarray:
         """Place in ``classes`` of the class that each node predicts, (n_nodes,)."""
@@ -1021,16 +1100,17 @@ class Tree(Arrays):
         """
         return node_counts(self, X, y)
 
-    def with_rows(self, X, y) -> "Tree":
+    def with_rows(self, X, y, sample_weight=None) -> "Tree":
         """Return the tree with rows, impurity and means taken from these rows.
 
         Predictions stay: values of leaves do not change. Values of internal nodes
-        become the class probabilities, or the mean, of the rows that pass (unchanged
+        become the class probabilities, or the mean (of another loss than the squared
+        error its best constant), of the rows that pass (unchanged
         where none does, and where probabilities were shrunk). The first rows given, the
         training rows, also set ``between`` and ``missing_rows``, so that words stay the
-        same whatever rows come after.
+        same whatever rows come after. ``sample_weight`` (n_rows,) is above 0.
         """
-        return with_rows(self, X, y)
+        return with_rows(self, X, y, sample_weight)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.

@@ -29,7 +29,7 @@ def restarts(task, n_restarts=4):
     even = np.ones(len(classes or (0,)))
     greedy = Greedy(classes, even, None, 0)
     search = Search(greedy, task, even[None], np.arange(2, 9), 1, 0)
-    rows = x, x, y, encoder.features_
+    rows = x, x, y, encoder.features_, None
     random = np.random.RandomState(0)
     return Restarts(search, rows, n_restarts, random), search, encoder, X, y
 

@@ -5,6 +5,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.learners.drawn_rows import of_drawn_rows
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
 
 QUICK = {"max_depth": 3, "n_starts": 3, "n_steps": 150, "random_state": 0}
@@ -31,14 +32,18 @@ def mixed_table(n_rows=300, seed=0):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([GetClassifier(**CHECKED)])
+@parametrize_with_checks(
+    [GetClassifier(**CHECKED)],
+    expected_failed_checks=of_drawn_rows,
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GetRegressor(**CHECKED), GetRegressor(leaves="linear", **CHECKED)]
+    [GetRegressor(**CHECKED), GetRegressor(leaves="linear", **CHECKED)],
+    expected_failed_checks=of_drawn_rows,
 )
 def test_scikit_learns_checks_of_the_regressors(estimator, check):
     check(estimator)

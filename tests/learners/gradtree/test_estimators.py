@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.learners.drawn_rows import of_drawn_rows
 from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier
@@ -24,7 +25,10 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 
 
 @pytest.mark.slow
-@parametrize_with_checks([GradTreeClassifier(**CHECKED)])
+@parametrize_with_checks(
+    [GradTreeClassifier(**CHECKED)],
+    expected_failed_checks=of_drawn_rows,
+)
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     if "check_class_weight_classifiers" in str(check):
         # One class weighs 10 million times the other in pure noise, and the light one
@@ -35,7 +39,10 @@ def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([GradTreeRegressor(**CHECKED)])
+@parametrize_with_checks(
+    [GradTreeRegressor(**CHECKED)],
+    expected_failed_checks=of_drawn_rows,
+)
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)
 

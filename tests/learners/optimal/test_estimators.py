@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 pytest.importorskip("pystreed")
 
+from tests.learners.drawn_rows import of_drawn_rows
 from treelab import OptimalTreeClassifier, OptimalTreeRegressor
 from treelab.data.encoding import candidate_thresholds
 
@@ -18,7 +19,8 @@ from treelab.data.encoding import candidate_thresholds
     [
         OptimalTreeClassifier(max_depth=2, n_thresholds=4, min_samples_leaf=10),
         OptimalTreeRegressor(max_depth=2, n_thresholds=8),
-    ]
+    ],
+    expected_failed_checks=of_drawn_rows,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

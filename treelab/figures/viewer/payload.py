@@ -11,6 +11,7 @@ import pandas as pd
 
 from treelab.figures.style import class_colors
 from treelab.trees.colors import OTHER, class_fractions
+from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
@@ -21,6 +22,7 @@ from treelab.trees.text import (
     prediction_text,
     rare_apart,
     row_value_text,
+    shown_threshold,
     split_condition,
     split_text,
     term_fractions,
@@ -519,7 +521,7 @@ class TreeWriter:
             self.matrix, y = np.empty((0, len(tree.features))), ()
         else:
             self.X = as_table(tree.features, X)
-            self.matrix = read_features(tree, self.X)
+            self.matrix = read_features(tree, X)
         self.leaf = leaf_of(tree, self.matrix)
         self.y = check_target(tree, len(self.leaf), y)
         if X is not None:
@@ -599,6 +601,9 @@ class TreeWriter:
         hist = number_bins(x, self.code[rows], self.n_codes, threshold, n_bars)
         if hist is None:
             return {}
+        if j != OBLIQUE and tree.features[j].is_date:
+            ends = hist["edges"][0], hist["edges"][-1]
+            hist["ends"] = [days_text(end) for end in ends]
         if not isfinite(threshold):
             return {"hist": hist}
         # The very number that stands among the edges.
@@ -679,6 +684,8 @@ class TreeWriter:
             entry["left_categories"] = self._left(node, wording)
         else:
             entry["threshold"] = threshold if isfinite(threshold) else None
+            if tree.features[j].is_date and isfinite(threshold):
+                entry["bound"] = shown_threshold(tree, node)
         return entry
 
     def _sums(self, node: int) -> np.ndarray:
@@ -760,11 +767,11 @@ def split_gain(tree: Tree, node: int) -> float | None:
     if left < 0 or n_rows == 0:
         return None
     below = sum(
-        tree.n_rows[child] * tree.impurity[child]
+        tree.mass[child] * tree.impurity[child]
         for child in (left, right)
         if tree.n_rows[child]
     )
-    return float(tree.impurity[node] - below / n_rows)
+    return float(tree.impurity[node] - below / tree.mass[node])
 
 
 def tested_features(trees: Sequence[Tree]) -> dict[str, dict]:

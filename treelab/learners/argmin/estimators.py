@@ -22,6 +22,7 @@ from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
     TableRegressor,
+    TrainingData,
     resolve_device,
 )
 from treelab.learners.common.objective import TargetScale
@@ -53,7 +54,17 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
     """
 
     @one_thread()  # sums that threads share differ in their last bits
-    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        callbacks=(),
+    ):
         """Train a tree for each pruning strength, one after another, and choose one.
 
         Parameters
@@ -61,7 +72,9 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         X : DataFrame or array of shape (n_rows, n_columns)
             Numbers and categories, missing values allowed.
         y : array of shape (n_rows,)
-        X_valid, y_valid : like X and y, optional
+        sample_weight : array of shape (n_rows,), optional
+            Of each row, as multiples of their mean; a row of weight 0 is left out.
+        X_valid, y_valid, sample_weight_valid : like the others, optional
             Stop the training and choose the strength; held out of X if not given.
         callbacks : sequence of callable
             Called with a ``Progress`` after each epoch; True stops the training.
@@ -71,10 +84,11 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         self
         """
         settings = read_settings(self)
-        data = self._read(X, y, X_valid, y_valid, numbers="zscore")
+        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        data = self._read(*given, numbers="zscore")
         check_rows(settings, len(data.y))
         seed = int(check_random_state(self.random_state).randint(2**31))
-        class_weight, scale = self._class_weight_or_scale(data.y)
+        class_weight, scale = self._class_weight_or_scale(data)
         exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
         training = PathTraining(
             self._network(exporter, seed),
@@ -100,7 +114,8 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
             held_out="a fifth of the rows" if data.held_out else "validation rows",
         )
         if path.predictors[path.chosen] is None:  # the leaves predict
-            self.model_ = self._with_probabilities(self.model_, data.frame, data.y)
+            rows = data.frame, data.y, data.weight
+            self.model_ = self._with_probabilities(self.model_, *rows)
         end, point = self.path_.tree, points[path.chosen]
         self.history_ = training.retain(point, restart, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
@@ -112,17 +127,17 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         device = resolve_device(self.device)
         generator = torch.Generator().manual_seed(seed)
 
-        def rows_of(x: np.ndarray, y: np.ndarray) -> RowTensors:
+        def rows_of(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> RowTensors:
             if exporter.class_weight is not None:
-                return RowTensors.of(x, y, exporter.class_weight[y], device)
+                return RowTensors.of(x, y, weight * exporter.class_weight[y], device)
             target = exporter.scale.standardise(y).astype(np.float32)
-            return RowTensors.of(x, target, np.ones(len(y)), device)
+            return RowTensors.of(x, target, weight, device)
 
-        rows = rows_of(data.X, data.y)
+        rows = rows_of(data.X, data.y, data.row_weight)
         return ArgminTrees(
             settings,
             rows,
-            rows_of(data.X_valid, data.y_valid),
+            rows_of(data.X_valid, data.y_valid, data.row_weight_valid),
             data.n_outputs,
             splits=random_splits(
                 rows.x,
@@ -134,7 +149,9 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
             generator=generator,
         )
 
-    def _class_weight_or_scale(self, y) -> tuple[np.ndarray | None, TargetScale | None]:
+    def _class_weight_or_scale(
+        self, data: TrainingData
+    ) -> tuple[np.ndarray | None, TargetScale | None]:
         """Weights of classes, or the scale of values."""
         raise NotImplementedError
 
@@ -152,9 +169,9 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
     as in the paper, by a predictor that reads how far the row passes each node.
     """
 
-    def _class_weight_or_scale(self, y):
+    def _class_weight_or_scale(self, data):
         """Each class has a weight."""
-        return self._class_weights(y), None
+        return self._class_weights(data.y, data.weight), None
 
 
 @estimator
@@ -170,6 +187,6 @@ class ArgminTreeRegressor(_Argmin, TableRegressor):
     as in the paper, by a predictor that reads how far the row passes each node.
     """
 
-    def _class_weight_or_scale(self, y):
+    def _class_weight_or_scale(self, data):
         """Values are standardised."""
-        return None, TargetScale.of(y)
+        return None, TargetScale.of(data.y)

@@ -134,7 +134,8 @@ class TreeExporter:
             weights=weights,
             activity=trained.activity[numbers],
         )
-        return with_leaves(tree, self.matrix, leaf_of(tree, self.matrix), self.data.y)
+        rows = self.matrix, leaf_of(tree, self.matrix), self.data.y, self.data.weight
+        return with_leaves(tree, *rows)
 
     def _with_own_leaves(self, tree: Tree) -> Tree:
         """The tree with what its training rows say at each node.
@@ -142,14 +143,19 @@ class TreeExporter:
         Class probabilities, or means; a node without rows has its parent's.
         """
         leaf = leaf_of(tree, self.matrix)
-        tree = with_leaves(tree, self.matrix, leaf, self.data.y)
+        tree = with_leaves(tree, self.matrix, leaf, self.data.y, self.data.weight)
         if tree.class_counts is not None:
             weight = 1.0 if self.class_weight is None else self.class_weight
             total = tree.class_counts * weight
             size = total.sum(axis=1)
         else:
-            total = sum_up(tree, np.bincount(leaf, self.data.y, tree.n_nodes))[:, None]
-            size = tree.n_rows
+            y = (
+                self.data.y
+                if self.data.weight is None
+                else self.data.weight * self.data.y
+            )
+            total = sum_up(tree, np.bincount(leaf, y, tree.n_nodes))[:, None]
+            size = tree.mass
         value = total / np.where(size > 0, size, 1)[:, None]
         for node in np.flatnonzero(size == 0):  # parents come first
             value[node] = value[tree.parent[node]]

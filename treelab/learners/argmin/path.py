@@ -149,11 +149,14 @@ def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
     minus the squared error.
     """
     predicted, truth = model.predict(data.frame_valid), data.y_valid
+    weight = data.row_weight_valid
     if model.classes is None:
-        return -(((predicted - truth) / power_of_two(truth)) ** 2)  # in no unit
-    _, code, count = np.unique(truth, return_inverse=True, return_counts=True)
+        # In no unit.
+        return -weight * ((predicted - truth) / power_of_two(truth)) ** 2
+    _, code = np.unique(truth, return_inverse=True)
+    count = np.bincount(code, weight)
     is_right = predicted == np.array(model.classes)[truth]
-    return is_right * (len(code) / (len(count) * count))[code]
+    return weight * is_right * (weight.sum() / (len(count) * count))[code]
 
 
 def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:
@@ -225,11 +228,13 @@ def _on_validation(path: PruningPath, i: int, data: TrainingData) -> dict[str, f
     predicted = path.predict(frame, i)
     if path.classes is None:
         unit = power_of_two(truth)
-        loss = (((predicted - truth) / unit) ** 2).mean() * unit**2
-        task, found = "regression", scores("regression", truth, predicted)
+        squares = ((predicted - truth) / unit) ** 2
+        loss = np.average(squares, weights=data.weight_valid) * unit**2
+        task = "regression"
     else:
         proba = path.predict_proba(frame, i)[np.arange(len(truth)), truth]
-        loss = -np.log(np.maximum(proba, SMALLEST_PROBABILITY)).mean()
-        task = path.task
-        found = scores(task, np.array(path.classes)[truth], predicted)
+        nats = -np.log(np.maximum(proba, SMALLEST_PROBABILITY))
+        loss = np.average(nats, weights=data.weight_valid)
+        task, truth = path.task, np.array(path.classes)[truth]
+    found = scores(task, truth, predicted, sample_weight=data.weight_valid)
     return {"valid_loss": loss, "valid_score": found[headline(task)]}

@@ -1,7 +1,7 @@
 """CART: the greedy tree, scikit-learn's, tuned by cross-validation and exported."""
 
 from treelab.learners.cart.fit import CartFit
-from treelab.learners.common.settings import estimator
+from treelab.learners.common.settings import RegressionLossSettings, estimator
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 
 
@@ -16,10 +16,13 @@ class CartClassifier(CartFit, TunedClassifier):
 
 
 @estimator
-class CartRegressor(CartFit, TunedRegressor):
+class CartRegressor(RegressionLossSettings, CartFit, TunedRegressor):
     """Regression tree grown greedily, one split after another.
 
     Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression
     Trees", 1984, in scikit-learn's implementation. Missing numbers take the
-    training median, categories their cross-fitted target mean.
+    training median, categories their cross-fitted target mean. Of another ``loss``
+    the splits are those of squared error (of counts and amounts those of the Poisson
+    deviance); leaves hold the constant that costs their rows least, and folds choose
+    the size by the loss.
     """

@@ -3,9 +3,10 @@
 from sklearn.utils import check_random_state
 
 from treelab.data.encoding import to_float32
-from treelab.learners.cart.settings import SPEC, CartSettings
+from treelab.learners.cart.settings import CartSettings
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.folds import FEWEST_ROWS
+from treelab.learners.common.settings import CommonSettings, settings_in
 from treelab.learners.common.tuned_tree import (
     IN_FOLDS,
     Choice,
@@ -45,11 +46,11 @@ class CartFit(CartSettings, TunedTree):
     _start = "greedy"
     best_params_: dict
 
-    def _read(self, X, y, X_valid=None, y_valid=None, **options) -> TrainingData:
+    def _read(self, *given, **options) -> TrainingData:
         """Read the rows; those to validate by train as well where folds do that."""
         if self.tune:
-            return self._read_all(X, y, X_valid, y_valid, **options)
-        return super()._read(X, y, X_valid, y_valid, **options)
+            return self._read_all(*given, **options)
+        return super()._read(*given, **options)
 
     def _held_out(self, data: TrainingData, settings: CartSettings) -> str:
         """The folds of the tuning."""
@@ -82,6 +83,7 @@ class CartFit(CartSettings, TunedTree):
             data.encoder.features_,
             min_samples_leaf=least,
             max_leaf_nodes=settings.max_leaf_nodes,
+            weight=data.weight,
         )
         tree = self._exported(grown, data, None, (_untuned_note(settings),))
         path = unscored_path(kept(simplify(tree), self.constraints_), MOST_LEAVES)
@@ -104,7 +106,7 @@ class CartFit(CartSettings, TunedTree):
         X = to_float32(data.X)
         seen = to_float32(data.encoder.transform(data.frame))
         random = check_random_state(self.random_state)
-        rows = X, seen, data.y, data.encoder.features_
+        rows = X, seen, data.y, data.encoder.features_, data.weight
         restarts = Restarts(search, rows, settings.n_restarts, random)
         longest = max(choice.scores.argmax() + 1, (sizes <= MOST_LEAVES).sum())
         trees = []
@@ -128,7 +130,8 @@ def _untuned_note(settings: CartSettings) -> str:
     """Say that nothing was tuned, and why."""
     if settings.tune:
         return f"Not tuned: there are fewer than {FEWEST_ROWS} rows."
-    others = [one for one in SPEC.settings if one.name != "tune"]
-    if all(getattr(settings, one.name) == one.default for one in others):
+    own = {one.name: one.default for one in settings_in(type(settings))}
+    apart = {"tune", *(one.name for one in settings_in(CommonSettings))}
+    if all(getattr(settings, name) == own[name] for name in own if name not in apart):
         return "Not tuned: scikit-learn's tree with its defaults."
     return "Not tuned: scikit-learn's tree with the settings of this run."

@@ -7,6 +7,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     constraints_setting,
@@ -38,13 +39,13 @@ class CartSettings:
     min_samples_leaf: int = setting(
         1,
         "Fewest training rows in a leaf; tuning tries larger numbers, too.",
-        label="Min samples per leaf",
+        label="Min rows per leaf",
         minimum=1,
     )
     max_leaf_nodes: int | None = setting(
         None,
         "Most leaves; without a limit, as many as the other settings allow.",
-        label="Max leaf nodes",
+        label="Max leaves",
         minimum=2,
         maximum=10_000,
         choices=(None,),
@@ -79,7 +80,7 @@ SPEC = LearnerSpec(
     paper="Breiman et al., 1984",
     classifier="treelab.learners.cart.estimators:CartClassifier",
     regressor="treelab.learners.cart.estimators:CartRegressor",
-    settings=settings_in(CartSettings),
+    settings=(*settings_in(CartSettings), *settings_in(RegressionLossSettings)),
     is_quick=True,
     cpu_only=True,
 )

@@ -11,7 +11,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -28,6 +27,7 @@ from treelab.learners.common.probabilities import (
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column
+from treelab.trees.losses import POSITIVE_LOSSES, SQUARED_ERROR, Loss
 
 # Where a learner computes.
 
@@ -181,6 +181,42 @@ def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
     return y
 
 
+def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
+    """Return the weights of rows as float64 (n_rows,); None where all count alike.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each row, one is negative or no finite number (the
+        message names its row), or none is above 0; ``name`` is what the message calls
+        them.
+    """
+    if weights is None:
+        return None
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers.") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one weight for each of the {n_rows} rows, got shape "
+            f"{weights.shape}."
+        )
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be finite and at least 0, got {weights[row]:g} in row {row}."
+        )
+    if not weights.any():
+        raise ValueError(
+            f"{name} must have a weight above 0; all {n_rows} weights are zero."
+        )
+    return weights if np.ptp(weights) else None
+
+
 def label_text(label) -> str:
     """Write a label as Python would, not as numpy does."""
     return repr(label.item() if isinstance(label, np.generic) else label)
@@ -194,7 +230,10 @@ N_RESAMPLES = 50
 
 
 def best_weight_power(
-    log_proba: np.ndarray, target: np.ndarray, log_weights: np.ndarray
+    log_proba: np.ndarray,
+    target: np.ndarray,
+    log_weights: np.ndarray,
+    row_weights: np.ndarray | None = None,
 ) -> float:
     """Power of balanced class weights that shifts the class prior best.
 
@@ -209,6 +248,8 @@ def best_weight_power(
         Class codes.
     log_weights : ndarray of shape (C,)
         Logarithms of balanced class weights; the shift is their power times these.
+    row_weights : ndarray of shape (m,) or None, default=None
+        Of each row in the score; None: all count alike.
 
     Returns
     -------
@@ -217,9 +258,12 @@ def best_weight_power(
     """
     n_rows, n_classes = log_proba.shape
     rng = np.random.default_rng(0)
-    times = np.empty((N_RESAMPLES, n_rows), np.uint16)  # that each row is drawn
+    # How often each row is drawn, times what it weighs.
+    times = np.empty((N_RESAMPLES, n_rows), np.uint16 if row_weights is None else float)
     for drawn in times:
         drawn[:] = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+        if row_weights is not None:
+            drawn *= row_weights
     scores = []
     for power in POWERS:
         cell = target * n_classes + (log_proba + power * log_weights).argmax(1)
@@ -229,6 +273,16 @@ def best_weight_power(
 
 
 # What every learner shares: reading a table, holding rows out, predicting.
+
+
+def _weighted_rows(frame: pd.DataFrame, y, weights, names: tuple[str, str]) -> tuple:
+    """Leave rows of weight 0 out; return the frame, its target and its weights."""
+    weights = check_weights(weights, len(frame), names[1])
+    if weights is None or weights.all():
+        return frame, y, weights
+    y, some = check_target(y, len(frame), names[0]), weights > 0
+    weights = weights[some]
+    return frame[some], y[some], weights if np.ptp(weights) else None
 
 
 @dataclass(frozen=True)
@@ -250,6 +304,8 @@ class TrainingData:
     held_out : bool, default=False
         Whether the validation rows are rows of the caller's ``X`` that were set aside
         from training, so that they may join it in the end.
+    weight, weight_valid : ndarray of shape (n_rows,) or None, default=None
+        Of each row, above 0; None: all count alike.
     """
 
     encoder: TableEncoder
@@ -261,6 +317,37 @@ class TrainingData:
     frame_valid: pd.DataFrame
     n_outputs: int
     held_out: bool = False
+    weight: np.ndarray | None = None
+    weight_valid: np.ndarray | None = None
+
+    @property
+    def row_weight(self) -> np.ndarray:
+        """Weight of each training row, mean 1."""
+        return _mean_one(self.weight, len(self.y))
+
+    @property
+    def row_weight_valid(self) -> np.ndarray:
+        """Weight of each validation row, in units of the training rows' mean."""
+        unit = 1.0 if self.weight is None else self.weight.mean()
+        own = (
+            np.ones(len(self.y_valid))
+            if self.weight_valid is None
+            else self.weight_valid
+        )
+        return own / unit
+
+
+def _mean_one(weight: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Weights as multiples of their mean; ones where there are none."""
+    return np.ones(n_rows) if weight is None else weight / weight.mean()
+
+
+def joined_weights(data: TrainingData) -> np.ndarray | None:
+    """Weights of the training rows, then of the validation rows; None: all alike."""
+    if data.weight is None and data.weight_valid is None:
+        return None
+    parts = ((data.weight, data.y), (data.weight_valid, data.y_valid))
+    return np.concatenate([np.ones(len(y)) if own is None else own for own, y in parts])
 
 
 class TableEstimator(CommonSettings, BaseEstimator):
@@ -299,30 +386,51 @@ class TableEstimator(CommonSettings, BaseEstimator):
         return tags
 
     def _read(
-        self, X, y, X_valid=None, y_valid=None, *, numbers, one_hot_max=0
+        self,
+        X,
+        y,
+        X_valid=None,
+        y_valid=None,
+        sample_weight=None,
+        sample_weight_valid=None,
+        *,
+        numbers,
+        one_hot_max=0,
     ) -> TrainingData:
         """Check the tables, hold rows out where none are given, and encode.
 
-        ``numbers`` and ``one_hot_max`` set how columns are encoded, see
-        ``TableEncoder``. Sets ``n_features_in_`` and, for classifiers, ``classes_``.
+        Rows of weight 0 are left out. ``numbers`` and ``one_hot_max`` set how columns
+        are encoded, see ``TableEncoder``. Sets ``n_features_in_`` and, for classifiers,
+        ``classes_``.
         """
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        frame = self._read_frame(X, reset=True)
+        frame, y, weight = _weighted_rows(
+            self._read_frame(X, reset=True), y, sample_weight, ("y", "sample_weight")
+        )
         target = self._read_target(y, len(frame))
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
-        set_aside = False
+        if X_valid is None and sample_weight_valid is not None:
+            raise ValueError("sample_weight_valid needs X_valid and y_valid.")
+        set_aside, weight_valid = False, None
         if X_valid is None:
             rows, held_out = self._hold_out(target)
             set_aside = not np.isin(held_out, rows).any()
             frame_valid, target_valid = frame.iloc[held_out], target[held_out]
             frame, target = frame.iloc[rows], target[rows]
+            if weight is not None:
+                weight, weight_valid = weight[rows], weight[held_out]
         else:
-            frame_valid = self._read_frame(X_valid, reset=False)
+            frame_valid, y_valid, weight_valid = _weighted_rows(
+                self._read_frame(X_valid, reset=False),
+                y_valid,
+                sample_weight_valid,
+                ("y_valid", "sample_weight_valid"),
+            )
             target_valid = self._encode_target(y_valid, len(frame_valid), "y_valid")
         encoder = TableEncoder(
             numbers,
@@ -332,7 +440,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         )
         return TrainingData(
             encoder=encoder,
-            X=encoder.fit_transform(frame, target),
+            X=encoder.fit_transform(frame, target, weight),
             y=target,
             X_valid=encoder.transform(frame_valid),
             y_valid=target_valid,
@@ -340,6 +448,8 @@ class TableEstimator(CommonSettings, BaseEstimator):
             frame_valid=frame_valid,
             n_outputs=self._n_outputs(),
             held_out=set_aside,
+            weight=weight,
+            weight_valid=weight_valid,
         )
 
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
@@ -369,7 +479,11 @@ class TableEstimator(CommonSettings, BaseEstimator):
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
     def _with_probabilities(
-        self, path: TreesBySize, frame: pd.DataFrame, y: np.ndarray
+        self,
+        path: TreesBySize,
+        frame: pd.DataFrame,
+        y: np.ndarray,
+        weight: np.ndarray | None = None,
     ) -> TreesBySize:
         """Return a path of trees, fitted to these rows, as it may be given out."""
         return path
@@ -456,19 +570,32 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         codes = {label: code for code, label in enumerate(self.classes_)}
         return {codes[label]: weight for label, weight in given.items()}
 
-    def _class_weights(self, y: np.ndarray) -> np.ndarray:
+    def _class_weights(
+        self, y: np.ndarray, row_weight: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
-        if self._class_weight is None:
-            return np.ones(len(self.classes_))
-        weights = compute_class_weight(
-            self._class_weight_by_code(), classes=np.arange(len(self.classes_)), y=y
-        )
-        return weights / weights[y].mean()
+        given = self._class_weight_by_code()
+        weights = np.ones(len(self.classes_))
+        if given is None:
+            return weights
+        if isinstance(given, dict):
+            weights[[*given]] = [*given.values()]
+        elif given == "balanced":
+            weights = self._balanced_weights(y, row_weight)
+        else:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dict of label to weight, "
+                f"got {given!r}."
+            )
+        return weights / np.average(weights[y], weights=row_weight)
 
-    def _balanced_weights(self, y: np.ndarray) -> np.ndarray:
+    def _balanced_weights(
+        self, y: np.ndarray, row_weight: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weight of each class (n_classes,) under which all classes count alike."""
         n_classes = len(self.classes_)
-        return len(y) / (n_classes * np.maximum(np.bincount(y, minlength=n_classes), 1))
+        count = np.bincount(y, row_weight, minlength=n_classes)
+        return count.sum() / (n_classes * np.where(count > 0, count, 1))
 
     def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
         """Note the weight of each class's rows (n_classes,), where they differ."""
@@ -481,7 +608,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows.",
         )
 
-    def _with_probabilities(self, path, frame, y):
+    def _with_probabilities(self, path, frame, y, weight=None):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
@@ -490,6 +617,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
+            weight=weight,
         )
 
     def labels(self) -> tuple:
@@ -511,10 +639,14 @@ class TableRegressor(RegressorMixin, TableEstimator):
     """Base of the regressors."""
 
     tasks = ("regression",)
+    _loss_of_rows: Loss  # in the unit of the target, set by fit where it is known
 
     def _encode_target(self, y, n_rows, name):
-        """Return the target as float64 (n_rows,)."""
-        return check_numeric_target(y, n_rows, name)
+        """Return the target as float64 (n_rows,), which the loss must know."""
+        y = check_numeric_target(y, n_rows, name)
+        if (loss := getattr(self, "loss", "")) in POSITIVE_LOSSES:
+            Loss(loss, 1.5 if loss == "tweedie" else 0.0).check_target(y, name)
+        return y
 
     def _decode_target(self, y):
         """Return the target as it is."""
@@ -537,7 +669,17 @@ class TableRegressor(RegressorMixin, TableEstimator):
         return self.model_.predict(frame)
 
     def score(self, X, y, sample_weight=None):
-        """Return R² of the predictions for ``X``, of values of whatever size."""
+        """Return R² of the predictions for ``X``, of values of whatever size.
+
+        Of another loss than the squared error its D², the fraction of the loss of the
+        best constant that the predictions save, as scikit-learn's ``d2_pinball_score``.
+        """
         unit = power_of_two(y)
         predicted = self.predict(X) / unit
+        loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
+        if not loss.is_squared:
+            y = check_numeric_target(y, len(predicted), "y")
+            loss.check_target(y, "y")
+            weight = check_weights(sample_weight, len(y), "sample_weight")
+            return loss.scaled(1 / unit).score(predicted, y / unit, weight)
         return r2_score(np.asarray(y) / unit, predicted, sample_weight=sample_weight)

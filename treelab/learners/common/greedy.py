@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -402,6 +403,8 @@ class Greedy:
     random_state : int, RandomState instance or None
         Breaks ties.
     ccp_alpha : float, default=0.0
+    criterion : {"squared_error", "poisson"}
+        Of regression.
     constraints : Constraints, optional
     """
 
@@ -410,6 +413,7 @@ class Greedy:
     max_depth: int | None
     random_state: Any
     ccp_alpha: float = 0.0
+    criterion: str = "squared_error"
     constraints: Constraints = field(default_factory=Constraints)
 
     def grow(
@@ -438,7 +442,9 @@ class Greedy:
             limits = Limits(max_leaf_nodes, self.max_depth, min_samples_leaf)
             grown = grow_constrained(X, values, weight, rules, limits)
             return encoded_tree(grown.depth_first(), features, self.classes)
-        kind = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
+        kind = partial(DecisionTreeRegressor, criterion=self.criterion)
+        if self.classes:
+            kind = DecisionTreeClassifier
         grown = kind(
             max_depth=self.max_depth,
             max_leaf_nodes=max_leaf_nodes,

@@ -3,14 +3,17 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from treelab.ops.losses import class_loss, squared_error
+from treelab.ops.losses import class_loss
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
 
 # A regression target in standard deviations, and back in its own unit.
 
 
+SMALLEST_MEAN, MOST_LOG = 1e-6, 20.0  # of means in units of the overall one
 FINE = 20  # powers of two below the standard deviation: so small is nothing to a search
 
 
@@ -35,6 +38,14 @@ class TargetScale:
         return cls(center, size * float(((y - center) / size).std()))
 
     @classmethod
+    def for_loss(cls, y: np.ndarray, loss: Loss, *, rounded: bool) -> "TargetScale":
+        """The scale in which a loss's target is learned; 0 stays where it counts."""
+        if not loss.is_positive:
+            return cls.rounded(y) if rounded else cls.of(y)
+        power = np.round(np.log2(y.mean())) - FINE * rounded
+        return cls(0.0, float(2.0**power))
+
+    @classmethod
     def rounded(cls, y: np.ndarray) -> "TargetScale":
         """A small fraction of the deviation and a multiple of it near the mean.
 
@@ -57,7 +68,9 @@ class TargetScale:
     def restore_tree(self, tree: Tree) -> Tree:
         """Return a tree of standardised values, without linear leaves, restored."""
         impurity = tree.impurity * self.scale * self.scale
-        return replace(tree, value=self.restore(tree.value), impurity=impurity)
+        loss = None if tree.loss is None else tree.loss.scaled(self.scale)
+        value = self.restore(tree.value)
+        return replace(tree, value=value, impurity=impurity, loss=loss)
 
 
 # What a gradient tree is trained for: classes or numbers, their loss and weights.
@@ -98,6 +111,10 @@ class ClassObjective:
         """Weights (n, W) of rows of these class codes."""
         return self.class_weights[y]
 
+    def leaf_outputs(self, raw: Tensor) -> Tensor:
+        """Logits of leaves: their parameters themselves."""
+        return raw
+
     def loss(self, output: Tensor, target: Tensor) -> Tensor:
         """Loss (..., B) of logits (..., C, B)."""
         return class_loss(
@@ -117,9 +134,12 @@ class RegressionObjective:
     ----------
     scale : TargetScale
         Of the training rows.
+    loss_of_rows : Loss
+        Of standardised values.
     """
 
     scale: TargetScale
+    loss_of_rows: Loss = SQUARED_ERROR
     n_classes = 0
     n_outputs = 1
 
@@ -131,9 +151,47 @@ class RegressionObjective:
         """Equal weights (n, 1)."""
         return np.ones((len(y), 1))
 
+    def leaf_outputs(self, raw: Tensor) -> Tensor:
+        """Raw outputs of leaves whose parameters these are, (E, L, 1)."""
+        return raw.clamp(-MOST_LOG, MOST_LOG).exp() if self.is_log else raw
+
+    def leaf_parameters(self, constants: np.ndarray) -> np.ndarray:
+        """Parameters of leaves that predict constants, their logarithms maybe."""
+        if not self.is_log:
+            return constants
+        return np.log(np.maximum(constants, SMALLEST_MEAN))
+
+    @property
+    def is_log(self) -> bool:
+        """Whether parameters of leaves are logarithms of what they predict."""
+        return self.loss_of_rows.is_positive
+
     def loss(self, output: Tensor, target: Tensor) -> Tensor:
-        """Squared error (..., B) of raw outputs (..., 1, B)."""
-        return squared_error(output, target)
+        """Loss (..., B) of raw outputs (..., 1, B), but for a part of the target's."""
+        return self.loss_of_rows.excess(output[..., 0, :], target, torch.log)
 
 
 Objective = ClassObjective | RegressionObjective
+
+
+def loss_of(settings, y: np.ndarray) -> Loss:
+    """Return the loss that a regressor's settings ask for, in the target's unit."""
+    name = getattr(settings, "loss", SQUARED_ERROR.name)
+    parameter = 0.0
+    if name == "quantile":
+        parameter = float(settings.quantile)
+    elif name == "tweedie":
+        parameter = float(settings.tweedie_power)
+    elif name == "huber":
+        parameter = float(settings.huber_delta) * TargetScale.of(y).scale
+    return Loss(name, parameter)
+
+
+def loss_note(loss: Loss) -> str:
+    """Say what predictions are best by, where it is not the squared error."""
+    what = {
+        "absolute_error": "Predictions are medians",
+        "quantile": f"Predictions are the {loss.parameter:g} quantile",
+        "huber": "Predictions lie between mean and median",
+    }.get(loss.name, "Predictions are means")
+    return f"{what}: trained and pruned by {loss}."

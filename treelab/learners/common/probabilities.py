@@ -40,6 +40,7 @@ def with_measured_shrinkage(
     task: str,
     seed: int,
     constraints: Constraints,
+    weight: np.ndarray | None = None,
 ) -> TreesBySize:
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
@@ -56,6 +57,8 @@ def with_measured_shrinkage(
         Of the folds.
     constraints : Constraints
         Whose order the probabilities keep.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Of each row, above 0; None: all count alike.
     """
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
     optimism = measured_optimism(
@@ -65,20 +68,23 @@ def with_measured_shrinkage(
         min_samples_leaf=max(1, int(smallest * _LEAF_FRACTION)),
         task=task,
         seed=seed,
+        weight=weight,
     )
+    unit = 1.0 if weight is None else float(weight.mean())  # what a row weighs
     trees = []
     for tree, more in zip(path.trees, optimism):
-        strength = UNMEASURED
+        strength = UNMEASURED * unit
         if np.isfinite(more).all():
-            strength = STRENGTHS[np.argmin(_own_losses(tree) + more)]
+            strength = unit * STRENGTHS[np.argmin(_own_losses(tree, unit) + more)]
         trees.append(with_order(with_shrunk_values(tree, strength), constraints))
     return replace(path, trees=tuple(trees))
 
 
-def _own_losses(tree: Tree) -> np.ndarray:
+def _own_losses(tree: Tree, unit: float) -> np.ndarray:
     """Return the log loss of a tree's training rows by strength, (n_strengths,)."""
     counts = tree.class_counts
     assert counts is not None
+    counts = counts / unit
     leaves = counts[tree.is_leaf]
     values = (shrunk_fractions(tree, counts, s)[tree.is_leaf] for s in STRENGTHS)
     return np.array([_log_loss(leaves, value) for value in values])
@@ -108,6 +114,7 @@ def measured_optimism(
     min_samples_leaf: int,
     task: str,
     seed: int,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return how much greater held-out log loss is than that of rows that were seen.
 
@@ -122,7 +129,9 @@ def measured_optimism(
     folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     return np.mean(
         [
-            _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed)
+            _fold_optimism(
+                frame, y, sizes, held_out, min_samples_leaf, task, seed, weight
+            )
             for of_repeat in folds
             for held_out in of_repeat
         ],
@@ -130,27 +139,31 @@ def measured_optimism(
     )
 
 
-def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed):
+def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed, weight):
     """Return a fold's held-out loss less that of its other rows, by size, strength."""
+    is_weighted = weight is not None
+    weight = weight / weight.mean() if is_weighted else np.ones(len(y))
+    seen = weight[~held_out] if is_weighted else None
     encoder = TableEncoder("rank", task=task, random_state=seed)
-    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
+    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out], seen))
     grown = DecisionTreeClassifier(
         max_leaf_nodes=max(2, *sizes),
         min_samples_leaf=min_samples_leaf,
         random_state=seed,
     )
-    grown = grown.fit(X, y[~held_out]).tree_
+    grown = grown.fit(X, y[~held_out], sample_weight=seen).tree_
     n_classes = int(y.max()) + 1
     tree = encoded_tree(grown, encoder.features_, None)
     # Categories were cross-fitted; prediction sees their plain rates.
     leaf = grown.apply(to_float32(encoder.transform(frame)))
-    counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes)
+    counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes, seen)
     more = np.zeros((len(sizes), len(STRENGTHS)))
     values = [shrunk_fractions(tree, counts, s) for s in STRENGTHS.tolist()]
     for sign, rows in ((1, held_out), (-1, ~held_out)):
         for i, size in enumerate(sizes):
             cells = _node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
-            reached = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+            reached = np.bincount(cells, weight[rows], counts.size)
+            reached = reached.reshape(counts.shape)
             more[i] += [sign * _log_loss(reached, value) for value in values]
     return more
 

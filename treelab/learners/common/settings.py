@@ -15,6 +15,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.trees.constraints import Constraints
+from treelab.trees.losses import LOSSES
 
 # Refusals of settings out of range: the name, the value and what would work.
 
@@ -423,10 +424,14 @@ def estimator(cls: type[Estimator]) -> type[Estimator]:
     own; its docstring gains a section for the parameters, and where it has no section
     of attributes that of the first base that has one.
     """
+    known: set[str] = set()  # a base's setting hides those of later bases by its name
     for base in cls.__mro__:
         for declared in vars(base).get("__dataclass_fields__", {}).values():
             described = declared.metadata.get("setting")
-            if described and not {*described.tasks} & {*cls.tasks}:
+            if described is None or declared.name in known:
+                continue
+            known.add(declared.name)
+            if not {*described.tasks} & {*cls.tasks}:
                 cls.__annotations__[declared.name] = ClassVar[Any]
     made = dataclass(eq=False, repr=False, kw_only=True)(cls)
     made.__doc__ = _with_parameters(made)
@@ -650,14 +655,58 @@ def constraints_of(estimator, frame: pd.DataFrame) -> Constraints:
     return constraints
 
 
-def growing_weights(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
+def growing_weights(
+    costs: np.ndarray, y: np.ndarray, row_weight: np.ndarray | None = None
+) -> np.ndarray:
     """Weight of each class (C,) while splits are chosen, mean 1 over the rows ``y``.
 
     A class weighs what its errors cost in sum. Source: Breiman et al., "Classification
     and Regression Trees", 1984, section 4.4, altered priors.
     """
     weights = costs.sum(axis=1)
-    return weights / max(weights[y].mean(), 1e-300)
+    return weights / max(np.average(weights[y], weights=row_weight), 1e-300)
+
+
+# Settings of the regressors that know other losses than the squared error.
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RegressionLossSettings:
+    """Which loss a regressor predicts for, and what it needs to know."""
+
+    loss: str = setting(
+        "squared_error",
+        "What shall be predicted best: the mean (squared_error; of counts poisson, of "
+        "amounts gamma, of both tweedie), the median (absolute_error), a quantile, or "
+        "what lies between mean and median (huber).",
+        label="Loss",
+        choices=LOSSES,
+        tasks=("regression",),
+    )
+    quantile: float = setting(
+        0.5,
+        "Fraction of the targets that shall lie below the prediction.",
+        label="Quantile",
+        above=0,
+        maximum=0.9999,
+        tasks=("regression",),
+        needs=("loss", ("quantile",)),
+    )
+    huber_delta: float = setting(
+        1.0,
+        "Error, in standard deviations of the target, from which the loss is linear.",
+        above=0,
+        tasks=("regression",),
+        needs=("loss", ("huber",)),
+    )
+    tweedie_power: float = setting(
+        1.5,
+        "Power of the mean by which the variance rises, between 1 (counts) and 2.",
+        above=1,
+        maximum=1.9999,
+        tasks=("regression",),
+        needs=("loss", ("tweedie",)),
+    )
 
 
 # Settings that every learner of hard, axis-aligned trees by gradient descent has.

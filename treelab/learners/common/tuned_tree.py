@@ -17,10 +17,11 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
+    joined_weights,
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy, decoded_tree
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.objective import TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.settings import (
     constraints_of,
@@ -29,6 +30,7 @@ from treelab.learners.common.settings import (
 )
 from treelab.training.events import Callback, Monitor
 from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import (
     CostComplexityPath,
@@ -43,6 +45,7 @@ from treelab.trees.tree import (
     Tree,
     check_target,
     leaf_of,
+    node_constants,
     read_features,
     rows_through,
     sum_up,
@@ -66,29 +69,45 @@ class Rows(Protocol):
         """Class codes, or values, (n_rows,)."""
         ...
 
+    @property
+    def weight(self) -> np.ndarray | None:
+        """Of each row (n_rows,); None: all count alike."""
+        ...
+
 
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns trees of all training rows."""
 
+    _loss_of_rows: Loss = SQUARED_ERROR  # of regression, in the target's unit
     _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
     model_: Tree
     path_: SizePath
     history_: pd.DataFrame
 
     def fit(
-        self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        callbacks: Sequence[Callback] = (),
     ):
         """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
-        Validation rows do not shape the tree; they only give ``history_`` its
-        validation loss. (CART that is tuned takes them for training rows: it
-        cross-validates.)
+        ``sample_weight`` (n_rows,) weighs the rows: one of weight 2 counts as twice the
+        row, one of 0 is left out. Validation rows do not shape the tree; they only give
+        ``history_`` its validation loss. (CART that is tuned takes them for training
+        rows: it cross-validates.)
         """
         settings = read_settings(self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
-        data = self._read(X, y, X_valid, y_valid, numbers="rank")
+        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        data = self._read(*given, numbers="rank")
         path = self._search_path(data, settings, monitor)
-        path = self._with_probabilities(path, data.frame, data.y)
+        path = self._with_probabilities(path, data.frame, data.y, data.weight)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -99,10 +118,11 @@ class GrownTree(TableEstimator):
         trees = tuple(with_origin(tree, self.origin_) for tree in path.trees)
         self.path_ = replace(path, trees=trees)
         self.model_ = self.path_.tree
-        train_loss = self._loss(data.frame, data.y)
+        train_loss = self._loss(data.frame, data.y, data.weight)
         valid_loss = math.nan
         if len(data.y_valid):
-            valid_loss = self._loss(data.frame_valid, data.y_valid)
+            rows = data.frame_valid, data.y_valid, data.weight_valid
+            valid_loss = self._loss(*rows)
         monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
         self.history_ = monitor.history_frame()
         return self
@@ -145,20 +165,26 @@ class GrownTree(TableEstimator):
         matrix = read_features(tree, data.frame)
         leaf = leaf_of(tree, matrix)
         target = check_target(tree, len(leaf), self._decode_target(data.y))
-        tree = with_leaves(tree, matrix, leaf, target)
-        weights = self._row_weights(data.y)
+        tree = with_leaves(tree, matrix, leaf, target, data.weight)
+        weights = self._row_weights(data.y, data.weight)
         if class_weights is not None:
             weights = class_weights[data.y]
         weights = weights * self._vote_weights(data.y)
+        by_class = self._by_class(data.y, weights)
+        if data.weight is not None:
+            weights = weights * data.weight
+        if tree.loss is not None:
+            value = node_constants(tree, leaf, data.y, weights, tree.loss)[0]
+            return replace(tree, value=value)
         tree = with_node_means(tree, leaf, self._values_of(data.y), weights)
-        return replace(tree, class_weights=self._by_class(data.y, weights))
+        return replace(tree, class_weights=by_class)
 
     def _values_of(self, y) -> np.ndarray:
         """What leaves average, (n_rows, n_outputs)."""
         raise NotImplementedError
 
-    def _row_weights(self, y) -> np.ndarray:
-        """Weight of each row, (n_rows,)."""
+    def _row_weights(self, y, weight) -> np.ndarray:
+        """What each row's class weighs, (n_rows,); ``weight`` is the row's own."""
         raise NotImplementedError
 
     def _vote_weights(self, y) -> np.ndarray | float:
@@ -169,8 +195,8 @@ class GrownTree(TableEstimator):
         """Weights of rows (n_rows,) by class, (n_classes,); None without classes."""
         return None
 
-    def _loss(self, frame, target) -> float:
-        """Mean loss of the exported tree."""
+    def _loss(self, frame, target, weight=None) -> float:
+        """Mean loss of the exported tree on rows of these weights."""
         raise NotImplementedError
 
 
@@ -181,9 +207,9 @@ class GrownClassifier(GrownTree, TableClassifier):
         """Class codes as indicators, (n_rows, n_classes)."""
         return np.eye(len(self.classes_))[y]
 
-    def _row_weights(self, y):
-        """Weight of each row, by its class."""
-        return self._class_weights(y)[y]
+    def _row_weights(self, y, weight):
+        """Weight of each row's class."""
+        return self._class_weights(y, weight)[y]
 
     def _by_class(self, y, weights):
         """Every row of a class has the same; every class has a row."""
@@ -191,10 +217,10 @@ class GrownClassifier(GrownTree, TableClassifier):
         by_class[y] = weights
         return by_class
 
-    def _loss(self, frame, target):
+    def _loss(self, frame, target, weight=None):
         """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
         proba = self.model_.predict_proba(frame)[np.arange(len(target)), target]
-        return float(-np.log(np.maximum(proba, 1e-7)).mean())
+        return float(np.average(-np.log(np.maximum(proba, 1e-7)), weights=weight))
 
 
 class GrownRegressor(GrownTree, TableRegressor):
@@ -202,7 +228,8 @@ class GrownRegressor(GrownTree, TableRegressor):
 
     def _search_path(self, data, settings, monitor):
         """Search on the standardised target, then restore its unit."""
-        self._target_scale = scale = TargetScale.rounded(data.y)
+        self._loss_of_rows = loss = loss_of(settings, data.y)
+        self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
         path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
         return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
 
@@ -210,13 +237,14 @@ class GrownRegressor(GrownTree, TableRegressor):
         """The target as a column, (n_rows, 1)."""
         return y[:, None]
 
-    def _row_weights(self, y):
-        """Equal weights."""
+    def _row_weights(self, y, weight):
+        """There are no classes."""
         return np.ones(len(y))
 
-    def _loss(self, frame, target):
-        """Mean squared error, in squared units of the target."""
-        return float(np.mean((self.model_.predict(frame) - target) ** 2))
+    def _loss(self, frame, target, weight=None):
+        """Mean loss, the squared error in squared units of the target."""
+        cost = self._loss_of_rows.rows(self.model_.predict(frame), target)
+        return float(np.average(cost, weights=weight))
 
 
 def with_node_means(
@@ -293,6 +321,8 @@ class Search:
     min_samples_leaf : int
         Fewest rows in a leaf that are tried.
     seed : int
+    loss : Loss, default=SQUARED_ERROR
+        Of regression, in the unit in which trees grow.
     """
 
     greedy: Greedy
@@ -301,6 +331,7 @@ class Search:
     sizes: np.ndarray
     min_samples_leaf: int
     seed: int
+    loss: Loss = SQUARED_ERROR
 
     @property
     def depths(self) -> tuple[int | None, ...]:
@@ -331,22 +362,30 @@ class Search:
         features,
         min_samples_leaf: int,
         weight: np.ndarray | None = None,
+        own: np.ndarray | None = None,
     ) -> Tree:
         """Grow a deep tree on columns ``X`` and count the rows as prediction sees them.
 
-        Its impurity is that of its rows, weighted by class as while it grew.
+        Its impurity is that of its rows, weighted by class as while it grew. ``weight``
+        (n,) is that while it grows, ``own`` that of the rows themselves.
         """
         tree = self.greedy.grow(
             X, y, features, min_samples_leaf=min_samples_leaf, weight=weight
         )
-        return self.with_rows(tree, seen, y)
+        return self.with_rows(tree, seen, y, own)
 
-    def with_rows(self, tree: Tree, x: np.ndarray, y: np.ndarray) -> Tree:
+    def with_rows(
+        self, tree: Tree, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+    ) -> Tree:
         """Return a tree over encoded columns with its rows counted at its nodes."""
         leaf = leaf_of(tree, x)
-        tree = with_leaves(tree, x, leaf, y)
+        tree = with_leaves(tree, x, leaf, y, weight)
         if tree.classes is None:
-            return with_node_means(tree, leaf, y[:, None], np.ones(len(y)))
+            weight = np.ones(len(y)) if weight is None else weight
+            if not self.loss.is_squared:
+                own = node_constants(tree, leaf, y, weight, self.loss)
+                return replace(tree, value=own[0], impurity=own[1])
+            return with_node_means(tree, leaf, y[:, None], weight)
         return weighted_impurity(tree, self.greedy.class_weight)
 
     def predicted_class(self, class_counts: np.ndarray, weighting: int) -> np.ndarray:
@@ -426,7 +465,7 @@ def candidate_scores(
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
     """Return a tree whose impurity is that of its rows, weighted by class.
 
-    ``n_rows * impurity`` is the weighted risk of a node but for a constant factor, so
+    ``mass * impurity`` is the weighted risk of a node but for a constant factor, so
     the tree is pruned by the measure it was grown by.
     """
     if tree.class_counts is None:
@@ -435,7 +474,7 @@ def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
     total = weighted.sum(axis=1)
     fraction = weighted / np.maximum(total, 1e-300)[:, None]
     risk = total * (1 - (fraction**2).sum(axis=1))
-    return replace(tree, impurity=risk / np.maximum(tree.n_rows, 1))
+    return replace(tree, impurity=risk / np.where(tree.n_rows > 0, tree.mass, 1))
 
 
 def cut_path(tree: Tree, depth: int | None) -> CostComplexityPath:
@@ -449,20 +488,24 @@ def _fold_sums(
     data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
-    y = data.y[~held_out]
+    y, weight = data.y[~held_out], None
+    if data.weight is not None:
+        weight = data.weight[~held_out]
     encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
-    X = to_float32(encoder.fit_transform(data.frame[~held_out], y))
+    X = to_float32(encoder.fit_transform(data.frame[~held_out], y, weight))
     all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
     seen, unseen = all_rows[~held_out], all_rows[held_out]
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
-        tree = search.grow(X, seen, y, encoder.features_, leaf_size)
+        grown_on = X, seen, y, encoder.features_
+        tree = search.grow(*grown_on, leaf_size, weight, weight)
         for depth in search.depths:
             least = tree.depth if depth is None else min(depth, tree.depth)
             key = least, leaf_size
             if key not in found:
                 path = cut_path(tree, least)
-                rows = unseen, data.y[held_out], part[held_out]
+                own = None if data.weight is None else data.weight[held_out]
+                rows = unseen, data.y[held_out], part[held_out], own
                 found[key] = path_sums(path, rows, search)
             found[depth, leaf_size] = found[key]
     return np.stack(
@@ -477,18 +520,22 @@ def _fold_sums(
 def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
     """Sums (N_PARTS, n_sizes, 2, n_classes) of its prunings, for each class weighting.
 
-    ``rows`` are columns, truth and part (see ``folds.assign_parts``) of those held out.
+    ``rows`` are columns, truth, part (see ``folds.assign_parts``) and weights, or None,
+    of those held out.
     """
-    x, truth, part = rows
+    x, truth, part, weight = rows
     tree, steps = path.tree, steps_at(path, search.sizes)
     leaf = leaf_of(tree, x)
     if tree.classes is None:
+        each = np.ones(len(truth)) if weight is None else weight
         apart = [part == place for place in range(N_PARTS)]
-        sums = value_sums(path, [(leaf[own], truth[own]) for own in apart])
+        parts = [(leaf[own], truth[own], each[own]) for own in apart]
+        sums = value_sums(path, parts, search.loss)
         return [sums[steps].transpose(1, 0, 2, 3)]
     assert tree.class_counts is not None
     n_classes = len(tree.classes)
-    counts = rows_through(tree, leaf, part * n_classes + truth, N_PARTS * n_classes)
+    cell = part * n_classes + truth
+    counts = rows_through(tree, leaf, cell, N_PARTS * n_classes, weight)
     counts = counts.reshape(-1, N_PARTS, n_classes)
     predicted = [
         search.predicted_class(tree.class_counts, w)
@@ -547,8 +594,9 @@ class Restarts:
     Parameters
     ----------
     search : Search
-    rows : tuple of (X, seen, y, features)
-        Encoded columns to grow on and as prediction sees them, target, features.
+    rows : tuple of (X, seen, y, features, weight)
+        Encoded columns to grow on and as prediction sees them, target, features, and
+        weights of the rows, None where all count alike.
     n_restarts : int
     random : RandomState
         Draws the weights.
@@ -556,9 +604,9 @@ class Restarts:
 
     def __init__(self, search: Search, rows: tuple, n_restarts: int, random):
         self.search, self._rows = search, rows
-        n_rows = len(rows[2])
+        n_rows, own = len(rows[2]), rows[-1]
         drawn = [random.exponential(size=n_rows) for _ in range(n_restarts - 1)]
-        self._weights = [None, *drawn]
+        self._weights = [own, *(each if own is None else own * each for each in drawn)]
         self._deep: dict[int, list[Tree]] = {}
         self._found: dict[tuple, list[Restart]] = {}
 
@@ -566,9 +614,9 @@ class Restarts:
         """Return the trees that grow by a candidate's depth and leaf size."""
         leaf_size, depth = candidate.min_samples_leaf, candidate.max_depth
         if leaf_size not in self._deep:
-            X, seen, y, features = self._rows
+            X, seen, y, features, own = self._rows
             self._deep[leaf_size] = [
-                self.search.grow(X, seen, y, features, leaf_size, weight)
+                self.search.grow(X, seen, y, features, leaf_size, weight, own)
                 for weight in self._weights
             ]
         if (depth, leaf_size) not in self._found:
@@ -586,17 +634,23 @@ class Restarts:
         predicted = [
             own.predicted(n_leaves, self.search, candidate.weighting) for own in found
         ]
-        return found[retained(predicted, self._rows[2])].at(n_leaves)
+        y, weight = self._rows[2], self._rows[-1]
+        loss = self.search.loss
+        return found[retained(predicted, y, weight=weight, loss=loss)].at(n_leaves)
 
 
 def retained(
-    predicted: Sequence[np.ndarray], y: np.ndarray, fit: np.ndarray | None = None
+    predicted: Sequence[np.ndarray],
+    y: np.ndarray,
+    fit: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> int:
     """Choose the tree that fits its rows best and agrees most with the vote of all.
 
     Fit is macro F1 and agreement the fraction of the votes that a row's class has, both
-    from 0 to 1; or both are mean squared errors, to the target and to the mean
-    prediction. The first wins where several are level.
+    from 0 to 1; or both are mean losses, to the target and to the mean prediction. The
+    first wins where several are level.
 
     Parameters
     ----------
@@ -606,16 +660,22 @@ def retained(
         Class codes (int), or values (float).
     fit : ndarray of shape (R,), default=macro F1
         Of classes.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
+    loss : Loss, default=SQUARED_ERROR
+        Of values.
     """
     found = np.stack(predicted)  # (R, n)
     if np.issubdtype(y.dtype, np.floating):
-        error = ((found - y) ** 2).mean(1) + ((found - found.mean(0)) ** 2).mean(1)
-        return int(error.argmin())
+        error = loss.rows(found, y) + loss.rows(found, found.mean(0))
+        return int(np.average(error, axis=1, weights=weight).argmin())
     n_classes = int(max(y.max(), found.max())) + 1
     if fit is None:
-        fit = np.array([macro_f1(confusion_matrix(y, own, n_classes)) for own in found])
+        confusions = [confusion_matrix(y, own, n_classes, weight) for own in found]
+        fit = macro_f1(np.stack(confusions))
     votes = np.stack([(found == code).mean(0) for code in range(n_classes)], axis=1)
-    agreement = votes[np.arange(len(y)), found].mean(1)
+    agreed = votes[np.arange(len(y)), found]  # (R, n)
+    agreement = np.average(agreed, axis=1, weights=weight)
     return int(np.argmax(fit + agreement))
 
 
@@ -630,22 +690,26 @@ class TunedTree(GrownTree):
     """What the classifiers and the regressors share."""
 
     constraints_: Constraints
+    _target_scale: TargetScale
 
-    def _read_all(self, X, y, X_valid, y_valid, *, numbers: str) -> TrainingData:
+    def _read_all(self, *given, numbers: str) -> TrainingData:
         """Read the rows; those to validate by train as well."""
-        data = super()._read(X, y, X_valid, y_valid, numbers=numbers)
+        data = super()._read(*given, numbers=numbers)
         if len(data.y_valid) == 0:
             return data
         frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
         target = np.concatenate([data.y, data.y_valid])
+        weight = joined_weights(data)
         encoder = TableEncoder(
             numbers, task=self._task(), random_state=self._draw_seed()
         )
         return replace(
             data,
             encoder=encoder,
-            X=encoder.fit_transform(frame, target),
+            X=encoder.fit_transform(frame, target, weight),
             y=target,
+            weight=weight,
+            weight_valid=None,
             frame=frame,
             X_valid=data.X_valid[:0],
             y_valid=data.y_valid[:0],
@@ -655,8 +719,11 @@ class TunedTree(GrownTree):
     def _search(self, data: TrainingData, settings, *, min_samples_leaf=1) -> Search:
         """Check the constraints; return what cross-validation tries."""
         self.constraints_ = constraints_of(self, data.frame)
-        growing, predicting = self._weightings(data.y)
+        growing, predicting = self._weightings(data.y, data.weight)
         most = min(settings.max_leaf_nodes or len(data.y), len(data.y))
+        loss = SQUARED_ERROR
+        if self._task() == "regression":
+            loss = self._loss_of_rows.scaled(1 / self._target_scale.scale)
         return Search(
             greedy=Greedy(
                 self.labels(),
@@ -664,6 +731,7 @@ class TunedTree(GrownTree):
                 settings.max_depth,
                 self.random_state,
                 self._ccp_alpha(settings),
+                loss.criterion,
                 self.constraints_,
             ),
             task=self._task(),
@@ -671,9 +739,12 @@ class TunedTree(GrownTree):
             sizes=size_grid(most),
             min_samples_leaf=min_samples_leaf,
             seed=self._draw_seed(),
+            loss=loss,
         )
 
-    def _weightings(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _weightings(
+        self, y: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Weights of classes while growing (n_classes,), and to try in the leaves."""
         return np.ones(1), np.ones((1, 1))
 
@@ -691,6 +762,9 @@ class TunedTree(GrownTree):
     ) -> Tree:
         """Rewrite a tree over encoded columns in the user's, with rows and notes."""
         tree = replace(decoded_tree(tree, data.encoder), notes=notes)
+        if not self._loss_of_rows.is_squared:
+            own = self._loss_of_rows.scaled(1 / self._target_scale.scale)
+            tree = replace(tree, loss=own, notes=(*tree.notes, loss_note(own)))
         tree = self._with_rows(tree, data, class_weights)
         return with_note(tree, self.constraints_)
 
@@ -709,17 +783,18 @@ class TunedTree(GrownTree):
 class TunedClassifier(TunedTree, GrownClassifier):
     """What the classifiers share: weights of classes, costs of errors."""
 
-    def _weightings(self, y):
+    def _weightings(self, y, weight):
         """Powers of balanced weights in the leaves, or those of the settings alone."""
         even = np.ones(len(self.classes_))
         if self.constraints_.class_costs:
             costs = cost_matrix(self.constraints_, self.labels())
-            return growing_weights(costs, y), even[None]
+            return growing_weights(costs, y, weight), even[None]
         if self._class_weight != "auto":
-            weights = self._class_weights(y)
+            weights = self._class_weights(y, weight)
             return weights, weights[None]
-        powers = self._balanced_weights(y) ** np.array(POWERS)[:, None]
-        return even, powers / powers[:, y].mean(1)[:, None]
+        powers = self._balanced_weights(y, weight) ** np.array(POWERS)[:, None]
+        mean = np.average(powers[:, y], axis=1, weights=weight)
+        return even, powers / mean[:, None]
 
     def _values_of(self, y):
         """What each row votes for, its class unless errors have costs."""
@@ -729,11 +804,11 @@ class TunedClassifier(TunedTree, GrownClassifier):
         """Weight of each row's vote, by the costs of its errors."""
         return votes(self.constraints_, self.labels())[1][y]
 
-    def _class_weights(self, y):
+    def _class_weights(self, y, row_weight=None):
         """Equal weights where they are not set."""
         if self._class_weight == "auto":
             return np.ones(len(self.classes_))
-        return super()._class_weights(y)
+        return super()._class_weights(y, row_weight)
 
     def _tuned_notes(self, search, candidate):
         """The class weights, too, where they differ."""

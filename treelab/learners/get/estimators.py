@@ -15,6 +15,7 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
     best_weight_power,
+    joined_weights,
     resolve_device,
 )
 from treelab.learners.common.objective import TargetScale
@@ -68,12 +69,24 @@ class GetEstimator(GetSettings, TableEstimator):
 
     # Matrices are small: BLAS threads that wait for the next only hold the cores.
     @threadpool_limits.wrap(limits=1, user_api="blas")
-    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        callbacks=(),
+    ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
         Parameters
         ----------
-        X_valid, y_valid : DataFrame and array-like, optional
+        sample_weight : array-like of shape (n_rows,), optional
+            Of each row, as multiples of their mean; a row of weight 0 is left out.
+        X_valid, y_valid, sample_weight_valid : DataFrame and array-likes, optional
             Rows that choose among starts, steps and sizes. Without them a fifth of
             ``X`` is held out for that, and joins the others at the end, when the
             leaves are computed.
@@ -83,7 +96,8 @@ class GetEstimator(GetSettings, TableEstimator):
         """
         started = time.monotonic()
         settings = read_settings(self)
-        data = self._read(X, y, X_valid, y_valid, numbers="minmax")
+        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        data = self._read(*given, numbers="minmax")
         self._set_target(data, settings)
         monitor = Monitor(
             1, callbacks, stage="starts", started=started, is_preparation=True
@@ -96,8 +110,8 @@ class GetEstimator(GetSettings, TableEstimator):
         for name, step in STEPS.items():
             tree, before = step(search, tree), tree
             later += [name] * (tree is not before)
-        valid = self._rows(data.X_valid, data.y_valid)
-        found = choose_sizes(tree, search.rows, valid, settings)
+        valid = self._rows(data.X_valid, data.y_valid, data.row_weight_valid)
+        found = choose_sizes(tree, search.rows, valid, settings, data.weight_valid)
         start = starts.take(best), trained, kinds[best]
         self._retain(found, start, later, data, settings)
         self.history_ = search.monitor.history_frame()
@@ -114,8 +128,10 @@ class GetEstimator(GetSettings, TableEstimator):
         """Rows, depth and seed of a fit; a tuned depth is found here."""
         device, is_auto = resolve_device(self.device), settings.max_depth == "auto"
         search = Search(
-            self._rows(data.X, data.y, device).rounded(),
-            self._rows(data.X_valid, data.y_valid, device).rounded(),
+            self._rows(data.X, data.y, data.row_weight, device).rounded(),
+            self._rows(
+                data.X_valid, data.y_valid, data.row_weight_valid, device
+            ).rounded(),
             settings,
             auto_depth(len(data.y)) if is_auto else int(settings.max_depth),
             np.random.default_rng(self._draw_seed()),
@@ -130,8 +146,10 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _snapshot(self, trees: HardTrees, *, data: TrainingData) -> Tree:
         """The tree of the moment, its leaves from the training rows."""
-        rows = self._rows(data.encoder.transform(data.frame), data.y)
-        return self._export(trees, rows, data.encoder, data.frame, data.y)
+        x = data.encoder.transform(data.frame)
+        rows = self._rows(x, data.y, data.row_weight)
+        own = data.frame, data.y, data.weight
+        return self._export(trees, rows, data.encoder, *own)
 
     def _retain(
         self,
@@ -144,16 +162,23 @@ class GetEstimator(GetSettings, TableEstimator):
         """Set what the fit leaves: path, tree and origin, leaves from all rows."""
         sizes, scores, chosen = found
         self._choose_class_weights(sizes[chosen], data)
-        frame, y = data.frame, data.y
+        frame, y, weight = data.frame, data.y, data.weight
         # Categories were cross-fitted for training; prediction sees their plain rates.
         x = data.encoder.transform(frame)
         if data.held_out:
             frame = pd.concat([frame, data.frame_valid])
             y = np.concatenate([y, data.y_valid])
             x = np.concatenate([x, data.X_valid])
-        rows = self._rows(x, y)
+            weight = joined_weights(data)
+        each = np.ones(len(y)) if weight is None else weight / weight.mean()
+        rows = self._rows(x, y, each)
         export = partial(
-            self._export, rows=rows, encoder=data.encoder, frame=frame, y=y
+            self._export,
+            rows=rows,
+            encoder=data.encoder,
+            frame=frame,
+            y=y,
+            weight=weight,
         )
         trees = [export(tree) for tree in sizes]
         retained = np.isfinite(sizes[chosen].threshold[0])
@@ -174,7 +199,7 @@ class GetEstimator(GetSettings, TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_probabilities(path, frame, y)
+        self.path_ = self._with_probabilities(path, frame, y, weight)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
@@ -184,13 +209,14 @@ class GetEstimator(GetSettings, TableEstimator):
             return rows
         return f"{rows}, for the depth alone" if settings.max_depth == "auto" else ""
 
-    def _export(self, trees, rows, encoder, frame, y) -> Tree:
+    def _export(self, trees, rows, encoder, frame, y, weight) -> Tree:
         """Write a batch of one tree for the user, its leaves from encoded rows."""
         return to_tree(
             trees.refit(rows),
             encoder,
             frame,
             self._decode_target(y),
+            weight=weight,
             classes=self.labels(),
             scale=self._scale(),
             notes=self._notes(),
@@ -200,8 +226,8 @@ class GetEstimator(GetSettings, TableEstimator):
         """Set what training needs to know of the target."""
         raise NotImplementedError
 
-    def _rows(self, x: np.ndarray, y: np.ndarray, device=CPU) -> Rows:
-        """Encoded rows with their target as trees are trained to predict it."""
+    def _rows(self, x: np.ndarray, y: np.ndarray, weight, device=CPU) -> Rows:
+        """Encoded rows of these weights, with their target as trees predict it."""
         raise NotImplementedError
 
     def _scale(self) -> TargetScale:
@@ -233,31 +259,32 @@ class GetClassifier(GetEstimator, TableClassifier):
         self._settings = settings
         self._weights = np.ones(len(self.classes_))
         if settings.class_weight is not None and not self._chooses_weights():
-            self._weights = self._class_weights(data.y)
+            self._weights = self._class_weights(data.y, data.weight)
 
-    def _rows(self, x, y, device=CPU):
-        """Rows with class codes, weighted by class."""
-        weight, n_classes = self._weights[y], len(self.classes_)
+    def _rows(self, x, y, weight, device=CPU):
+        """Rows with class codes, weighted by class, too."""
+        weight, n_classes = weight * self._weights[y], len(self.classes_)
         return Rows(x, y, weight, n_classes, device=device)
 
     def _choose_class_weights(self, trees, data):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
         if not self._chooses_weights():
             return
-        balanced = self._balanced_weights(data.y)
+        balanced = self._balanced_weights(data.y, data.weight)
         probability = np.maximum(trees.predict(data.X_valid)[0], MIN_PROBABILITY)
-        power = best_weight_power(np.log(probability), data.y_valid, np.log(balanced))
+        rows = np.log(probability), data.y_valid
+        power = best_weight_power(*rows, np.log(balanced), data.weight_valid)
         weights = balanced**power
-        self._weights = weights / weights[data.y].mean()
+        self._weights = weights / np.average(weights[data.y], weights=data.weight)
 
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""
         given = self._settings.class_weight
         return isinstance(given, str) and given == "auto"
 
-    def _export(self, trees, rows, encoder, frame, y):
+    def _export(self, trees, rows, encoder, frame, y, weight):
         """Write a tree whose nodes, splits too, predict weighted fractions."""
-        tree = super()._export(trees, rows, encoder, frame, y)
+        tree = super()._export(trees, rows, encoder, frame, y, weight)
         weighted = tree.class_counts * self._weights
         total = weighted.sum(axis=1, keepdims=True)
         inner = ~tree.is_leaf[:, None] & (total > 0)
@@ -283,10 +310,10 @@ class GetRegressor(GetEstimator, TableRegressor):
         """Standardise by the training rows."""
         self._settings, self._target_scale = settings, TargetScale.of(data.y)
 
-    def _rows(self, x, y, device=CPU):
-        """Rows with scaled values, weighted alike."""
+    def _rows(self, x, y, weight, device=CPU):
+        """Rows with scaled values."""
         scaled = self._target_scale.standardise(y)
-        return Rows(x, scaled, np.ones(len(y)), 0, self._settings.linear, device)
+        return Rows(x, scaled, weight, 0, self._settings.linear, device)
 
     def _scale(self):
         """Scale of the leaves' values."""

@@ -24,6 +24,7 @@ def to_tree(
     frame: pd.DataFrame,
     y: np.ndarray,
     *,
+    weight: np.ndarray | None = None,
     classes: tuple | None,
     scale: TargetScale = UNSCALED,
     notes: tuple[str, ...] = (),
@@ -43,6 +44,8 @@ def to_tree(
         Training rows as the user gave them.
     y : ndarray of shape (n,)
         Their labels, or values in the target's own unit.
+    weight : ndarray of shape (n,) or None, default=None
+        Of each row; None: all count alike.
     classes : tuple or None
         Labels in the order of the leaves' probabilities; None for regression.
     scale : TargetScale
@@ -86,7 +89,7 @@ def to_tree(
         **linear,
     )
     tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
-    tree = simplify(tree.with_rows(frame, y)).with_rows(frame, y)
+    tree = simplify(tree.with_rows(frame, y, weight)).with_rows(frame, y, weight)
     tree = with_midpoint_thresholds(tree)
     return replace(tree, notes=notes)
 

@@ -15,9 +15,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.metrics import confusion_matrix
 
-from treelab.evaluation.metrics import macro_f1, macro_f1_error
+from treelab.evaluation.metrics import confusion_matrix, macro_f1, macro_f1_error
 from treelab.learners.get.network import GetNetwork, standardise_margins
 from treelab.learners.get.settings import MAX_DEPTH, GetSettings
 from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
@@ -323,7 +322,11 @@ def subtrees(trees: HardTrees, rows: Rows) -> list[HardTrees]:
 
 
 def choose_sizes(
-    tree: HardTrees, rows: Rows, valid: Rows, settings: GetSettings
+    tree: HardTrees,
+    rows: Rows,
+    valid: Rows,
+    settings: GetSettings,
+    weight: np.ndarray | None = None,
 ) -> tuple[list[HardTrees], pd.DataFrame, int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
@@ -331,6 +334,8 @@ def choose_sizes(
     of the best one's, of classes no constant; with ``max_leaf_nodes`` the best of those
     that are small enough.
     Where rows were held out for the depth alone, it is the tree as it was trained.
+    ``weight`` (n_valid,) is that of each validation row in the scores, whatever its
+    class.
 
     Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
     of the tree that is chosen.
@@ -347,21 +352,25 @@ def choose_sizes(
     chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
-    measured = [_score(each, valid) for each in predicted]
+    measured = [_score(each, valid, weight) for each in predicted]
     scores = [(n, *each) for n, each in zip(n_leaves.tolist(), measured)]
     return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
 
 
-def _score(predicted: np.ndarray, valid: Rows) -> tuple[float, float]:
+def _score(
+    predicted: np.ndarray, valid: Rows, weight: np.ndarray | None
+) -> tuple[float, float]:
     """R² or macro F1 of predictions (n, C) for the rows, and its standard error."""
     if valid.n_classes:
-        classes = range(valid.n_classes)
-        confusion = confusion_matrix(valid.y, predicted.argmax(1), labels=classes)
+        called = predicted.argmax(1)
+        confusion = confusion_matrix(valid.y, called, valid.n_classes, weight)
         return float(macro_f1(confusion)), macro_f1_error(confusion)
-    variance = valid.y.var()
+    weight = np.ones(len(valid.y)) if weight is None else weight / weight.mean()
+    spread = weight * (valid.y - np.average(valid.y, weights=weight)) ** 2
+    variance = spread.mean()
     if variance == 0:
         return np.nan, np.nan
-    explained = 1 - (predicted[:, 0] - valid.y) ** 2 / variance
+    explained = 1 - weight * (predicted[:, 0] - valid.y) ** 2 / variance
     return explained.mean(), explained.std() / np.sqrt(len(explained))
 
 

@@ -125,8 +125,8 @@ def _best_split(
     """
     explained = rows.target
     if rows.linear:
-        design, residual = linear_residual(rows.x, rows.y)
-        explained = linear_scores(design, residual)
+        design, residual = linear_residual(rows.x, rows.y, rows.weight)
+        explained = linear_scores(design, residual, rows.weight)
     if np.ptp(explained, axis=0).max() <= 1e-9:
         return None
     columns = np.eye(rows.x.shape[1])
@@ -141,17 +141,22 @@ def _best_split(
     if rows.linear:
         sums = rows.x @ direction
         candidates = np.append(threshold, np.quantile(sums, QUANTILES))
-        threshold = _best_threshold(sums, candidates, design, residual, least)
+        own = design, residual, rows.weight
+        threshold = _best_threshold(sums, candidates, *own, least)
     return direction, threshold
 
 
-def linear_residual(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def linear_residual(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray | float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Design (n, 1 + F) of a node's linear model, and what it leaves of y (n,)."""
     design = np.hstack([np.ones((len(x), 1)), (x - x.mean(axis=0)) / _column_std(x)])
-    return design, y - design @ ridge(design, y, LINEAR_PENALTY)
+    return design, y - design @ ridge(design, y, LINEAR_PENALTY, weight)
 
 
-def linear_scores(design: np.ndarray, residual: np.ndarray) -> np.ndarray:
+def linear_scores(
+    design: np.ndarray, residual: np.ndarray, weight: np.ndarray | float = 1.0
+) -> np.ndarray:
     """Gradients (n, 1 + F) of a node's linear model, in units that make them alike.
 
     The squared error of the node's rows, derived by the model's coefficients, row by
@@ -159,12 +164,12 @@ def linear_scores(design: np.ndarray, residual: np.ndarray) -> np.ndarray:
     first order, the one after which two linear models explain most (model-based
     recursive partitioning; Zeileis, Hothorn and Hornik, 2008).
     """
-    gram = design.T @ design + LINEAR_PENALTY * np.eye(design.shape[1])
+    gram = (design.T * weight) @ design + LINEAR_PENALTY * np.eye(design.shape[1])
     white = np.linalg.solve(np.linalg.cholesky(gram), design.T)
     return residual[:, None] * white.T * np.sqrt(len(residual))
 
 
-def _best_threshold(sums, thresholds, design, residual, least: int) -> float:
+def _best_threshold(sums, thresholds, design, residual, weight, least: int) -> float:
     """The threshold, after which two linear models explain most; else the first."""
     errors = []
     for threshold in thresholds:
@@ -174,10 +179,12 @@ def _best_threshold(sums, thresholds, design, residual, least: int) -> float:
             continue
         residuals = [
             residual[side]
-            - design[side] @ ridge(design[side], residual[side], LINEAR_PENALTY)
+            - design[side]
+            @ ridge(design[side], residual[side], LINEAR_PENALTY, weight[side])
             for side in sides
         ]
-        errors.append(sum((part**2).sum() for part in residuals))
+        parts = zip(sides, residuals)
+        errors.append(sum((weight[side] * part**2).sum() for side, part in parts))
     return thresholds[int(np.argmin(errors))]
 
 

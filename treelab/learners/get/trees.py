@@ -212,7 +212,7 @@ def leaf_models(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
     order = np.argsort(leaf, kind="stable")
     centre = rows.x.mean(axis=0)
     design = np.hstack([np.ones((len(leaf), 1)), rows.x - centre])[order]
-    y, leaf = rows.y[order], leaf[order]
+    y, weight, leaf = rows.y[order], rows.weight[order], leaf[order]
     penalty = SHRINKAGE * np.append(1.0, rows.x.var(axis=0) + 1e-9)
     models = np.zeros((1, design.shape[1]))  # of the level above, bias first
     n_rows_above, width = np.array([-1]), 1
@@ -223,15 +223,21 @@ def leaf_models(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
         for node in np.flatnonzero(n_rows != n_rows_above[parent]):
             at = slice(bounds[node], bounds[node + 1])
             models[node] += ridge(
-                design[at], y[at] - design[at] @ models[node], penalty
+                design[at], y[at] - design[at] @ models[node], penalty, weight[at]
             )
         n_rows_above, width = n_rows, 2 * width
     models[:, 0] -= models[:, 1:] @ centre
     return models
 
 
-def ridge(design: np.ndarray, y: np.ndarray, penalty: float | np.ndarray) -> np.ndarray:
+def ridge(
+    design: np.ndarray,
+    y: np.ndarray,
+    penalty: float | np.ndarray,
+    weight: np.ndarray | float = 1.0,
+) -> np.ndarray:
     """Coefficients (P,) of a ridge regression on rows (n, P), each with a penalty."""
-    gram = design.T @ design
+    weighted = design.T * weight
+    gram = weighted @ design
     gram[np.diag_indices_from(gram)] += penalty
-    return np.linalg.solve(gram, design.T @ y)
+    return np.linalg.solve(gram, weighted @ y)

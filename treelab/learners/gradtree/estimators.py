@@ -1,7 +1,9 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
-from treelab.learners.common.objective import TargetScale
-from treelab.learners.common.settings import estimator
+import torch
+
+from treelab.learners.common.objective import TargetScale, loss_of
+from treelab.learners.common.settings import RegressionLossSettings, estimator
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.trees.logits import class_probabilities
@@ -32,19 +34,23 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
 
 
 @estimator
-class GradTreeRegressor(GradTreeFit, TunedRegressor):
+class GradTreeRegressor(RegressionLossSettings, GradTreeFit, TunedRegressor):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
-    As ``GradTreeClassifier``, by the squared error of the standardised target.
+    As ``GradTreeClassifier``, by the squared error of the standardised target, or by
+    another ``loss``: folds choose the size by it, leaves hold the constant that costs
+    their rows least, and trees are trained by its gradient.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GradTree: Learning
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
     """
 
-    def _scale_of(self, y):
+    def _scale_of(self, settings, y):
         """Round in binary, so that means of values are those of the target."""
-        return TargetScale.rounded(y)
+        self._loss_of_rows = loss_of(settings, y)
+        return TargetScale.for_loss(y, self._loss_of_rows, rounded=True)
 
     def _trained_values(self, output, objective):
         """Values in the unit of the table's target."""
-        return objective.scale.restore(output)
+        outputs = objective.leaf_outputs(torch.from_numpy(output)).numpy()
+        return objective.scale.restore(outputs)

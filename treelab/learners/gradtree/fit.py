@@ -48,6 +48,7 @@ from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monito
 from treelab.trees.constraints import kept, kept_path
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import (
+    CostComplexityPath,
     SizePath,
     cost_complexity_path,
     merge_equal,
@@ -55,7 +56,7 @@ from treelab.trees.pruning import (
     simplify,
     steps_at,
 )
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, leaf_of, node_constants, read_features
 
 DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned
 VALIDATION = {True: "the validation rows that were given", False: "a fifth of the rows"}
@@ -104,7 +105,15 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     """
 
     def fit(
-        self, X, y, *, X_valid=None, y_valid=None, callbacks: Sequence[Callback] = ()
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        callbacks: Sequence[Callback] = (),
     ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
@@ -114,7 +123,9 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             Raw table: numbers, categories and missing values.
         y : array-like of shape (n_rows,)
             Target.
-        X_valid, y_valid : optional
+        sample_weight : array-like of shape (n_rows,), optional
+            Of each row, as multiples of their mean; a row of weight 0 is left out.
+        X_valid, y_valid, sample_weight_valid : optional
             More rows. Early stopping selects by them; else they are trained on, too.
         callbacks : sequence of callable
             Called with a ``Progress`` now and then; returning True stops training, and
@@ -122,7 +133,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """
         settings = read_settings(self)
         random = check_random_state(self.random_state)
-        table = self._table(X, y, X_valid, y_valid, settings)
+        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        table = self._table(given, settings)
         device = resolve_device(self.device)
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
         n_epochs = epochs_of(settings, len(table.data.y))
@@ -176,11 +188,11 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self.history_ = monitor.history_frame()
         return self
 
-    def _table(self, X, y, X_valid, y_valid, settings: GradTreeSettings) -> Table:
+    def _table(self, given: tuple, settings: GradTreeSettings) -> Table:
         """Check the rows, encode them, and say what is learned of them."""
         read = self._read if settings.early_stopping else self._read_all
-        data = read(X, y, X_valid, y_valid, numbers="quantile")
-        self._target_scale = scale = self._scale_of(data.y)
+        data = read(*given, numbers="quantile")
+        self._target_scale = scale = self._scale_of(settings, data.y)
         if self._task() == "regression":
             own, more = scale.standardise(data.y), scale.standardise(data.y_valid)
             data = replace(data, y=own, y_valid=more)
@@ -262,7 +274,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """Return greedy trees that grow with the weights that leaves have."""
         search, data = table.search, table.data
         greedy = replace(search.greedy, class_weight=table.training_weights)
-        rows = table.x, table.seen, data.y, data.encoder.features_
+        rows = table.x, table.seen, data.y, data.encoder.features_, data.weight
         return Restarts(replace(search, greedy=greedy), rows, n, random)
 
     def _laid(self, table: Table, trees: list[Tree]) -> Starts:
@@ -282,9 +294,17 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """Bind the trees with the rows that they are trained on."""
         data, judged, valid = table.data, table.judged(), {}
         if settings.early_stopping:
-            valid = {"x_valid": table.seen, "y_valid": data.y}
+            valid = {
+                "x_valid": table.seen,
+                "y_valid": data.y,
+                "weight_valid": data.row_weight,
+            }
             if len(data.y_valid):
-                valid = {"x_valid": to_float32(data.X_valid), "y_valid": data.y_valid}
+                valid = {
+                    "x_valid": to_float32(data.X_valid),
+                    "y_valid": data.y_valid,
+                    "weight_valid": data.row_weight_valid,
+                }
 
         def errors(leaves: np.ndarray) -> np.ndarray:
             return np.array([judged.error(leaf) for leaf in leaves])
@@ -314,7 +334,10 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             else:
                 predicted = [judged.predicted(leaf) for leaf in leaves[own]]
                 error = [judged.error(leaf) for leaf in leaves[own]]
-                place = retained(predicted, judged.data.y, 1 - np.array(error))
+                rows = judged.data
+                fit = 1 - np.array(error)
+                loss = table.search.loss
+                place = retained(predicted, rows.y, fit, rows.weight, loss)
             places.append(first + place)
             first += len(group.trees)
         return places
@@ -349,7 +372,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             return path_of_sizes([only], size, unknown, unknown, 0)
         found: dict[int, Tree] = {}
         for group, tree in zip(groups, trees):
-            prunings = cost_complexity_path(tree)
+            prunings = self._prunings(table, tree)
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
             for place, step in zip(group.sizes, steps):
                 found[place] = self._merged(table, prunings.trees[step])
@@ -363,6 +386,16 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         path = kept_path(path, self.constraints_)
         return replace(path, trees=tuple(map(table.restore, path.trees)))
 
+    def _prunings(self, table: Table, tree: Tree) -> CostComplexityPath:
+        """Prune by what trees are trained for, not by the variance that nodes show."""
+        if tree.loss is None:
+            return cost_complexity_path(tree)
+        data = table.data
+        leaf = leaf_of(tree, read_features(tree, data.frame))
+        losses = node_constants(tree, leaf, data.y, data.row_weight, tree.loss)[1]
+        path = cost_complexity_path(replace(tree, impurity=losses))
+        return replace(path, tree=tree)
+
     def _merged(self, table: Table, tree: Tree) -> Tree:
         """Return a tree whose sibling leaves of one class are one leaf."""
         merged = merge_equal(tree, same_class=True)
@@ -373,7 +406,9 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
         data = table.data
-        self.path_ = self._with_probabilities(self.path_, data.frame, data.y)
+        self.path_ = self._with_probabilities(
+            self.path_, data.frame, data.y, data.weight
+        )
         tree = self.path_.tree
         columns = feature_matrix(tree.features, data.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))
@@ -395,8 +430,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         is_tuned = settings.start == "greedy" and len(table.data.y) >= FEWEST_ROWS
         return IN_FOLDS if is_tuned else ""
 
-    def _scale_of(self, y: np.ndarray) -> TargetScale:
-        """Return the unit of the target that is learned in."""
+    def _scale_of(self, settings, y: np.ndarray) -> TargetScale:
+        """Return the unit of the target that is learned in; set its loss."""
         return TargetScale()
 
     def _trained_values(self, output: np.ndarray, objective) -> np.ndarray:

@@ -46,7 +46,7 @@ class Rows:
     errors : callable
         Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves
         fitted again.
-    x_valid, y_valid : ndarray or None, default=None
+    x_valid, y_valid, weight_valid : ndarray or None, default=None
         Rows whose loss stops the training instead, leaves as they are trained.
     """
 
@@ -57,6 +57,7 @@ class Rows:
     errors: Callable[[np.ndarray], np.ndarray]
     x_valid: np.ndarray | None = None
     y_valid: np.ndarray | None = None
+    weight_valid: np.ndarray | None = None
 
 
 class HardTrees(nn.Module):
@@ -100,6 +101,9 @@ class HardTrees(nn.Module):
         if rows.x_valid is not None and rows.y_valid is not None:
             self.x_valid = tensor(rows.x_valid)
             self.target_valid = tensor(objective.encode(rows.y_valid))
+            weight = rows.weight_valid
+            weight = np.ones(len(rows.y_valid)) if weight is None else weight
+            self.weight_valid = tensor((weight / weight.mean()).astype(np.float32))
 
     def forward(self, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) on encoded rows (B, F); equations 1, 3, 6 and 7."""
@@ -107,7 +111,7 @@ class HardTrees(nn.Module):
             x,
             self.logits,
             self.threshold,
-            self.leaf_value,
+            self.objective.leaf_outputs(self.leaf_value),
             columns=self.columns,
             transform=self.transform,
             soft=self.soft,
@@ -123,7 +127,8 @@ class HardTrees(nn.Module):
         """Mean loss (E,) on rows that stop training, else the hard trees' error."""
         if self.x_valid is None:
             return torch.tensor(self.errors(self.leaves()), device=self.x.device)
-        return self.objective.loss(self(self.x_valid), self.target_valid).mean(1)
+        loss = self.objective.loss(self(self.x_valid), self.target_valid)
+        return (loss * self.weight_valid).mean(1)
 
     def leaves(self) -> np.ndarray:
         """Leaf (E, m), from the left, that each row that judges reaches."""

@@ -69,6 +69,7 @@ def train_in_folds(
         len(own), depth, x.shape[1], table.objective.n_outputs, generator
     )
     weight = table.row_weights * own * len(y) / own.sum(1)[:, None]
+    each = table.data.row_weight
     network = HardTrees(
         starts,
         Rows(x, x, y, weight, errors),
@@ -79,15 +80,16 @@ def train_in_folds(
     result = train_trees(network, settings, monitor, generator)
     features, classes = table.data.encoder.features_, search.greedy.classes
     trees = [
-        _without_small_branches(search.with_rows(tree, x, y), FEWEST * len(y))
+        _without_small_branches(search.with_rows(tree, x, y, each), FEWEST * len(y))
         for tree in network.arrays().trees(features, classes)
     ]
     error, part = errors(network.leaves()), assign_parts(len(y), seed=search.seed)
     sums = []
     for fold, held in enumerate(folds):
         best = fold * n_trees + int(np.split(error, len(folds))[fold].argmin())
-        path = cost_complexity_path(search.with_rows(trees[best], x[~held], y[~held]))
-        rows = x[held], y[held], part[held]
+        seen = search.with_rows(trees[best], x[~held], y[~held], each[~held])
+        path = cost_complexity_path(seen)
+        rows = x[held], y[held], part[held], each[held]
         sums.append(path_sums(path, rows, search)[table.weighting])
     scores = pooled_scores(np.sum(sums, axis=0), search.task)
     began, order = starts.trees(features, classes), np.argsort(error, kind="stable")

@@ -12,6 +12,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     recipe_setting,
@@ -125,7 +126,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., AAAI 2024, arXiv:2305.03515",
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
-    settings=settings_in(GradTreeSettings),
+    settings=(*settings_in(GradTreeSettings), *settings_in(RegressionLossSettings)),
     scores_itself=False,  # its size is chosen by greedy trees, which are not trained
 )
 

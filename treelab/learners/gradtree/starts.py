@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from treelab.learners.common.greedy import ColumnRules, encoded_tree
-from treelab.learners.common.objective import Objective
+from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.ops.axis_trees import axis_leaves
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -165,11 +165,14 @@ def with_leaf_values(
     weights = np.broadcast_to(weight, leaf.shape)
     values = []
     for own, of_row in zip(leaf, weights):
-        count = np.bincount(own, of_row, n_leaves)[:, None]
-        if not n_classes:
-            total = np.bincount(own, of_row * target, n_leaves)[:, None]
-            values.append(total / np.maximum(count, 1e-12))
+        if isinstance(objective, RegressionObjective):
+            rows = of_row > 0
+            some = own[rows], target[rows].astype(np.float64), of_row[rows]
+            value = objective.loss_of_rows.constants(*some, n_leaves)
+            value = np.where(np.isnan(value), 0.0, value)
+            values.append(objective.leaf_parameters(value)[:, None])
             continue
+        count = np.bincount(own, of_row, n_leaves)[:, None]
         cell = own * n_classes + target
         held = np.bincount(cell, of_row, n_leaves * n_classes).reshape(-1, n_classes)
         prior = held.sum(0) / held.sum() + 1e-6

@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.learners.common.base import TrainingData
+from treelab.learners.common.base import TrainingData, joined_weights
 from treelab.learners.common.greedy import decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
@@ -18,6 +18,7 @@ from treelab.learners.common.objective import (
 )
 from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree
@@ -62,7 +63,8 @@ class Table:
     ) -> "Table":
         """Encode the rows."""
         seen = to_float32(data.encoder.transform(data.frame))
-        objective = objective_of(settings, data.y, search.greedy.classes)
+        classes = search.greedy.classes
+        objective = objective_of(settings, data.y, classes, search.loss)
         return cls(data, search, objective, scale, to_float32(data.X), seen)
 
     @property
@@ -90,15 +92,16 @@ class Table:
     @property
     def row_weights(self) -> np.ndarray:
         """Weight (n,) of each row while trees are trained."""
-        if not self.is_classes:
-            return np.ones(len(self.data.y))
-        weights = self.training_weights[self.data.y]
+        weights = self.data.row_weight
+        if self.is_classes:
+            weights = weights * self.training_weights[self.data.y]
         return weights / weights.mean()
 
     def judged(self) -> "Table":
         """Return the table with the rows by which trees are judged while they train."""
         some = slice(None, None, -(-len(self.seen) // JUDGED_ROWS))
-        data = replace(self.data, y=self.data.y[some])
+        weight = None if self.data.weight is None else self.data.weight[some]
+        data = replace(self.data, y=self.data.y[some], weight=weight)
         return replace(self, data=data, seen=self.seen[some])
 
     def joined(self) -> "Table":
@@ -106,13 +109,16 @@ class Table:
         data = self.data
         frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
         y = np.concatenate([data.y, data.y_valid])
-        return replace(self, data=replace(data, frame=frame, y=y))
+        weight = joined_weights(data)
+        return replace(self, data=replace(data, frame=frame, y=y, weight=weight))
 
     def predicted(
         self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)
     ) -> np.ndarray:
         """Class or value (n,) that leaves, fitted to their ``own`` rows, predict."""
-        return predicted_by_leaves(leaf, self.data.y, self._called, own)
+        return predicted_by_leaves(
+            leaf, self.data.y, self._called, own, self.data.weight, self.search.loss
+        )
 
     def error(self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)) -> float:
         """How badly leaves (n,), fitted to their ``own`` rows, predict these.
@@ -122,7 +128,9 @@ class Table:
         """
         weights, is_asked = self.training_weights, len(self.search.predicting) == 1
         by = weights if is_asked and np.ptp(weights) > 0 else None
-        return error_of(self.predicted(leaf, own)[own], self.data.y[own], by)
+        weight = None if self.data.weight is None else self.data.weight[own]
+        rows = self.predicted(leaf, own)[own], self.data.y[own]
+        return error_of(*rows, by, weight, self.search.loss)
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""
@@ -159,11 +167,15 @@ class Batch:
 
 
 def objective_of(
-    settings: GradTreeSettings, y: np.ndarray, classes: tuple | None
+    settings: GradTreeSettings,
+    y: np.ndarray,
+    classes: tuple | None,
+    loss: Loss = SQUARED_ERROR,
 ) -> Objective:
-    """Return what trees are trained for: the settings' loss, or squared error."""
+    """Return what trees are trained for: the settings' loss, or one of values ``y``."""
     if classes is None:
-        return RegressionObjective(TargetScale.of(y))
+        scale = TargetScale.for_loss(y, loss, rounded=False)
+        return RegressionObjective(scale, loss.scaled(1 / scale.scale))
     return ClassObjective(
         class_weights=np.ones((len(classes), 1)),
         loss_kind=settings.loss,
@@ -184,6 +196,8 @@ def predicted_by_leaves(
     y: np.ndarray,
     called: Callable[[np.ndarray], np.ndarray],
     own: np.ndarray | slice = slice(None),
+    weight: np.ndarray | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> np.ndarray:
     """Return the class or value (n,) that leaves predict for the rows in them.
 
@@ -196,27 +210,45 @@ def predicted_by_leaves(
         Class (L,) that leaves of so many rows of each class (L, C) predict.
     own : bool array of shape (n,), default=all
         Rows to which the leaves are fitted.
+    weight : ndarray of shape (n,) or None, default=None
+        Of each row; None: all count alike.
+    loss : Loss, default=SQUARED_ERROR
+        Of values, whose best constants leaves predict.
     """
+    each = None if weight is None else weight[own]
     n_leaves, here, target = leaf.max() + 1, leaf[own], y[own]
     if np.issubdtype(y.dtype, np.floating):
-        count = np.bincount(here, minlength=n_leaves)
-        mean = np.bincount(here, target, n_leaves) / np.maximum(count, 1)
-        return np.where(count > 0, mean, target.mean())[leaf]
+        each = np.ones(len(target)) if each is None else each
+        value = loss.constants(here, target, each, n_leaves)
+        overall = loss.constants(0 * here, target, each, 1)
+        return np.where(np.isnan(value), overall, value)[leaf]
     n_classes = y.max() + 1
-    counts = np.bincount(here * n_classes + target, minlength=n_leaves * n_classes)
+    cell = here * n_classes + target
+    counts = np.bincount(cell, each, minlength=n_leaves * n_classes)
     return called(counts.reshape(n_leaves, n_classes))[leaf]
 
 
 def error_of(
-    predicted: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+    predicted: np.ndarray,
+    y: np.ndarray,
+    class_weight: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    loss: Loss = SQUARED_ERROR,
 ) -> float:
-    """Return 1 - macro F1 of class codes, or 1 - R² of values.
+    """Return 1 - macro F1 of class codes, or 1 - D² of values, of rows (n,).
 
-    With ``weights`` (n_classes,) it is the fraction of weighted rows that are wrong.
+    With ``class_weight`` (n_classes,) it is the fraction of weighted rows that are
+    wrong. ``weight`` (n,) is that of each row.
     """
-    if weights is not None:
-        return float(np.average(predicted != y, weights=weights[y]))
+    if class_weight is not None:
+        by_row = class_weight[y] if weight is None else class_weight[y] * weight
+        return float(np.average(predicted != y, weights=by_row))
     if np.issubdtype(y.dtype, np.floating):
-        return float(((y - predicted) ** 2).mean() / (y.var() or 1.0))
+        each = np.ones(len(y)) if weight is None else weight
+        constant = loss.constants(np.zeros(len(y), dtype=np.int64), y, each, 1)
+        of_constant = np.average(loss.rows(constant + 0 * y, y), weights=each)
+        return float(np.average(loss.rows(predicted, y), weights=each)) / (
+            float(of_constant) or 1.0
+        )
     n_classes = int(max(y.max(), predicted.max())) + 1
-    return 1 - float(macro_f1(confusion_matrix(y, predicted, n_classes)))
+    return 1 - float(macro_f1(confusion_matrix(y, predicted, n_classes, weight)))

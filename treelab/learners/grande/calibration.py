@@ -62,17 +62,22 @@ def calibrate(
     outputs = torch.cat(network.valid_outputs(), 1)
     log_p = log_proba(outputs).double().cpu().numpy().T  # (n, n_classes)
     trained = np.log(np.maximum(class_weights, LEAST_WEIGHT))
-    counts = np.maximum(np.bincount(target, minlength=len(trained)), 1)
-    prior = np.log(counts / len(target))
-    power = best_weight_power(log_p, target[rows], -prior) if shifts else 0.0
-    scale = measured_scale(log_p - trained - prior, target[rows], prior)
+    weight = network.rows.own_weight
+    counts = np.bincount(target, weight, minlength=len(trained))
+    prior = np.log(np.where(counts > 0, counts, 1) / counts.sum())
+    own = None if weight is None else weight[rows]
+    power = best_weight_power(log_p, target[rows], -prior, own) if shifts else 0.0
+    scale = measured_scale(log_p - trained - prior, target[rows], prior, own)
     shift = prior - scale * (prior + trained)
     decisive = -scale * power * prior - shift
     return Calibration(scale, shift, np.exp(decisive - decisive.max()))
 
 
 def measured_scale(
-    log_odds: np.ndarray, target: np.ndarray, log_prior: np.ndarray
+    log_odds: np.ndarray,
+    target: np.ndarray,
+    log_prior: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> float:
     """Return the factor of log-odds with the lowest log loss.
 
@@ -85,12 +90,14 @@ def measured_scale(
         Class codes.
     log_prior : ndarray of shape (n_classes,)
         Logarithms of the classes' frequencies.
+    weight : ndarray of shape (m,) or None, default=None
+        Of each row in the loss; None: all count alike.
     """
     rows = np.arange(len(target))
 
     def loss(log_scale: float) -> float:
         log_p = log_softmax(np.exp(log_scale) * log_odds + log_prior, axis=1)
-        return float(-log_p[rows, target].mean())
+        return float(np.average(-log_p[rows, target], weights=weight))
 
     # The loss is convex in the factor, so it has one minimum in its logarithm, too.
     found = minimize_scalar(loss, bounds=np.log(SCALES), method="bounded")

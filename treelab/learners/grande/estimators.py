@@ -24,9 +24,11 @@ from treelab.learners.common.objective import (
     Objective,
     RegressionObjective,
     TargetScale,
+    loss_of,
 )
 from treelab.learners.common.origin import with_origin
 from treelab.learners.common.settings import (
+    RegressionLossSettings,
     constraints_of,
     estimator,
     growing_weights,
@@ -73,7 +75,17 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         the target), seconds.
     """
 
-    def fit(self, X, y, *, X_valid=None, y_valid=None, callbacks=()):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        callbacks=(),
+    ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
         Parameters
@@ -82,7 +94,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             Raw table: numbers, categories and missing values.
         y : array-like of shape (n_rows,)
             Target.
-        X_valid, y_valid : optional
+        sample_weight : array-like of shape (n_rows,), optional
+            Of each row, as multiples of their mean; a row of weight 0 is left out.
+        X_valid, y_valid, sample_weight_valid : optional
             Rows for early stopping; without them folds of the rows are held out in
             turn, and the ensemble is then trained on all rows.
         callbacks : sequence of callable
@@ -91,9 +105,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         """
         settings = read_settings(self)
         generator = torch.Generator(resolve_device(self.device))
-        data = self._read(
-            X, y, X_valid, y_valid, numbers="quantile", one_hot_max=ONE_HOT_MAX
-        )
+        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        data = self._read(*given, numbers="quantile", one_hot_max=ONE_HOT_MAX)
         self.constraints_ = constraints_of(self, data.frame)
         if self.constraints_.monotone:  # a row may not move to other trees
             settings = replace(settings, leaf_weights=False)
@@ -101,7 +114,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         begin = partial(
             begin_network,
             data=data,
-            objective=self._objective(settings, data.y),
+            objective=self._objective(settings, data),
             settings=settings,
             generator=generator.manual_seed(seeds[0]),
             seed=seeds[2],
@@ -210,8 +223,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         estimator = int(ensemble.estimator_weights(data.frame).mean(0).argmax())
         return ensemble.estimator(estimator, data.frame, self._decode_target(data.y))
 
-    def _objective(self, settings: GrandeSettings, y: np.ndarray) -> Objective:
-        """What is learned from training targets ``y`` (n_train,)."""
+    def _objective(self, settings: GrandeSettings, data: TrainingData) -> Objective:
+        """What is learned from the training rows."""
         raise NotImplementedError
 
     def _calibrate(
@@ -233,15 +246,16 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
     """
 
-    def _objective(self, settings, y):
+    def _objective(self, settings, data):
         """Class codes under the class weights of the settings."""
-        weights = np.ones(len(self.classes_))
+        weights, rows = np.ones(len(self.classes_)), (data.y, data.weight)
         if self.constraints_.class_costs:
-            weights = growing_weights(cost_matrix(self.constraints_, self.labels()), y)
+            costs = cost_matrix(self.constraints_, self.labels())
+            weights = growing_weights(costs, *rows)
         elif settings.class_weight == "balanced":
-            weights = self._balanced_weights(y)
+            weights = self._balanced_weights(*rows)
         elif settings.class_weight != "auto":
-            weights = self._class_weights(y)
+            weights = self._class_weights(*rows)
         return ClassObjective(
             class_weights=weights[:, None],
             loss_kind=settings.loss,
@@ -256,18 +270,22 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
 
 
 @estimator
-class GrandeRegressor(GrandeEstimator, TableRegressor):
+class GrandeRegressor(RegressionLossSettings, GrandeEstimator, TableRegressor):
     """Ensemble of hard, axis-aligned regression trees, weighted by row.
 
-    As `GrandeClassifier`, on a standardised target with squared error.
+    As `GrandeClassifier`, on a standardised target with squared error or another
+    ``loss``. Of the losses of counts and amounts each leaf holds the logarithm of what
+    it predicts, so that predictions are above 0.
 
     Source: Marton, Ludtke, Bartelt and Stuckenschmidt, "GRANDE: Gradient-Based
     Decision Tree Ensembles for Tabular Data", ICLR 2024, arXiv:2309.17130.
     """
 
-    def _objective(self, settings, y):
+    def _objective(self, settings, data):
         """The target in standard deviations from its mean, by the training rows."""
-        return RegressionObjective(TargetScale.of(y))
+        self._loss_of_rows = loss = loss_of(settings, data.y)
+        scale = TargetScale.for_loss(data.y, loss, rounded=False)
+        return RegressionObjective(scale, loss.scaled(1 / scale.scale))
 
     def _calibrate(self, settings, network):
         """There are no classes to calibrate."""

@@ -14,7 +14,11 @@ import torch
 
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.greedy import ColumnRules
-from treelab.learners.common.objective import Objective, RegressionObjective
+from treelab.learners.common.objective import (
+    Objective,
+    RegressionObjective,
+    loss_note,
+)
 from treelab.learners.common.origin import (
     Origin,
     changed_splits_of_trees,
@@ -79,6 +83,7 @@ def begin_network(
         settings.init,
         rows,
         draw_columns(offered, fraction, random),
+        objective,
         depth=settings.depth,
         least=constraints.min_samples_leaf,
         generator=generator,
@@ -351,8 +356,11 @@ def export_ensemble(
     )
     leaf = network.leaves().double().cpu().numpy()  # (E, L, C + 1)
     value = leaf[..., :-1]
+    loss = None
     if isinstance(network.objective, RegressionObjective):
-        value = network.objective.scale.restore(value)
+        scale = network.objective.scale
+        value = scale.restore(value)
+        loss = network.objective.loss_of_rows.scaled(scale.scale)
     elif calibration is not None:
         value = calibration.of_leaves(value)
     return WeightedTrees(
@@ -366,6 +374,8 @@ def export_ensemble(
         class_weights=None if calibration is None else calibration.decision_weights,
         weighting=network.settings.weighting,
         max_deciders=network.max_deciders,
+        notes=() if loss is None or loss.is_squared else (loss_note(loss),),
+        loss=None if loss is None or loss.is_squared else loss,
     )
 
 

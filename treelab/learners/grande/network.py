@@ -89,7 +89,7 @@ class WeightedTreesNetwork(nn.Module):
 
     def leaves(self, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
-        value = self.leaf_value[folds]
+        value = self.objective.leaf_outputs(self.leaf_value[folds])
         weight = self.concentration[folds] * self.leaf_weight[folds]
         weight = weight.expand(-1, -1, value.shape[2], -1)
         return torch.cat([value, weight], -1).flatten(0, 1)

@@ -22,6 +22,7 @@ class Rows:
     target : Tensor of shape (n,)
         Class codes (long), or standardised values (float32).
     weight : Tensor of shape (n,)
+        The row's own, mean 1 over training rows, times its class's.
     fold : LongTensor of shape (n,)
         The fold that holds the row out; -1 where every sub-ensemble trains on it.
     n_train : int
@@ -30,6 +31,8 @@ class Rows:
         Folds and sub-ensembles, G.
     n_classes : int
         0 for regression.
+    own_weight : ndarray of shape (n,) or None, default=None
+        The row's own alone; None: all count alike.
     """
 
     x: Tensor
@@ -39,6 +42,7 @@ class Rows:
     n_train: int
     n_folds: int
     n_classes: int
+    own_weight: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -56,7 +60,8 @@ class Rows:
         trained_on = np.full(n_train, -1) if fold is None else fold
         fold = np.append(trained_on, np.zeros(n_valid, dtype=np.int64))
         y = np.concatenate([data.y, data.y_valid])
-        weight = objective.row_weights(y)[:, 0]
+        own = np.concatenate([data.row_weight, data.row_weight_valid])
+        weight = own * objective.row_weights(y)[:, 0]
         return cls(
             x=torch.tensor(
                 to_float32(np.concatenate([data.X, data.X_valid])), device=device
@@ -67,6 +72,7 @@ class Rows:
             n_train=n_train,
             n_folds=max(1, int(fold.max()) + 1),
             n_classes=objective.n_classes,
+            own_weight=own if np.ptp(own) else None,
         )
 
     @property

@@ -11,6 +11,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     recipe_setting,
@@ -97,7 +98,7 @@ class GrandeSettings(AxisTreeSettings):
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
         "start of training, fewer over the first epochs. Half of the loss is that of "
         "fewer still, half of them or more, drawn in each step. None: all may.",
-        label="Deciding trees at most",
+        label="Max deciding trees",
         minimum=1,
         choices=(None,),
         paper=None,
@@ -185,7 +186,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., ICLR 2024, arXiv:2309.17130",
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
-    settings=settings_in(GrandeSettings),
+    settings=(*settings_in(GrandeSettings), *settings_in(RegressionLossSettings)),
     former=("distillation",),
     single_tree=False,
 )

@@ -14,8 +14,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.parallel import Parallel, delayed
 from torch import Tensor
 
+from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.learners.grande.rows import Rows
 from treelab.trees.logits import softmax
+from treelab.trees.losses import SQUARED_ERROR, Loss
 
 MAX_COLUMNS = 64  # features that a tree grown before may use, where a table has more
 FEWEST_COLUMNS = 5  # a tree is given no fewer features, where there are so many
@@ -113,6 +115,7 @@ def draw_starts(
     init: str,
     rows: Rows,
     columns: np.ndarray,
+    objective: Objective | None = None,
     *,
     depth: int,
     least: int = 1,
@@ -132,6 +135,8 @@ def draw_starts(
     columns : ndarray of shape (G * E, K)
         Features that each tree may test. Of more than `MAX_COLUMNS` a greedy tree is
         left those that it does test and random others.
+    objective : Objective or None, default=None
+        Of another loss than the squared error, greedy trees of it.
     depth : int
     least : int, default=1
         Fewest rows in a leaf of a greedy tree; `MIN_SAMPLES_LEAF` at least.
@@ -141,8 +146,12 @@ def draw_starts(
         Seeds the growing and draws the other features.
     """
     trees = []
+    loss = SQUARED_ERROR
+    if isinstance(objective, RegressionObjective):
+        loss = objective.loss_of_rows
     if init in GROWERS:
-        trees = _grow(init, rows, columns, depth, max(least, MIN_SAMPLES_LEAF), random)
+        size = depth, max(least, MIN_SAMPLES_LEAF)
+        trees = _grow(init, rows, columns, *size, random, loss)
     if trees and columns.shape[1] > MAX_COLUMNS:
         first = [
             np.concatenate([used, random.permutation(np.setdiff1d(own, used))])
@@ -164,7 +173,10 @@ def draw_starts(
         row = torch.randint(len(x), shape, generator=generator, device=x.device)
         threshold = x[row, own[:, None].expand(shape[0], 1, -1)]
     if trees:
-        leaf_value = x.new_tensor(np.stack([tree.value for tree in trees]))
+        value = np.stack([tree.value for tree in trees])
+        if isinstance(objective, RegressionObjective):
+            value = objective.leaf_parameters(value)
+        leaf_value = x.new_tensor(value)
         _write_splits(logits, threshold, trees, own)
     else:
         leaf_value = normal((shape[0], 2**depth, rows.n_outputs))
@@ -186,7 +198,13 @@ def _write_splits(
 
 
 def _grow(
-    init: str, rows: Rows, columns: np.ndarray, depth: int, least: int, random
+    init: str,
+    rows: Rows,
+    columns: np.ndarray,
+    depth: int,
+    least: int,
+    random,
+    loss: Loss = SQUARED_ERROR,
 ) -> list[GreedyTree]:
     """Grow the greedy trees of every fold, several folds at once."""
     train = slice(rows.n_train)
@@ -196,7 +214,7 @@ def _grow(
     seeds = random.randint(2**31, size=rows.n_folds)
     by_fold = zip(np.split(columns, rows.n_folds), seeds)
     grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(
-        delayed(GROWERS[init])(
+        delayed(GROWERS["forest" if loss.is_positive else init])(
             x,
             y,
             weight * (fold != held_out),
@@ -205,6 +223,7 @@ def _grow(
             least=least,
             n_classes=rows.n_classes,
             seed=seed,
+            loss=loss,
         )
         for held_out, (own, seed) in enumerate(by_fold)
     )
@@ -221,6 +240,7 @@ def grow_forest(
     n_classes: int,
     seed: int,
     least: int = MIN_SAMPLES_LEAF,
+    loss: Loss = SQUARED_ERROR,
 ) -> list[GreedyTree]:
     """Grow a random forest: bootstrapped rows, a few random features a split.
 
@@ -241,11 +261,15 @@ def grow_forest(
         Draws rows and features.
     least : int, default=MIN_SAMPLES_LEAF
         Fewest rows in a leaf.
+    loss : Loss, default=SQUARED_ERROR
+        Of regression, whose best constants leaves hold.
     """
     random = np.random.RandomState(seed)
     rows = np.flatnonzero(weight > 0)
     target = np.eye(n_classes)[y] if n_classes else y[:, None]
     overall = weight @ target / weight.sum()
+    if not loss.has_means:
+        overall = loss.constants(0 * rows, y[rows].astype(float), weight[rows], 1)
     grower = DecisionTreeClassifier if n_classes else DecisionTreeRegressor
     trees = []
     for own in columns:
@@ -260,6 +284,11 @@ def grow_forest(
         if n_classes:
             seen, mean = mean, np.zeros((len(mean), n_classes))
             mean[:, fitted.classes_] = seen
+        elif not loss.has_means:
+            leaf, n_nodes = fitted.apply(x[np.ix_(drawn, own)]), len(mean)
+            of_drawn = y[drawn].astype(float), weight[drawn]
+            mean = loss.constants(leaf, *of_drawn, n_nodes)[:, None]
+            mean = np.where(np.isnan(mean), overall, mean)
         size = fitted.tree_.weighted_n_node_samples[:, None]
         value = (size * mean + PRIOR * overall) / (size + PRIOR)
         value = _logits(value) if n_classes else value
@@ -277,6 +306,7 @@ def grow_boosted(
     n_classes: int,
     seed: int,
     least: int = MIN_SAMPLES_LEAF,
+    loss: Loss = SQUARED_ERROR,
 ) -> list[GreedyTree]:
     """Boost trees, each a Newton step on the residuals of those before it.
 
@@ -291,6 +321,8 @@ def grow_boosted(
     x, weight = x[rows], weight[rows]
     target = np.eye(n_classes)[y[rows]] if n_classes else y[rows, None]
     base = weight @ target / weight.sum()
+    if not loss.has_means:
+        base = loss.constants(0 * rows, target[:, 0].astype(float), weight, 1)
     if n_classes:
         base = _logits(np.clip(base, 1e-3, None)[None])[0]
     if n_classes == 2:
@@ -305,6 +337,7 @@ def grow_boosted(
         predicted = _probabilities(output) if n_classes else output
         residual = target - predicted
         curvature = predicted * (1 - predicted) if n_classes else np.ones_like(output)
+        slope = residual if loss.is_squared else _steepest(loss, output, target)
         drawn = random.permutation(len(rows))[:n_drawn]
         offered = x[:, own]
         fitted = DecisionTreeRegressor(
@@ -312,7 +345,7 @@ def grow_boosted(
             min_samples_leaf=least,
             max_features=BOOST_COLUMNS,
             random_state=random.randint(2**31),
-        ).fit(offered[drawn], residual[drawn], sample_weight=weight[drawn])
+        ).fit(offered[drawn], slope[drawn], sample_weight=weight[drawn])
         node, n_nodes = fitted.apply(offered), fitted.tree_.node_count
         step = np.stack(  # Newton's, (nodes, C)
             [
@@ -322,11 +355,24 @@ def grow_boosted(
             ],
             axis=1,
         )
+        if not loss.has_means:
+            apart = residual[:, 0].astype(float)
+            best = loss.constants(node, apart, weight, n_nodes)
+            count = np.bincount(node, weight, n_nodes)
+            best = np.where(count > 0, best, 0.0) * count / (count + BOOST_RIDGE)
+            step = best[:, None]
         output += learning_rate * step[node]
         # The sum of the steps as a mean over the trees.
         value = base + n_trees * learning_rate * step
         trees.append(GreedyTree.of(fitted.tree_, depth, own, value))
     return trees
+
+
+def _steepest(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Direction (n, 1) in which outputs lower a loss most."""
+    raw = torch.tensor(output, requires_grad=True)
+    loss.excess(raw, torch.tensor(target), torch.log).sum().backward()
+    return -raw.grad.numpy()  # type: ignore[union-attr]
 
 
 def grow_both(x, y, weight, columns, **settings) -> list[GreedyTree]:

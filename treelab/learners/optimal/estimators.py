@@ -57,6 +57,11 @@ class _Optimal(OptimalSettings, GrownTree):
         trees are nearly free. None is scored: cross-validation would search each five
         times more.
         """
+        if data.weight is not None:
+            raise ValueError(
+                "Optimal trees take no sample_weight, as their search counts rows; "
+                "weights must be equal, or 0 where a row is left out. CART takes any."
+            )
         trees = [
             self._best_of(data, replace(settings, max_depth=depth))
             for depth in range(1, settings.max_depth + 1)

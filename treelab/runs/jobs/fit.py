@@ -169,8 +169,12 @@ def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
 
 
 def can_be_chosen_from(tree: Tree) -> bool:
-    """Whether other trees compare with a run's: it splits, its leaves are constant."""
-    return bool(tree.n_splits) and tree.leaf_weights is None
+    """Whether other trees compare with a run's: they are scored alike.
+
+    It splits, its leaves are constant, of squared error, and its rows count alike.
+    """
+    is_plain = tree.leaf_weights is None and tree.loss is None and tree.weight is None
+    return bool(tree.n_splits) and is_plain
 
 
 # The event recorder: writes a training's reports to the run store, not too often.
@@ -376,12 +380,19 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
+    weights = {}
+    if split.weight is not None:
+        weights = {
+            "sample_weight": split.weights("train"),
+            "sample_weight_valid": split.weights("valid"),
+        }
     estimator.fit(
         split.X_train,
         split.y_train,
         X_valid=split.X_valid,
         y_valid=split.y_valid,
         callbacks=callbacks,
+        **weights,
     )
     path = getattr(estimator, "path_", None)  # ensembles have none
     path = path if isinstance(path, SizePath) else None  # argmin's is its model

@@ -1,0 +1,133 @@
+"""Quantiles: mean pinball loss on test rows, beside peers with the same loss.
+
+A single tree stands beside a squared-error CART of as many leaves that are refitted to
+the quantile; GRANDE beside LightGBM and scikit-learn's gradient boosting.
+"""
+
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import mean_pinball_loss
+from sklearn.tree import DecisionTreeRegressor
+from tqdm import tqdm
+
+from benchmarks.contenders import encode
+from benchmarks.runner import Results, splits
+from benchmarks.tables import choose, read_manifest
+from treelab.bench import machine
+from treelab.learners.registry import make_estimator
+from treelab.trees.losses import Loss
+
+LEVELS = (0.1, 0.5, 0.9)
+Rows = tuple[pd.DataFrame, np.ndarray, pd.DataFrame]  # training rows, test rows
+
+
+def report(chosen: Namespace) -> int:
+    """Fit all that the file lacks, print what is in it."""
+    results = Results(chosen.out or Path("bench-losses.jsonl"))
+    names = chosen.contenders.split(",") if chosen.contenders else [*CONTENDERS]
+    for table in tqdm(
+        choose(read_manifest(chosen.data), None, ("regression",), chosen.tables)
+    ):
+        X, y = table.load()
+        trials = splits(y, "quarters", chosen.trials, seed=chosen.seed)
+        for trial, (train, test) in enumerate(trials, start=chosen.seed):
+            rows = X.iloc[train], y[train], X.iloc[test]
+            for name in names:
+                if results.has(table.name, trial, name):
+                    continue
+                row = {"table": table.name, "trial": trial, "contender": name}
+                found = measured(CONTENDERS[name], rows, y[test], trial)
+                results.add(row | {"machine": machine(), "error": None} | found)
+    print(summary(results.frame()))
+    return 0
+
+
+def measured(fit: Callable, rows: Rows, truth: np.ndarray, seed: int) -> dict:
+    """Return pinball losses by level, the first of the contender, the second its peer.
+
+    In units of that of the best constant; the peer of a single tree is the refitted
+    CART of as many leaves, NaN where there is none.
+    """
+    began = time.process_time()
+    found: dict[str, float] = {}
+    for level in LEVELS:
+        own, peer = fit(*rows, level, seed)
+        constant = np.full(len(truth), np.quantile(rows[1], level))
+        unit = mean_pinball_loss(truth, constant, alpha=level)
+        losses = [
+            np.nan
+            if each is None
+            else mean_pinball_loss(truth, each, alpha=level) / unit
+            for each in (own, peer)
+        ]
+        found |= {f"loss_{level}": losses[0], f"peer_{level}": losses[1]}
+        found[f"below_{level}"] = float(np.mean(truth <= own))
+    return found | {"cpu_seconds": round(time.process_time() - began, 1)}
+
+
+def _ours(key: str) -> Callable:
+    """Return how a learner of ours predicts a quantile of test rows, and its peer."""
+
+    def fit(X, y, X_test, level: float, seed: int):
+        asked = {"loss": "quantile", "quantile": level}
+        learner = make_estimator(key, "regression", asked, random_state=seed)
+        predicted = learner.fit(X, y).predict(X_test)
+        if not hasattr(learner, "path_"):
+            return predicted, None
+        known, unknown = encode(X, y, X_test, "regression", seed)
+        size = max(learner.tree_.n_leaves, 2)
+        grown = DecisionTreeRegressor(max_leaf_nodes=size, random_state=seed)
+        leaf = grown.fit(known, y).apply(known)
+        refitted = Loss("quantile", level).constants(
+            leaf, np.asarray(y, dtype=float), np.ones(len(y)), grown.tree_.node_count
+        )
+        return predicted, refitted[grown.apply(unknown)]
+
+    return fit
+
+
+def _lightgbm(X, y, X_test, level: float, seed: int):
+    """LightGBM's default with this loss."""
+    from lightgbm import LGBMRegressor
+
+    known, unknown = encode(X, y, X_test, "regression", seed)
+    model = LGBMRegressor(
+        objective="quantile", alpha=level, random_state=seed, verbose=-1, n_jobs=1
+    )
+    return model.fit(known, y).predict(unknown), None
+
+
+def _boosting(X, y, X_test, level: float, seed: int):
+    """scikit-learn's gradient boosting, its default with this loss."""
+    known, unknown = encode(X, y, X_test, "regression", seed)
+    model = HistGradientBoostingRegressor(
+        loss="quantile", quantile=level, random_state=seed
+    )
+    return model.fit(known, y).predict(unknown), None
+
+
+CONTENDERS = {
+    "cart": _ours("cart"),
+    "gradtree": _ours("gradtree"),
+    "grande": _ours("grande"),
+    "lightgbm": _lightgbm,
+    "boosting": _boosting,
+}
+
+
+def summary(results: pd.DataFrame) -> str:
+    """Write mean losses by table and contender, and what lies below each quantile."""
+    columns = [f"{name}_{level}" for level in LEVELS for name in ("loss", "peer")]
+    columns += [f"below_{level}" for level in LEVELS]
+    means = results.groupby(["table", "contender"])[columns].mean()
+    loss = means[[f"loss_{level}" for level in LEVELS]].mean(axis=1)
+    peer = means[[f"peer_{level}" for level in LEVELS]].mean(axis=1)
+    means.insert(0, "loss", loss)
+    means.insert(1, "to refitted", loss / peer)
+    return means.round(3).to_string()
