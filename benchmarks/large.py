@@ -18,7 +18,7 @@ TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_RUN = (("train", {}), *OF_A_RUN)
+PAGES_OF_RUN: tuple[tuple[str, dict[str, str]], ...] = (("train", {}), *OF_A_RUN)
 
 
 def large_table(

@@ -65,13 +65,19 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
     "gradtree": {"n_steps": 50},
     "grande": {"n_estimators": 64, "max_epochs": 10},
 }
-OF_A_RUN = (  # pages, each with what its address has besides the run
+# Pages, each with what its address has besides the run.
+OF_A_RUN: tuple[tuple[str, dict[str, str]], ...] = (
+    tuple[str, dict[str, str]], ...
+] = (  # pages, each with what its address has besides the run
     ("tree", {}),
     ("tree", {"tab": "Routes"}),
     ("tree", {"tab": "Scores"}),
     ("explain", {}),
 )
-OF_A_TREE = (("tree", {"tab": "Alternatives"}), ("tree", {"edit": "true"}))
+OF_A_TREE: tuple[tuple[str, dict[str, str]], ...] = (
+    ("tree", {"tab": "Alternatives"}),
+    ("tree", {"edit": "true"}),
+)
 
 
 def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:

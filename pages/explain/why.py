@@ -97,13 +97,14 @@ def _because(loaded: LoadedRun, row: Row) -> str:
             conditions = rule.conditions
             needed = [str(condition.column) for condition in conditions]
     listed = reasons(model, row.values, found, conditions)
+    most = MOST if has_shapley(model) else 1  # a weighted sum takes a line by itself
     if model.classes is not None:
-        words = plain(because(listed, needed=needed))
+        words = plain(because(listed, needed=needed, most=most))
         if words:
             return f"B{words[1:]}." if needed else f"Mainly {words}."
         return "No feature speaks more for this class than it does on average."
     rises = found.prediction >= found.base
-    words = plain(because(listed, rises))
+    words = plain(because(listed, rises, most=most))
     mean = plain(with_unit(loaded, found.base))
     return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
 

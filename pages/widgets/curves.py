@@ -13,6 +13,7 @@ from treelab.figures.curves import Curve, loss_figure, loss_panels
 from treelab.figures.style import learner_symbol
 from treelab.learners.common.origin import STARTS
 from treelab.runs.store.run import Run
+from treelab.trees.losses import SQUARED_ERROR
 
 # Learners that report squared units; the others report parts of the variance.
 SQUARED = {"cart", "optimal"}
@@ -28,6 +29,7 @@ TOGETHER, APART = "one chart", "one per run"
 
 NATS = "log loss (nats)"
 MIXED_UNITS = "log loss (nats); GET: squared error (log loss in older runs)"
+OWN_LOSS = "each run's own loss"  # of regressors that were asked for another one
 
 
 def show_curves(
@@ -57,7 +59,7 @@ def show_curves(
         return
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
     unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
-    has_baseline = not (of_clusters or is_apart or unit == MIXED_UNITS)
+    has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
     baseline = baseline_loss(problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
@@ -172,12 +174,22 @@ def _loss_scale(run: Run) -> float:
     """Return what brings a run's losses to the chart's unit; see ``_loss_unit``."""
     if run.problem.task != "regression" or run.learner not in SQUARED:
         return 1.0
+    if _has_own_loss(run):
+        return 1.0
     variance = target_variance(run.problem)
     return 1 / variance if variance else 1.0
 
 
+def _has_own_loss(run: Run) -> bool:
+    """Whether a regressor was asked for another loss than the squared error."""
+    asked = run.settings.get("loss", SQUARED_ERROR.name)
+    return run.problem.task == "regression" and asked != SQUARED_ERROR.name
+
+
 def _loss_unit(problem: Problem, runs: list[Run]) -> str:
     """Name the unit of the chart's losses."""
+    if any(map(_has_own_loss, runs)):
+        return OWN_LOSS
     if problem.task == "regression":
         return VARIANCE_UNIT
     return MIXED_UNITS if any(run.learner == "get" for run in runs) else NATS

@@ -334,6 +334,6 @@ def test_dates_come_as_words():
     root = only(tree_payload(tree, X, np.arange(40.0)))[0]
     assert root["condition"] == f"admitted before {root['bound']}"
     assert root["bound"] == "13 May 2018"
-    assert [end[-4:] for end in root["hist"]["ends"]] == ["2017", "2018"]
+    assert [end[-4:] for end in root["hist"]["ends"]] == ["2018", "2018"]
     path = row_path(tree, X.iloc[[3]], "a row")
     assert path.values[""] == "admitted is 22 January 2018"
