@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.cached.store import start_workers
 from pages.state.visitor import needs_sign_in, require_sign_in
 from pages.widgets import sidebar
 from pages.widgets.page import (
@@ -37,15 +38,6 @@ page = st.navigation(
             st.Page(lead_on, url_path=address, visibility="hidden")
             for address, lead_on in old_addresses().items()
         ),
-        *(
-            st.Page(f"pages/{name}.py", visibility="hidden")
-            for name in (
-                "edit",
-                "pruning",
-                "rashomon",
-                "routing",
-            )
-        ),
     ],
     position="hidden" if needs_sign_in() else "sidebar",
     expanded=True,
@@ -55,4 +47,7 @@ enter_app_shell()
 say_what_failed()
 guarded(sidebar.show_jobs)()
 guarded(say_lost_runs)()
-guarded(page.run)()
+try:
+    guarded(page.run)()
+finally:
+    start_workers()

@@ -5,24 +5,22 @@ export default function ({ data, parentElement, setStateValue }) {
   const text = new TextDecoder().decode(data);
   let view = views.get(parentElement);
   if (!view) {
-    view = { text, frame: null, version: null };
+    view = { text, version: null };
     views.set(parentElement, view);
     view.data = JSON.parse(text);
-    view.frame = view.data.frames?.chosen ?? 0;
     view.root = document.createElement("div");
     parentElement.appendChild(view.root);
     const select = (key) => setView({ key });
     // Selection and frame travel as one value: one rerun each time.
     const setView = (changed) => {
       Object.assign(view, changed);
-      view.send("at", { key: view.key ?? null, frame: view.frame });
+      view.send("at", { key: view.key ?? null, frame: view.data.frames?.kind ? view.handle.frame() : null });
     };
     view.handle = treelabViewer.mount(view.root, {
       data: view.data,
       onSelect: select,
-      onEvent: (name, value) => {
+      onEvent: (name) => {
         if (name !== "frame") return;
-        view.frame = value;
         // Without a selected node, frames are reported only where a page wants them.
         if (view.key != null || view.data.options?.report_frames) setView({});
       },
@@ -30,8 +28,6 @@ export default function ({ data, parentElement, setStateValue }) {
   } else if (text !== view.text) {
     view.text = text;
     view.data = JSON.parse(text);
-    const last = view.data.trees.length - 1;
-    view.frame = Math.min(view.frame, last);
     view.handle.update(view.data);
   }
   view.send = setStateValue;

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.pages import OF_A_RUN, OF_A_TREE
 from treelab.bench import machine
 
 TARGET = "target"
 LEVELS = (3, 8, 30, 120)  # of the categories, in turn
 SETTINGS: dict[str, dict[str, Any]] = {"gradtree": {"n_steps": 50}}  # else minutes
 MOST_MEMORY = 4.0  # GB that no step should take
-PAGES_OF_RUN = ("train", "tree", "pruning", "routing", "explain")
-PAGES_OF_TREE = ("edit", "rashomon")
+PAGES_OF_RUN: tuple[tuple[str, dict[str, str]], ...] = (("train", {}), *OF_A_RUN)
 
 
 def large_table(
@@ -224,12 +224,15 @@ def _pages(
         ("data", "columns", {"table": table_id, "tab": "Columns"}),
     ]
     for learner, run in runs.items():
-        edited = () if learner == "grande" else PAGES_OF_TREE
-        visits += [(page, learner, {"run": run}) for page in (*PAGES_OF_RUN, *edited)]
+        of_tree = () if learner == "grande" else OF_A_TREE
+        visits += [
+            (page, " ".join((learner, *more.values())), {"run": run} | more)
+            for page, more in (*PAGES_OF_RUN, *of_tree)
+        ]
     visits.append(("runs", "", {}))
     if len(runs) > 1:
         pair = list(runs.values())
-        visits.append(("compare", "", {"first": pair[0], "second": pair[1]}))
+        visits.append(("compare", "", {"against": pair[0], "run": pair[1]}))
     rows = []
     for page, learner, address in visits:
         times = measured(page, learner, address, keeps_caches=keeps_caches)

@@ -54,7 +54,8 @@ def measured(fit: Callable, rows: Rows, truth: np.ndarray, seed: int) -> dict:
     In units of that of the best constant; the peer of a single tree is the refitted
     CART of as many leaves, NaN where there is none.
     """
-    began, found = time.process_time(), {}
+    began = time.process_time()
+    found: dict[str, float] = {}
     for level in LEVELS:
         own, peer = fit(*rows, level, seed)
         constant = np.full(len(truth), np.quantile(rows[1], level))

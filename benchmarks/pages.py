@@ -65,8 +65,19 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
     "gradtree": {"n_steps": 50},
     "grande": {"n_estimators": 64, "max_epochs": 10},
 }
-OF_A_RUN = ("tree", "pruning", "routing", "explain")
-OF_A_TREE = ("edit", "rashomon")
+# Pages, each with what its address has besides the run.
+OF_A_RUN: tuple[tuple[str, dict[str, str]], ...] = (
+    tuple[str, dict[str, str]], ...
+] = (  # pages, each with what its address has besides the run
+    ("tree", {}),
+    ("tree", {"tab": "Routes"}),
+    ("tree", {"tab": "Scores"}),
+    ("explain", {}),
+)
+OF_A_TREE: tuple[tuple[str, dict[str, str]], ...] = (
+    ("tree", {"tab": "Alternatives"}),
+    ("tree", {"edit": "true"}),
+)
 
 
 def run_ui(data: Path | None = None, home: Path | None = None) -> pd.DataFrame:
@@ -119,9 +130,12 @@ def _measure_all(runs: dict[str, str], table_id: str) -> list[dict[str, Any]]:
     ]
     for learner, run in runs.items():
         pages = OF_A_RUN if learner == "grande" else (*OF_A_RUN, *OF_A_TREE)
-        rows += [measured(page, learner, {"run": run}) for page in pages]
+        rows += [
+            measured(page, " ".join((learner, *more.values())), {"run": run} | more)
+            for page, more in pages
+        ]
     for learner in ("gradtree", "grande"):
-        pair = {"first": runs["cart"], "second": runs[learner]}
+        pair = {"against": runs["cart"], "run": runs[learner]}
         rows.append(measured("compare", f"cart, {learner}", pair))
     return rows
 
@@ -196,7 +210,7 @@ def measured(
     warm = sorted(_timed(app.run) for _ in range(N_WARM))[N_WARM // 2]
     change = _change(app, page)
     changed = float("nan") if change is None else _timed(change)
-    if page == "edit":
+    if "edit" in address:
         changed = max(_timed(app.button(key=key).click().run) for key in _edits(app))
     _check(app, page)
     times = {"cold": cold, "warm": warm, "changed": changed}
@@ -228,17 +242,16 @@ def _edits(app) -> Iterator[str]:
 
 def _change(app, page: str) -> Callable | None:
     """Return what a visitor does on a page that makes it compute anew."""
-    if page == "pruning" and app.select_slider:
-        slider = app.select_slider[0]
-        return slider.set_value(len(slider.options) // 2).run
     rows = {"explain": "row", "compare": "compare-row"}
     for number in app.number_input:
         if number.key == rows.get(page):
             return number.set_value(12).run
-    if page == "rashomon" and app.slider:
+    if page == "tree" and app.slider:
         return app.slider(key="rashomon-tolerance").set_value(0.02).run
-    if page == "tree":
-        return app.selectbox(key="export-as").select("SQL CASE").run
+    sizes = [key for key in app.session_state if str(key).startswith("size-")]
+    if page == "tree" and len(sizes) > 1:  # where the slider of the run stands
+        app.session_state[max(sizes, key=len)] = 1
+        return app.run
     return None
 
 

@@ -10,6 +10,7 @@ from pages.cached.tables import (
     findings,
     first_rows_html,
     inferred_task,
+    problem_errors,
     target_colors,
 )
 from pages.data.columns import show_columns
@@ -48,6 +49,7 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted
 
+NOTES_HEIGHT = 42  # pixels of a line that opens
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
 
 
@@ -107,7 +109,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(
-            f"{about}{counted(len(frame), 'row')}; the histograms are of all of them.",
+            f"{about}Histograms of all {counted(len(frame), 'row')}.",
             width="stretch",
         )
         if key == FIRST_TABLE:
@@ -127,21 +129,18 @@ def show_first_rows(problem: Problem, key: str) -> None:
             disabled=not may_delete(key),
             help=None
             if may_delete(key)
-            else "Only its owner or an admin deletes it, once no run of another person "
-            "needs it.",
+            else "Only its owner or an admin can delete it, while no run of "
+            "another person uses it.",
         ):
             confirm_delete(key, titles[key])
 
 
 def show_notes(notes: list[str]) -> None:
     """Say in one line how much was noticed; it opens."""
-    if notes:
-        with st.expander(
-            f"{counted(len(notes), 'thing')} we noticed",
-            icon=":material/info:",
-            key="notes-open",
-        ):
-            st.markdown("\n".join(f"- {plain(note)}" for note in notes))
+    label = f"{counted(len(notes), 'thing')} we noticed" if notes else "Nothing unusual"
+    with st.expander(label, icon=":material/info:", key="notes-open"):
+        found = notes or ["No gaps in the target, no ids, no column that tells it all."]
+        st.markdown("\n".join(f"- {plain(note)}" for note in found))
 
 
 def show_target(problem: Problem, is_fine: bool) -> None:
@@ -208,8 +207,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         width=180,
     )
     st.space("stretch")
-    noticed = findings(problem)
-    errors = [finding for finding in noticed if finding.level == "error"]
+    errors = problem_errors(problem)
     pressed = st.button(
         "Train with defaults",
         type="primary",
@@ -226,13 +224,13 @@ if pressed:
 
 notes = reading_notes()
 for error in errors:
-    st.error(plain(error.sentence), icon=":material/error:")
+    st.error(plain(error), icon=":material/error:")
 
 rows_tab, columns_tab = page_tabs("Table", "Columns")
 if rows_tab.open:
     with rows_tab:
         show_first_rows(problem, key)
-        show_notes(notes + [each.sentence for each in noticed if each.level == "note"])
+        place_of_notes = st.skeleton(NOTES_HEIGHT)  # columns are looked through last
         with st.expander(
             f"Features used: {len(problem.columns)} of "
             f"{len({*names, *problem.columns}) - 1}",
@@ -247,6 +245,9 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
+        noticed = [each for each in findings(problem) if each.level == "note"]
+        with place_of_notes.container():
+            show_notes(notes + [each.sentence for each in noticed])
 if columns_tab.open and not errors:
     with columns_tab:
         show_columns(problem)

@@ -13,7 +13,7 @@ from pages.state.run import (
     start_runs,
     write_address,
 )
-from pages.train.training import show_runs
+from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
 from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.widgets.page import page_tabs, page_title, require_app_shell
@@ -26,8 +26,8 @@ def follow_sweep() -> None:
     """Show the sweep that the address names, and its problem."""
     if named := find_run(new_in_address(ADDRESS)):
         write_address(ADDRESS, named.id)
-        choose_run(named.id)
         st.session_state["chosen-sweep"] = named.id
+        choose_run(named.id)
 
 
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
@@ -42,11 +42,32 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
     choose_run(started[-1])
-    st.rerun()
 
 
 def train(problem: Problem) -> None:
     """Show the form in one row and a drawer, and below them the runs."""
+    form, below = st.container(), st.container()
+    shown = current_run()
+    runs = [run for run in current_runs() if not run.repeat_of or run == shown]
+    newest = runs[0].id if runs else ""
+    is_new = newest != st.session_state.get("newest-shown", "")
+    st.session_state["newest-shown"] = newest
+    with below:
+        # At once after the press: the form takes a moment.
+        with st.skeleton(LIVE_HEIGHT) if is_new else st.container(), form:
+            of_clusters = show_form(problem)
+        if runs:
+            show_runs(runs, problem, of_clusters=of_clusters)
+            return
+        how = "Press Find clusters" if of_clusters else "Choose learners, press Train"
+        st.info(
+            f"No run on this table yet. {how}: the curves and the tree appear here.",
+            icon=":material/info:",
+        )
+
+
+def show_form(problem: Problem) -> bool:
+    """Show the learners, their settings and the button; whether it is for clusters."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="choices"):
         of_clusters = pick_aim()
         known = pick_labels(problem) if of_clusters else None
@@ -67,18 +88,7 @@ def train(problem: Problem) -> None:
         key="train",
     ):
         start(wanted, settings, 1 if of_clusters else chosen_splits(problem))
-    shown = current_run()
-    runs = [run for run in current_runs() if not run.repeat_of or run == shown]
-    if runs:
-        show_runs(runs, problem, of_clusters=of_clusters)
-    else:
-        how = (
-            "Press Find clusters" if of_clusters else "Choose learners and press Train"
-        )
-        st.info(
-            f"No run on this table yet. {how}: the curves and the tree appear here.",
-            icon=":material/info:",
-        )
+    return of_clusters
 
 
 require_app_shell()

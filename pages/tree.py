@@ -1,39 +1,45 @@
-"""Tree: pick a run, look into what it learned, read it as rules, export it."""
+"""Tree: one viewer of a run's tree, its size above it, and below what it says."""
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, run_tree
-from pages.cached.runs import rules as rules_of
-from pages.cached.tree_pictures import (
-    TreePicture,
-    path_picture,
-    pruning_steps,
-    training_picture,
-    tree_picture,
-)
+from pages.cached.runs import LoadedRun, is_single_tree, run_tree
+from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
 from pages.compare.outcomes import outcomes_title, show_outcomes
-from pages.edit.log import is_single_tree, show_origin
 from pages.state.run import select_node, selected_node
+from pages.tree.alternatives import show_alternatives
+from pages.tree.edit import show_editing
+from pages.tree.edit_log import show_edits
 from pages.tree.facts import (
     draw_tree,
     has_sums,
+    open_rows,
     overview,
     report_of,
     show_facts,
     show_lens,
     show_node,
-    show_rows,
-    show_split,
     show_surrogate,
     tree_notes,
 )
 from pages.tree.groups import show_groups_of_tree
+from pages.tree.routes import show_routes
+from pages.tree.rules import show_rules
+from pages.tree.size import (
+    Size,
+    offer_run,
+    pick_predictor,
+    show_curve,
+    show_dial,
+    show_pair,
+    size_of,
+)
 from pages.widgets.export import export_box, report_buttons
-from pages.widgets.page import page_title
+from pages.widgets.page import page_tabs, page_title
 from pages.widgets.runs import pick_loaded_run
+from pages.widgets.store_trouble import guarded
 from pages.widgets.tree_choices import (
     AREAS,
-    PATH,
+    EDIT,
     STATIC,
     TRAINING,
     TREE,
@@ -41,186 +47,182 @@ from pages.widgets.tree_choices import (
     pick_estimator,
     tree_choices,
 )
-from pages.widgets.tree_viewer import HEIGHT, note_empty_branch, tree_viewer
-from pages.widgets.words import fitted_words
+from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
+from pages.widgets.words import fitted_words, plain
 from treelab.figures.viewer.payload import (
     FIRST_PATH,
+    NAME_LENGTH,
     SECOND_PATH,
-    class_flow,
     keys,
     node_at,
     row_path,
 )
-from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted
+from treelab.trees.words import short
 
-RULE_WIDTH = 640  # pixels, of the rules' column
-SUMS_HEIGHT = 112  # pixels of a rule of sums, which stands on several lines
-WITH_SCRUBBER = HEIGHT - 50  # pixels of a picture that has a scrubber below
-SLUGS = {TREE: "tree", TRAINING: "training", PATH: "path"}  # in component names
+RULES, ROUTES, OTHERS = "Rules", "Routes", "Alternatives"
+SCORES, EXPORT = "Scores", "Export"
 
 
 @st.fragment
-def show_view(loaded: LoadedRun, estimator: int | None) -> None:
-    """Draw the tree; beside it the node that is selected, below it that node's rows."""
-    choices = tree_choices(loaded)
+@guarded
+def show_page(own: LoadedRun, estimator: int | None) -> None:
+    """Show the viewer, and below it what is said of the tree that it shows."""
+    view = f"tree-view-{own.run.id}"
+    choices = tree_choices(own)
+    if choices.view == EDIT:
+        show_editing(own, view)
+        return
+    size = None
+    if not own.is_ensemble:
+        tree_alone = own.has_predictor and own.has_labels and pick_predictor(own)
+        size = size_of(own, view, tree_alone)
+    loaded = own if size is None else size.shown
     left, right = st.columns([5, 2], gap="medium")
-    drawn = run_tree(loaded, estimator)
+    with left:
+        tree, key = draw(loaded, size, estimator, choices, view)
+    with right.container(height=PANEL, border=False, key="beside"):
+        show_beside(loaded, own, tree, key)
+        if size is not None and key is None:
+            offer_run(size)
+    show_tabs(loaded, size, estimator)
+
+
+def draw(
+    loaded: LoadedRun,
+    size: Size | None,
+    estimator: int | None,
+    choices: TreeChoices,
+    view: str,
+) -> tuple[Tree, str | None]:
+    """Draw the tree as it was asked for; return it, and the key of the node chosen."""
+    run_id, tree = loaded.run.id, run_tree(loaded, estimator)
     if choices.view == STATIC:
-        with left:
-            draw_tree(drawn, loaded, "learned")
-            tree_notes(drawn, loaded)
-        with right:
-            show_facts(loaded, drawn)
-    elif choices.view in AREAS:
-        with left:
-            kind = AREAS[choices.view]
-            clicked = overview(drawn, loaded, kind, f"areas-{estimator}")
+        draw_tree(tree, loaded, "learned")
+        tree_notes(tree, loaded)
+        return tree, None
+    if choices.view in AREAS:
+        name = f"areas-{estimator}{loaded.variant}"
+        clicked = overview(tree, loaded, AREAS[choices.view], name)
         if clicked is not None:
-            select_node(loaded.run.id, keys(drawn)[clicked])
-        show_selected(loaded, drawn, selected_node(loaded.run.id), right)
-    else:
-        show_viewer(loaded, estimator, choices, left, right)
-    if loaded.has_labels and loaded.model.classes is not None:
-        with st.expander("Rates by group", icon=":material/groups:", key="by-group"):
-            show_groups(loaded, drawn)
+            select_node(run_id, keys(tree)[clicked])
+        return tree, selected_node(run_id)
+    picture = picture_of(loaded, size, estimator, choices)
+    frame = None
+    if choices.view == TREE:
+        frame = picture.steps.index(size.step) if size is not None else None
+        tree = picture.tree(frame)
+    rows = [loaded.split.X_test.iloc[[at]] for at in choices.places]
+    paths = [
+        row_path(tree, row, f"test row {at + 1}", color)
+        for row, at, color in zip(rows, choices.places, (FIRST_PATH, SECOND_PATH))
+    ]
+    selection = tree_viewer(
+        picture.payload,
+        view if choices.view == TREE else f"{view}-training",
+        paths=paths,
+        flow=choices.label and {"class": short(choices.label, NAME_LENGTH)},
+        select=selected_node(run_id),
+        frame=frame,
+        height=HEIGHT,
+        report_frames=True,
+    )
+    select_node(run_id, selection.key)
+    for row in rows:
+        note_empty_branch(loaded, row, estimator)
+    if choices.view == TRAINING:
+        tree = picture.tree(selection.frame)
+        st.caption("What stands below is of the final tree.")
+    return tree, selection.key
 
 
-def show_groups(loaded: LoadedRun, drawn: Tree) -> None:
-    """Show rates by group; at nodes, too, where this tree makes the predictions."""
+def picture_of(
+    loaded: LoadedRun, size: Size | None, estimator: int | None, choices: TreeChoices
+) -> TreePicture:
+    """Return what the viewer draws: the trees of every size, of every epoch, or one."""
+    if size is None:
+        tree = run_tree(loaded, estimator)
+        return tree_picture(loaded, tree, f"tree {estimator}", choices.split)
+    if choices.view == TRAINING:
+        tree = run_tree(size.run)
+        found = training_picture(size.run, tree, choices.split)
+        return found or tree_picture(size.run, tree, "final", choices.split)
+    return size.picture(choices.split)
+
+
+def show_beside(loaded: LoadedRun, own: LoadedRun, tree: Tree, key: str | None) -> None:
+    """Show the node that is selected, or the whole tree's facts where none is."""
+    node = None if key is None else node_at(tree, key)
+    if node is None:
+        show_facts(loaded, tree, own)
+        return
+    show_node(loaded, tree, report_of(loaded, tree, node))
+    if st.button("Rows at this node", icon=":material/table_rows:", key="node-rows"):
+        open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
+
+
+def show_tabs(loaded: LoadedRun, size: Size | None, estimator: int | None) -> None:
+    """Show what is said of the tree, a tab at a time."""
+    tree, own = run_tree(loaded, estimator), size.run if size else loaded
+    has_others = is_single_tree(own.run) and own.epoch is None
+    names = [RULES, ROUTES, *[OTHERS] * has_others, SCORES, EXPORT]
+    tabs = dict(zip(names, page_tabs(*names)))
+    if tabs[RULES].open:
+        with tabs[RULES]:
+            show_rules(loaded, tree, estimator)
+            if has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
+                show_lens(loaded)
+    if tabs[ROUTES].open:
+        with tabs[ROUTES]:
+            show_routes(loaded, estimator)
+    if has_others and tabs[OTHERS].open:
+        with tabs[OTHERS]:
+            if loaded is not own:
+                st.caption("Compared with the retained tree, not the size above.")
+            show_alternatives(own)
+    if tabs[SCORES].open:
+        with tabs[SCORES]:
+            show_scores(loaded, size, tree)
+    if tabs[EXPORT].open:
+        with tabs[EXPORT]:
+            export_box(loaded, tree, estimator)
+            report_buttons([own.run])
+
+
+def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
+    """Show scores by size, where they come from, and the outcomes on test rows."""
+    own = size.run if size else loaded
+    words = f"{own.run.provenance} Fitted to {fitted_words(loaded)}."
+    st.markdown(plain(words.strip()))
+    show_edits(own)
+    if size is None:
+        show_dial(loaded)
+    elif len(size.steps.trees) > 1:
+        show_curve(size)
+        if st.toggle("Compare two sizes", key="two-sizes"):
+            show_pair(size)
+    if own.run.problem.is_surrogate and own.epoch is None:
+        show_surrogate(loaded)
+    if not own.has_labels:
+        return
+    st.subheader(outcomes_title(loaded), anchor=False)
+    show_outcomes(loaded, "tree")
+    if loaded.model.classes is None:
+        return
+    st.subheader("Rates by group", anchor=False)
     if loaded.is_ensemble or loaded.has_predictor:
         show_groups_of_tree(loaded, None, None)
         return
     key = selected_node(loaded.run.id)
-    node = None if key is None else node_at(drawn, key)
-    show_groups_of_tree(loaded, drawn, node)
-
-
-def picture_of(
-    loaded: LoadedRun, estimator: int | None, choices: TreeChoices
-) -> TreePicture:
-    """Return what the viewer draws."""
-    drawn = run_tree(loaded, estimator)
-    if choices.view == TRAINING:
-        picture = training_picture(loaded, drawn, choices.split)
-        if picture is not None:
-            return picture
-    if choices.view == PATH:
-        return path_picture(loaded, pruning_steps(loaded), choices.split)
-    return tree_picture(loaded, drawn, f"tree {estimator}", choices.split)
-
-
-def show_viewer(
-    loaded: LoadedRun, estimator: int | None, choices: TreeChoices, left, right
-) -> None:
-    """Draw the tree in the viewer, and show the node that is selected there."""
-    picture = picture_of(loaded, estimator, choices)
-    first = picture.tree()
-    paths = [
-        row_path(first, loaded.split.X_test.iloc[[at]], f"test row {at + 1}", color)
-        for at, color in zip(choices.places, (FIRST_PATH, SECOND_PATH))
-    ]
-    flow = None
-    if choices.label is not None:
-        flow = class_flow(first, *loaded.rows(choices.split), choices.label)
-    with left:
-        selection = tree_viewer(
-            picture.payload,
-            f"tree-view-{loaded.run.id}-{SLUGS[choices.view]}",
-            paths=paths,
-            flow=flow,
-            select=selected_node(loaded.run.id),
-            height=HEIGHT if choices.view == TREE else WITH_SCRUBBER,
-            report_frames=choices.view != TREE,
-        )
-        select_node(loaded.run.id, selection.key)
-        for at in choices.places:
-            note_empty_branch(loaded, loaded.split.X_test.iloc[[at]], estimator)
-    shown = picture.tree(selection.frame)
-    show_selected(loaded, shown, selection.key, right)
-    if shown is not first:
-        with right:
-            st.caption("Scores and rules on this page are those of the final tree.")
-
-
-def show_selected(loaded: LoadedRun, shown: Tree, key: str | None, beside) -> None:
-    """Show the node that is selected, or the whole tree's facts where none is."""
-    node = None if key is None else node_at(shown, key)
-    with beside:
-        if node is None:
-            show_facts(loaded, shown)
-        else:
-            show_node(loaded, shown, report_of(loaded, shown, node))
-    if node is not None:
-        show_split(loaded, shown, node)
-        show_rows(loaded, shown, node, f"{loaded.run.id}-node-{key or 'root'}")
-
-
-def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
-    """List the tree's rules, and the tree as text."""
-    st.header("Rules", anchor=False)
-    rules = rules_of(loaded, estimator)
-    is_number = tree.classes is None
-    st.caption(
-        f"{counted(len(rules), 'rule')}, one a leaf, the most frequent first; rows and "
-        f"fractions are of {fitted_words(loaded)}."
-        + ("" if is_number else " Confidence is the leaf's probability of its class.")
-    )
-    if is_number:
-        rules = rules.drop(columns="confidence")
-    else:
-        rules["prediction"] = rules["prediction"].astype(str)
-    unit = f" ({tree.target_unit})" if tree.target_unit else ""
-    st.dataframe(
-        rules,
-        hide_index=True,
-        row_height=SUMS_HEIGHT if has_sums(loaded) else None,  # the rules begin alike
-        key="rules",
-        column_order=["rule", "prediction", "formula", "confidence", "n_rows", "share"],
-        column_config={
-            "rule": st.column_config.TextColumn("if", width=RULE_WIDTH),
-            "prediction": st.column_config.NumberColumn(
-                f"then {tree.target}{unit}", format="%.4g"
-            )
-            if is_number
-            else st.column_config.Column(f"then {tree.target}{unit}"),
-            "formula": st.column_config.TextColumn("formula"),
-            "confidence": st.column_config.NumberColumn(
-                format="percent", width="small"
-            ),
-            "n_rows": st.column_config.NumberColumn(
-                "rows", format="localized", width="small"
-            ),
-            "share": st.column_config.NumberColumn(
-                "of all rows", format="percent", width="small"
-            ),
-        },
-    )
-    with st.expander("The tree as text"):
-        st.code(to_text(tree), language=None, wrap_lines=True)
+    show_groups_of_tree(loaded, tree, None if key is None else node_at(tree, key))
 
 
 page_title(
-    "What did it learn?",
-    "The tree in the table's own columns and units; edges are as wide as the fraction "
-    "of the rows that take them. Click a node to see its rows.",
+    "What did it learn, and how small can it be?",
+    "Move the slider for smaller trees: nothing is trained. Click a node for its rows.",
 )
 loaded = pick_loaded_run()
 estimator = pick_estimator(loaded)
 if estimator is not None:
-    st.header(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
-tree = run_tree(loaded, estimator)
-show_view(loaded, estimator)
-if has_sums(loaded) and st.toggle("Show it without small weights", key="lens"):
-    show_lens(loaded)
-if is_single_tree(loaded.run) and loaded.epoch is None:
-    show_origin(loaded)
-export_box(loaded, tree, estimator)
-report_buttons([loaded.run])
-if loaded.run.problem.is_surrogate and loaded.epoch is None:
-    show_surrogate(loaded)
-if loaded.has_labels:
-    with st.expander(outcomes_title(loaded), key="outcomes"):
-        show_outcomes(loaded, "tree")
-show_rules(loaded, tree, estimator)
+    st.subheader(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
+show_page(loaded, estimator)

@@ -155,7 +155,8 @@ def look_into_the_tree(page) -> None:
     expect(facts).to_contain_text("impurity")
     assert "node=r0" in page.url
     rows = facts.locator("tr", has_text="rows").first.inner_text()
-    page.get_by_text("Training", exact=True).click()
+    page.locator("[class*=st-key-view-] input").first.click()
+    page.get_by_role("option", name="Training").click()
     settled(page)
     scrubber = page.get_by_role("slider", name="epoch")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^final tree"))
@@ -195,7 +196,7 @@ def test_the_first_minute(workers, page):
     opened(page, "Train and watch")
     expect(card(page, "CART")).to_contain_text("macro F1")
     nodes(page, ".st-key-live").first.wait_for()
-    go(page, "Tree", "What did it learn?")
+    go(page, "Tree", "What did it learn, and how small can it be?")
     assert nodes(page).count() >= 3
 
 
@@ -223,7 +224,7 @@ def test_axe_finds_no_serious_violation_on_the_tree_page(page, address):
     for mode in ("light", "dark"):
         page.emulate_media(color_scheme=mode)
         page.goto(f"{address}/tree?run={runs[0]}")
-        opened(page, "What did it learn?")
+        opened(page, "What did it learn, and how small can it be?")
         for learner in ("CART", "GRANDE", "Argmin tree", "Numbers"):
             pick(page, learner)
             nodes(page).first.wait_for()
@@ -297,11 +298,11 @@ def test_first_ten_minutes(workers, page, address):
     shot(page, "2-train-done")
 
     # 3. Tree: the picture, the score, the rules.
-    go(page, "Tree", "What did it learn?")
+    go(page, "Tree", "What did it learn, and how small can it be?")
     pick(page, "GradTree")
     assert nodes(page).count() >= 3
     expect(page.get_by_test_id("stMetric").first).to_contain_text("114 rows")
-    expect(page.get_by_role("heading", name="Rules")).to_be_visible()
+    expect(page.get_by_text("one per leaf, largest first")).to_be_visible()
     look_into_the_tree(page)
     shot(page, "3-tree")
 
@@ -311,11 +312,11 @@ def test_first_ten_minutes(workers, page, address):
     assert page.locator(".tl-viewer").count() == 2
     shot(page, "4-compare")
 
-    # 5. Pruning: another tree at once, with nothing trained.
-    go(page, "Pruning", "How small can it be?")
+    # 5. The size slider: another tree at once, with nothing trained.
+    go(page, "Tree", "What did it learn, and how small can it be?")
     pick(page, "Argmin tree")
     n_runs = len(store.runs())
-    slider = page.get_by_test_id("stMain").get_by_role("slider").first
+    slider = page.get_by_role("slider", name="λ")
     shown = slider.get_attribute("aria-valuetext")
     slider.press("End")
     settled(page)
@@ -324,13 +325,15 @@ def test_first_ten_minutes(workers, page, address):
         settled(page)
     assert slider.get_attribute("aria-valuetext") != shown
     assert len(store.runs()) == n_runs
-    shot(page, "5-pruning")
+    expect(page.get_by_test_id("stMetricDelta")).to_contain_text("the retained tree")
+    shot(page, "5-size")
 
-    # 6. Routing: two classes side by side.
-    go(page, "Routing", "Where does each class go?")
+    # 6. Routes: two classes side by side.
+    page.get_by_role("tab", name="Routes").click()
+    settled(page)
     expect(page.locator('[class*="heat-0"] .js-plotly-plot')).to_be_visible()
     expect(page.locator('[class*="heat-1"] .js-plotly-plot')).to_be_visible()
-    shot(page, "6-routing")
+    shot(page, "6-routes")
 
     # 7. Explain: one prediction, and the tree of highest weight in it.
     go(page, "Explain", "Why this prediction?")

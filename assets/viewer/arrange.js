@@ -74,7 +74,7 @@ function planOf(data, node, status, tier, leaves, note) {
   if (note) return cardPlan(data, node, status, tier, { leaves, note });
   let known = plansOf.get(node);
   if (!known || known.data !== data) plansOf.set(node, (known = { data }));
-  const id = `${status}/${tier}`;
+  const id = `${status}/${tier}/${status === "folded" ? leaves : ""}`;
   known[id] ??= cardPlan(data, node, status, tier, { leaves });
   return known[id];
 }

@@ -1,7 +1,7 @@
 /** One node, at one of three sizes: full (with charts), plain, chip. */
 
 import { classBar, meanBar, plainHistogram, splitHistogram } from "./charts.js";
-import { nodeColor, purity, topClass } from "./color.js";
+import { flowOf, nodeColor, purity, topClass } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
 import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, wrap } from "./text.js";
@@ -82,7 +82,7 @@ function foldedPlan(data, node, tier, leaves) {
   const pad = 2 * PAD[tier];
   const within = (wanted) => Math.round(Math.min(LEAF_WIDTH.full[1], Math.max(54, wanted + pad + 1)));
   if (tier === "chip") {
-    const rows = footWords(node).split(" · ")[0];
+    const rows = rowWords(data, node);
     return {
       w: within(Math.max(measure(words, 11.5, 650), measure(rows, 10.5))),
       blocks: [lineBlock(words, 11.5, 650, "main", 14), lineBlock(rows, 10.5, 400, "quiet", 13), thinBar(data, node)],
@@ -90,8 +90,8 @@ function foldedPlan(data, node, tier, leaves) {
   }
   const aside = asideText(data, node);
   return {
-    w: within(Math.max(measure(words, 14, 650), measure(footWords(node), 11) + 14 + measure(aside, 11))),
-    blocks: [lineBlock(words, 14, 650, "main", 20), barBlock(data, node), footBlock(node, aside)],
+    w: within(Math.max(measure(words, 14, 650), measure(footWords(data, node), 11) + 14 + measure(aside, 11))),
+    blocks: [lineBlock(words, 14, 650, "main", 20), barBlock(data, node), footBlock(data, node, aside)],
   };
 }
 
@@ -106,7 +106,7 @@ function likeliestText(node) {
 
 function leafWidth(data, node, tier) {
   const line = 15 + measure(predictionText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
-  const foot = measure(footWords(node), 11) + (node.likeliest ? 14 + measure(likeliestText(node), 11) : 0);
+  const foot = measure(footWords(data, node), 11) + (node.likeliest ? 14 + measure(likeliestText(node), 11) : 0);
   const [least, most] = LEAF_WIDTH[tier];
   const wanted = node.formula ? most : Math.max(line, foot) + 2 * PAD[tier] + 2;
   return Math.round(Math.min(most, Math.max(least, wanted)));
@@ -138,7 +138,7 @@ function conditionPlan(data, node, tier) {
 /** What a split shows below its condition. */
 function chartBlocks(data, node, tier) {
   if (tier === "chip") return [thinBar(data, node)];
-  const blocks = [barBlock(data, node), footBlock(node, asideText(data, node))];
+  const blocks = [barBlock(data, node), footBlock(data, node, asideText(data, node))];
   if (tier === "full" && node.hist) {
     blocks.unshift({ h: 64, draw: (x, y, width) => splitHistogram(data, node, x, y + 5, width, 38, true) });
   }
@@ -146,6 +146,7 @@ function chartBlocks(data, node, tier) {
 }
 
 function asideText(data, node) {
+  if (flowOf(data, node)) return "";
   if (data.task === "regression") return `mean ${short(node.mean)}`;
   const top = topClass(data, node);
   const alone = !data.classes[top]?.other;
@@ -161,7 +162,7 @@ function leafBlocks(data, node, tier, w) {
   }
   if (node.formula) blocks.push(...formulaBlocks(node.formula, w));
   blocks.push(barBlock(data, node));
-  blocks.push(footBlock(node, likeliestText(node)));
+  blocks.push(footBlock(data, node, likeliestText(node)));
   return blocks;
 }
 
@@ -187,18 +188,28 @@ function barBlock(data, node) {
   return { h: 14, draw: (x, y, width) => draw(data, node, x, y + 2, width, 8) };
 }
 
-function footWords(node) {
+function footWords(data, node) {
+  const flow = flowOf(data, node);
+  if (flow) return `${countShort(flow.rows)} of ${flow.label} · ${percent(flow.share)}`;
   return `${rowsText(node.rows)} · ${percent(node.share)}`;
 }
 
-function footBlock(node, aside) {
-  const brief = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"} · ${percent(node.share)}`;
-  const least = `${countShort(node.rows)} · ${percent(node.share)}`;
+/** A node's rows, or those of the class by which the picture is coloured. */
+function rowWords(data, node) {
+  const flow = flowOf(data, node);
+  if (flow) return `${countShort(flow.rows)} · ${percent(flow.share)}`;
+  return `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
+}
+
+function footBlock(data, node, aside) {
+  const { rows, share } = flowOf(data, node) ?? node;
+  const brief = `${countShort(rows)} ${rows === 1 ? "row" : "rows"} · ${percent(share)}`;
+  const least = `${countShort(rows)} · ${percent(share)}`;
   return {
     h: 15,
     draw: (x, y, width) => {
       const left = width - (aside ? measure(aside, 11) + 10 : 0);
-      const words = [footWords(node), brief].find((tried) => measure(tried, 11) <= left) ?? least;
+      const words = [footWords(data, node), brief].find((tried) => measure(tried, 11) <= left) ?? least;
       const room = width - measure(words, 11) - 10;
       return svg("g", {},
         svg("text", { x, y: y + 11, "font-size": 11, class: "quiet", text: words }),
@@ -252,7 +263,7 @@ export function pillWidth(leaves) {
 function chipLeaf(data, node, leaves) {
   const pad = PAD.chip;
   const prediction = predictionText(data, node);
-  const words = `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
+  const words = rowWords(data, node);
   const inner = Math.min(MOST_CHIP, Math.max(measure(prediction, 11.5, 650), measure(words, 10.5), 34));
   const blocks = [
     lineBlock(fitPrediction(data, node, inner + 0.5, 11.5, 650), 11.5, 650, "main", 14),
@@ -273,7 +284,8 @@ function thinBar(data, node) {
 /** Draw a card with its top left corner at 0, 0. */
 export function drawCard(data, node, root, status, tier, plan) {
   const { w, h, blocks, pad } = plan;
-  const color = nodeColor(data, node);
+  const flow = flowOf(data, node);
+  const color = flow?.color ?? nodeColor(data, node);
   const group = svg("g", { class: `card ${status}` });
   const round = status === "leaf" || status === "alike" ? Math.min(12, h / 3) : 5;
   if (status === "ghost") {
@@ -285,7 +297,8 @@ export function drawCard(data, node, root, status, tier, plan) {
     group.append(svg("rect", { class: "ground under", x: off, y: off, width: w, height: h, rx: round }));
   }
   group.append(svg("rect", { class: "ground", width: w, height: h, rx: round }));
-  const shade = (status === "split" || status === "folded" ? 0.03 : 0.07) + 0.2 * purity(data, node, root);
+  const pale = status === "split" || status === "folded" ? 0.03 : 0.07;
+  const shade = flow ? 0.4 * flow.share : pale + 0.2 * purity(data, node, root);
   group.append(svg("rect", { class: "shade", width: w, height: h, rx: round, fill: color, "fill-opacity": Math.round(shade * 1000) / 1000 }));
   let y = pad;
   for (const block of blocks) {
@@ -301,8 +314,9 @@ export function drawCard(data, node, root, status, tier, plan) {
 
 /** A node too small for words: its colour, its purity. One element, for there are many. */
 export function drawBlock(data, node, root, plan) {
-  const part = Math.round(100 * (0.35 + 0.6 * purity(data, node, root)));
+  const flow = flowOf(data, node);
+  const part = Math.round(100 * (flow ? 0.1 + 0.9 * flow.share : 0.35 + 0.6 * purity(data, node, root)));
   const block = svg("rect", { class: "block", width: plan.w, height: plan.h, rx: 6 });
-  block.style.fill = `color-mix(in srgb, ${nodeColor(data, node)} ${part}%, var(--ground))`;
+  block.style.fill = `color-mix(in srgb, ${flow?.color ?? nodeColor(data, node)} ${part}%, var(--ground))`;
   return block;
 }

@@ -110,7 +110,8 @@ function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
   if (labels) {
     // An ellipsis where the outermost bars hold all that lies beyond them, too.
     const [below, above] = hist.open ?? [false, false];
-    const ends = [`${below ? "… " : ""}${short(low)}`, `${short(high)}${above ? " …" : ""}`];
+    const [first, last] = hist.ends ?? [short(low), short(high)];  // dates come as words
+    const ends = [`${below ? "… " : ""}${first}`, `${last}${above ? " …" : ""}`];
     axisLabels(group, ends[0], marked ? words : "", ends[1], at, x, y + h + 15, w);
   }
   return group;

@@ -15,6 +15,18 @@ export function viridis(t) {
   return `rgb(${mixed.join(",")})`;
 }
 
+/**
+ * Rows at a node of the class by which the picture is coloured, and their share of all rows of
+ * it; null where it is coloured by prediction.
+ */
+export function flowOf(data, node) {
+  const k = data.flow ? data.classes.findIndex(({ label }) => label === data.flow.class) : -1;
+  if (k < 0) return null;
+  const at = ({ shares, rows }) => Math.round((shares?.[k] ?? 0) * rows);
+  const all = at(data.trees[0].nodes[0]);
+  return { rows: at(node), share: all ? at(node) / all : 0, ...data.classes[k] };
+}
+
 /** Colour of a node: of the class it predicts, or of its mean on the scale. */
 export function nodeColor(data, node) {
   if (data.task === "regression") return meanColor(data, node.mean);

@@ -157,7 +157,8 @@ export class Picture {
 
   #place(item, eased) {
     const { look } = this;
-    const form = `${item.tier}/${item.entry.status}/${item.far}/${look.version}`;
+    const leaves = item.entry.status === "folded" ? leavesBelow(look.index, item.entry.i) : "";
+    const form = `${item.tier}/${item.entry.status}/${leaves}/${item.far}/${look.version}`;
     if (!item.el) {
       item.el = svg("g", { role: "treeitem", "data-key": item.key });
       item.form = null;
@@ -237,7 +238,7 @@ export class Picture {
     const y = Math.min(parent.y, item.y);
     const w = Math.max(parent.x + parent.w, item.x + item.w) - x;
     const h = Math.max(parent.y + parent.h, item.y + item.h) - y;
-    const width = edgeWidth(node, flow) * s;
+    const width = edgeWidth(this.look.data, node) * s;
     const seen = inView(x, y, w, h);
     if (!seen || far) {
       this.#remove(item, "edge");

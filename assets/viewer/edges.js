@@ -1,5 +1,6 @@
 /** Edges: as thick as their share, dashed where little passes, with a word on each. */
 
+import { flowOf } from "./color.js";
 import { svg } from "./svg.js";
 import { measure } from "./text.js";
 
@@ -8,13 +9,10 @@ const THINNEST = 1.5;
 /** Below this bound on what can pass, an edge is drawn dashed. */
 export const LOW_ACTIVITY = 0.1;
 
-/** Thickness of the edge above a node, by its rows or by the class that is followed. */
-export function edgeWidth(node, flow) {
-  if (flow) {
-    const all = flow.counts[""] ?? 0;
-    const n = flow.counts[node.key] ?? 0;
-    return n > 0 && all > 0 ? Math.max(THINNEST, (THICKEST * n) / all) : 1;
-  }
+/** Thickness of the edge above a node, by its rows or by those of the class it is coloured by. */
+export function edgeWidth(data, node) {
+  const flow = flowOf(data, node);
+  if (flow) return flow.rows ? Math.max(THINNEST, THICKEST * flow.share) : 1;
   return Math.max(THINNEST, THICKEST * (node.share ?? 0));
 }
 

@@ -19,11 +19,11 @@ export function fillLegend(box, data, { nodes, alike }, direction, { bars, apart
   else for (const { label, color } of data.classes) parts.push(entry(swatch(color), classText(data, label)));
   const paths = (data.paths ?? []).map(({ label, color }, p) => entry(stroke(color, p), label));
   parts.push(...paths);
-  if (data.flow) parts.push(entry(null, `edge width: rows of ${data.flow.class}`));
+  if (data.flow) parts.push(entry(null, `colour and edges: share of the rows of ${data.flow.class}`));
   if (!data.options?.compact) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
-    parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
+    if (!data.flow) parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
     if (!apart && alike.some(Boolean)) {
       parts.push(entry(mark("twice"), "leaves of one class, drawn as one", "aside"));
     }

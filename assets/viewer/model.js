@@ -2,7 +2,7 @@
 
 /** Lookups over one tree of the payload. */
 export function indexTree(tree) {
-  const { nodes } = tree;
+  const { nodes, faces = nodes } = tree;
   const byKey = new Map(nodes.map((node, i) => [node.key, i]));
   const children = nodes.map(() => []);
   const level = nodes.map(() => 0);
@@ -18,7 +18,19 @@ export function indexTree(tree) {
   for (let i = nodes.length - 1; i > 0; i -= 1) below[nodes[i].parent] += below[i] + 1;
   const depth = level.reduce((a, b) => Math.max(a, b), 0);
   const alike = sameClass(nodes, children);
-  return { nodes, byKey, children, level, below, depth, alike };
+  return { nodes, faces, byKey, children, level, below, depth, alike };
+}
+
+/** Nodes that look alike in several trees become one, in `faces`: what stays need not be drawn anew. */
+export function shareFaces(trees) {
+  const known = new Map();
+  for (const tree of trees) {
+    tree.faces = tree.nodes.map((node) => {
+      const face = JSON.stringify({ ...node, id: 0, parent: 0 });
+      if (!known.has(face)) known.set(face, node);
+      return known.get(face);
+    });
+  }
 }
 
 /** For each split below the root whose leaves predict one class, the leaf that it amounts to. */
@@ -50,7 +62,7 @@ export function isAlike(index, state, i, forced) {
 
 /** The node that an entry of the list of visible nodes draws. */
 export function nodeOf(index, { i, status }) {
-  return status === "alike" ? index.alike[i] : index.nodes[i];
+  return status === "alike" ? index.alike[i] : index.faces[i];
 }
 
 /** The deepest level that is drawn where nothing is folded; leaves of one class may be one. */

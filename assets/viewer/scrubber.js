@@ -8,7 +8,7 @@ const PLAY = 6000; // milliseconds a whole run takes, within bounds a frame
 const QUICKEST = 80;
 const SLOWEST = 500;
 
-/** A scrubber over `data.frames`; `onMove(i)` at each step, `onRest(i)` when let go. */
+/** A scrubber over `data.frames`; `onMove(i, glide)` at each step, `onRest(i)` when let go. */
 export class Scrubber {
   constructor(box, { onMove, onRest }) {
     this.box = box;
@@ -19,12 +19,14 @@ export class Scrubber {
     this.button = html("button", { type: "button", class: "play", "aria-label": "Play", onclick: () => this.toggle() });
     this.range = html("input", {
       type: "range", min: 0, step: 1,
-      oninput: () => { this.pause(); this.move(Number(this.range.value)); },
+      oninput: () => { this.pause(); this.move(Number(this.range.value), false); },
       onchange: () => this.onRest(this.at),
     });
+    this.name = html("span", { class: "name", "aria-hidden": "true" });
     this.words = html("span", { class: "when", "aria-live": "off" });
+    this.flags = html("div", { class: "flags" });
     this.marks = svg("svg", { class: "marks", "aria-hidden": "true", preserveAspectRatio: "none" });
-    box.append(this.button, html("div", { class: "track" }, this.marks, this.range), this.words);
+    box.append(this.name, this.button, html("div", { class: "track" }, this.marks, this.range), this.words, this.flags);
     this.#icon();
   }
 
@@ -36,7 +38,14 @@ export class Scrubber {
     if (this.box.hidden) return this.pause();
     this.range.max = trees.length - 1;
     this.range.setAttribute("aria-label", frames.name ?? frames.kind);
-    this.#drawMarks(changesPerFrame(trees), frames.chosen);
+    this.name.textContent = frames.kind === "epoch" ? "" : frames.name;
+    const marks = frames.marks ?? [];
+    this.#drawMarks(changesPerFrame(trees), marks.length ? marks.map(([i]) => i) : [frames.chosen]);
+    this.flags.hidden = !marks.length;
+    this.flags.replaceChildren(...marks.map(([i, label]) => html("button", {
+      type: "button", class: "flag", onclick: () => { this.pause(); this.move(i); this.onRest(i); },
+      text: `${label}: ${frames.labels[i]}`,
+    })));
     this.show(at);
     return undefined;
   }
@@ -49,14 +58,15 @@ export class Scrubber {
     const label = frames.labels?.[at] ?? `${frames.name} ${short(frames.values?.[at])}`;
     const score = frames.scores?.[at];
     const text = score === null || score === undefined ? label : `${label} · ${short(score)} ${frames.score_label ?? ""}`;
-    const chosen = frames.kind !== "epoch" && at === frames.chosen ? " · chosen" : "";
-    this.words.textContent = text + chosen;
-    this.range.setAttribute("aria-valuetext", text + chosen);
+    this.words.textContent = text;
+    this.range.setAttribute("aria-valuetext", text);
+    [...this.flags.children].forEach((flag, k) => flag.classList.toggle("here", frames.marks[k][0] === at));
   }
 
-  move(at) {
+  /** Go to a frame; by hand each picture is there at once, played they glide. */
+  move(at, glide = true) {
     this.show(at);
-    this.onMove(at);
+    this.onMove(at, glide);
   }
 
   toggle() {
@@ -86,6 +96,7 @@ export class Scrubber {
   }
 
   pause() {
+    if (!this.frame) return;
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.#icon();
@@ -102,13 +113,13 @@ export class Scrubber {
       svg("path", { d: playing ? "M4 3h3v10H4zM9 3h3v10H9z" : "M4.5 2.5v11l9-5.5z", fill: "currentColor" })));
   }
 
-  /** A stroke a frame, as high as the number of splits that changed; a line at the chosen one. */
-  #drawMarks(changes, chosen) {
+  /** A stroke a frame, as high as the number of splits that changed; a line at those marked. */
+  #drawMarks(changes, marked) {
     const last = changes.length - 1;
     this.marks.setAttribute("viewBox", `0 0 ${last} 10`);
     const most = Math.max(1, ...changes);
     const parts = changes.map((n, i) => n && svg("path", { d: `M${i} 10V${10 - 2 - (8 * n) / most}`, class: "change" }));
-    if (chosen !== null && chosen !== undefined) parts.push(svg("path", { d: `M${chosen} 10V0`, class: "chosen" }));
+    for (const i of marked) parts.push(svg("path", { d: `M${i} 10V0`, class: "chosen" }));
     this.marks.replaceChildren(...parts.filter(Boolean));
   }
 }

@@ -137,9 +137,11 @@ export function wrap(words, room, size, weight, most) {
   return lines.map((text) => isolate(cut(text, room, size, weight)));
 }
 
+const WHOLE = new Intl.NumberFormat("en-US"); // made once: it is slow to make
+
 /** 12,345. */
 export function count(n) {
-  return n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en-US");
+  return n === null || n === undefined ? "–" : WHOLE.format(Math.round(n));
 }
 
 /** 950, 12.3k, 1.2M: for where there is little room. */
@@ -177,6 +179,6 @@ export function short(value) {
     return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e").replace("-", "−");
   }
   const text =
-    size >= 1000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(3)));
+    size >= 1000 ? WHOLE.format(Math.round(value)) : String(Number(value.toPrecision(3)));
   return text.replace("-", "−");
 }

@@ -1,5 +1,6 @@
 /** How a tree is drawn: marks, notes, fades, from payload and state. */
 
+import { flowOf } from "./color.js";
 import { changedSplits } from "./diff.js";
 import { findColumn, indexTree, pathKeys } from "./model.js";
 
@@ -26,10 +27,11 @@ export function largestFrame(data) {
   return best;
 }
 
-/** A tree with the rows that are followed through it, in the chosen frame only. */
+/** A tree with the rows that are followed through it, in the frame they were asked for only. */
 export function sceneOf(data, at) {
   const tree = data.trees[at];
-  const paths = at === firstFrame(data) || data.trees.length === 1 ? (data.paths ?? []) : [];
+  const ofPaths = data.frame ?? firstFrame(data);
+  const paths = at === ofPaths || data.trees.length === 1 ? (data.paths ?? []) : [];
   const { forced, on, fork } = pathKeys(paths);
   const notes = new Map();
   const addNote = (key, note) => notes.set(key, [...(notes.get(key) ?? []), note]);
@@ -49,7 +51,7 @@ export function lookOf(scene, state, { at, direction, version }) {
   const faded = (key) => {
     if (state.find.trim()) return !found.has(key);
     if (paths.length) return !on.has(key);
-    return Boolean(flow) && !(flow.counts[key] > 0);
+    return Boolean(flow) && !flowOf(data, index.nodes[index.byKey.get(key)])?.rows;
   };
   const compared = data.frames?.kind && at > 0 ? data.trees[at - 1] : null;
   const target = data.target?.name ?? "";

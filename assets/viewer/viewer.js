@@ -6,7 +6,7 @@ import { Picture } from "./draw.js";
 import { boxOfFrames, cameraOn, leaves, pathBox, placeOf } from "./fit.js";
 import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
-import { createState, fullDepth, isAlike, isOpen, nodeOf, reveal, setLimit, toggleFold } from "./model.js";
+import { createState, fullDepth, isAlike, isOpen, nodeOf, reveal, setLimit, shareFaces, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
 import { listenToPointer } from "./pointer.js";
 import { isSum } from "./sum.js";
@@ -25,13 +25,14 @@ import { firstFrame, largestFrame, lookOf, sceneOf } from "./view.js";
  *   onEvent?: (name: string, value: number) => void}} options  `onSelect` hears of nodes
  *   the reader selects, `onEvent("frame", i)` of the frame where the reader stops
  * @returns {{update: (data: object) => void, select: (key: ?string) => void,
- *   destroy: () => void}}
+ *   frame: () => number, destroy: () => void}}
  */
 export function mount(root, options) {
   const viewer = new Viewer(root, options);
   return {
     update: (data) => viewer.update(data),
     select: (key) => viewer.select(key, false),
+    frame: () => viewer.at,
     destroy: () => viewer.destroy(),
   };
 }
@@ -91,8 +92,8 @@ class Viewer {
     this.timeBox = html("div", { class: "time", hidden: true });
     this.legend = html("div", { class: "legend" });
     this.notes = html("div", { class: "notes", role: "note", tabindex: 0 });
-    root.replaceChildren(this.title, this.bar,
-      html("div", { class: "pane" }, this.stage, this.hint), this.timeBox, this.legend, this.notes);
+    root.replaceChildren(this.title, this.timeBox, this.bar,
+      html("div", { class: "pane" }, this.stage, this.hint), this.legend, this.notes);
     this.picture = new Picture(this.layer, this.reduced);
     this.camera = new Camera(this.stage, {
       reduced: this.reduced,
@@ -105,7 +106,7 @@ class Viewer {
     });
     this.tip = new Tip(root);
     this.time = new Scrubber(this.timeBox, {
-      onMove: (at) => this.#move(at),
+      onMove: (at, glide) => this.#move(at, glide),
       onRest: (at) => this.onEvent?.("frame", at),
     });
     this.tools = buildTools(this.bar, {
@@ -141,7 +142,9 @@ class Viewer {
   }
 
   #setData(data, isNew) {
+    const before = this.data;
     this.data = data;
+    if (data.trees.length > 1) shareFaces(data.trees);
     const options = data.options ?? {};
     const last = data.trees.length - 1;
     const { root } = this;
@@ -163,12 +166,14 @@ class Viewer {
       // shape, and words as far down as there is room.
       if (options.compact) this.state.limit ??= 99;
       this.asked = this.state.limit;
-      const wanted = data.initial?.frame ?? firstFrame(data);
+      const wanted = data.frame ?? firstFrame(data);
       this.at = Math.min(last, Math.max(0, wanted));
       this.direction = options.direction === "right" ? "right" : "down";
       this.ready = false;
       this.camera.touched = false;
-    } else this.at = data.frames?.kind ? Math.min(this.at, last) : firstFrame(data);
+    } else if (!data.frames?.kind) this.at = firstFrame(data);
+    else if (data.frames.kind !== before.frames?.kind) this.at = Math.min(last, data.frame ?? firstFrame(data));
+    else this.at = Math.min(this.at, last);
     this.version += 1;
     this.time.set(data, this.at);
     const paths = JSON.stringify((data.paths ?? []).map(({ keys }) => keys));
@@ -314,11 +319,11 @@ class Viewer {
     this.camera.reveal(placeOf(this.arrangement, next));
   }
 
-  #move(at) {
+  #move(at, glide) {
     this.at = at;
     this.tip.hide();
-    this.#refresh(true);
-    if (this.look.changed) this.picture.glow(this.look.changed);
+    this.#refresh(glide);
+    if (glide && this.look.changed) this.picture.glow(this.look.changed);
   }
 
   /** Show the details of a node, the sooner the less its card holds. */

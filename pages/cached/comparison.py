@@ -198,11 +198,13 @@ def without_sizes(runs: Sequence[Run]) -> list[Run]:
 
 def small_pictures(own: RunOnFrontier) -> str:
     """Return the trees of a run's line as small pictures, in JSON; null without."""
-    return "null" if own.line is None else _small_pictures(*own.loaded.key, own)
+    return (
+        _small_pictures(*own.loaded.key, own.line.chosen, own) if own.line else "null"
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _small_pictures(home: Path, run_id: str, epoch, _own) -> str:
+def _small_pictures(home: Path, run_id: str, epoch, chosen, _own) -> str:
     """``small_pictures``, by values that name the run."""
     trees = [_own.trees[int(step)] for step in _own.line.table["step"]]
     loaded = _own.loaded
@@ -211,12 +213,15 @@ def _small_pictures(home: Path, run_id: str, epoch, _own) -> str:
     )
 
 
-def on_frontier(loaded: LoadedRun) -> RunOnFrontier:
-    """Return a run with its trees by size."""
+def on_frontier(loaded: LoadedRun, leaves: int | None = None) -> RunOnFrontier:
+    """Return a run with its trees by size, its own or one of so many leaves chosen."""
     if loaded.is_ensemble:
         return RunOnFrontier(loaded, None)
     steps = pruning_steps(loaded)
-    return RunOnFrontier(loaded, frontier_line(steps.table, steps.chosen), steps.trees)
+    chosen = steps.chosen
+    if leaves in (sizes := steps.table["leaves"].tolist()):
+        chosen = sizes.index(leaves)
+    return RunOnFrontier(loaded, frontier_line(steps.table, chosen), steps.trees)
 
 
 def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier]:
@@ -225,10 +230,15 @@ def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier
     A run whose size was chosen by hand is a point on the line of the run that has all
     its sizes.
     """
-    first = {own.id: own for loaded in pair for own in [trained_run(loaded.run)]}
-    others = comparable_runs(pair[0].run, most)
-    wanted = first | {run.id: run for run in others if run.id not in first}
-    return [on_frontier(own) for own in load_readable([*wanted.values()][:most])]
+    first, sizes = {}, {}
+    for loaded in pair:
+        own = trained_run(loaded.run)
+        first[own.id] = own
+        if own.id != loaded.run.id:
+            sizes[own.id] = loaded.run.summary.get("leaves")
+    others = {run.id: run for run in comparable_runs(pair[0].run, most)}
+    found = load_readable([*(first | others).values()][:most])
+    return [on_frontier(loaded, sizes.get(loaded.run.id)) for loaded in found]
 
 
 def differences_at(

@@ -37,17 +37,21 @@ class LoadedRun:
         The run's rows.
     epoch : float or None
         Epoch of the snapshot; None for a model.
+    variant : str
+        Which tree of the run's path the model is, where it is not the retained one.
     """
 
     run: Run
     model: Tree | WeightedTrees | PruningPath
     split: DataSplit
     epoch: float | None = None
+    variant: str = ""
 
     @property
-    def key(self) -> tuple[Path, str, float | None]:
+    def key(self) -> tuple[Path, str, float | str | None]:
         """What caches know the run and its model by."""
-        return default_home(), self.run.id, self.epoch
+        which = f"{self.epoch} {self.variant}" if self.variant else self.epoch
+        return default_home(), self.run.id, which
 
     @property
     def fitted_split(self) -> str:
@@ -76,6 +80,11 @@ class LoadedRun:
     def has_predictor(self) -> bool:
         """Whether a predictor on top of the tree makes the predictions."""
         return isinstance(self.model, PruningPath) and self.model.has_predictor
+
+
+def is_single_tree(run: Run) -> bool:
+    """Whether a run has one tree that predicts what people know."""
+    return "estimators" not in run.summary and not run.problem.origin
 
 
 # How Streamlit's caches tell runs apart: by store, run and epoch, not by their content.

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +42,17 @@ def store() -> RunStore:
 def shared_store() -> RunStore:
     """Return the run store itself, for what is read once for all who may see it."""
     return _store(default_home())
+
+
+_a_page_was_shown = threading.Event()
+
+
+def start_workers() -> None:
+    """Start what trains, from now on: after the first page, which it would slow."""
+    if not _a_page_was_shown.is_set():
+        _a_page_was_shown.set()
+        with suppress(OSError):  # said where it is looked again
+            _queue(default_home()).check()
 
 
 def look_after_queue() -> None:
@@ -104,8 +116,8 @@ def device() -> str:
     return read_once("device", queue().device)
 
 
-def readiness() -> tuple[float, str] | None:
-    """Return how ready workers are and what they do; None once they have been ready."""
+def readiness() -> float | None:
+    """Return how ready workers are, 0 to 1; None once they have been ready."""
     if "workers-ready" in st.session_state:
         return None
     try:
@@ -114,7 +126,7 @@ def readiness() -> tuple[float, str] | None:
         return None
     if found is None:
         st.session_state["workers-ready"] = True
-    return found
+    return None if found is None else found[0]
 
 
 def startup_error() -> str:
@@ -175,13 +187,6 @@ def newest_of_each_kind(runs: list[Run]) -> list[Run]:
     return newest
 
 
-def runs_with_snapshots() -> list[Run]:
-    """Return the runs without a model that saved a tree, newest first."""
-    return [
-        run for run in store().runs() if not run.has_model and store().snapshots(run.id)
-    ]
-
-
 def folder_words() -> str:
     """Return how much the data folder holds, and what limits it."""
     words, who = f"The data folder holds {_folder_size(default_home())}.", visitor()
@@ -233,7 +238,10 @@ def _queue(home: Path) -> Queue:
 @st.cache_data(show_spinner=False, max_entries=4, ttl=CHECK_SECONDS)
 def _look_after_queue(home: Path) -> None:
     """``look_after_queue``, remembered for a moment."""
-    _queue(home).check()
+    if _a_page_was_shown.is_set():
+        _queue(home).check()
+    else:
+        _store(home).interrupt_dead_runs()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

@@ -89,6 +89,13 @@ def findings(problem: Problem) -> list[Finding]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
+def problem_errors(problem: Problem) -> list[str]:
+    """Return why a problem cannot be trained on; known sooner than all findings."""
+    found = check_problem(table(problem.table_id), problem, with_leaks=False)
+    return [each.sentence for each in found if each.level == "error"]
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
 def inferred_task(table_id: str, target: str) -> str:
     """Return the task that a column's values most likely mean."""
     return infer_task(table(table_id)[target])

@@ -99,11 +99,12 @@ def _differences(
 # What the tree viewer shows of a run: one tree, or a tree a frame, made once.
 
 
+_SCRUBBER = 70  # pixels, with the marks below it
 # Of each kind of path: the scrubber's name, and what is written beside it.
 _STRENGTHS = {
-    "lambda": ("pruning strength (lambda)", "lambda {0}"),
-    "leaves": ("number of leaves", "{1}"),
-    "alpha": ("complexity penalty (ccp_alpha)", "ccp_alpha {0}, {1}"),
+    "lambda": ("λ", "λ {0}, {1}"),
+    "leaves": ("Leaves", "{1}"),
+    "alpha": ("Leaves", "{1}"),
 }
 _SCORED_BY = {  # a column of the path's table, and its rows
     "lambda": ("valid_score", "valid"),
@@ -120,8 +121,8 @@ class ViewerPayload:
     ----------
     text : str
         As JSON.
-    has_frames : bool
-        Whether a scrubber stands below the picture.
+    scrubber : int
+        Pixels of the scrubber above the picture.
     legend : int
         Letters of the legend, with its gaps.
     notes : tuple of int
@@ -129,7 +130,7 @@ class ViewerPayload:
     """
 
     text: str
-    has_frames: bool
+    scrubber: int
     legend: int
     notes: tuple[int, ...]
 
@@ -145,11 +146,14 @@ class TreePicture:
         One a frame of the payload; a single one where it has no frames.
     chosen : int
         The frame that is shown first.
+    steps : tuple of int
+        The step of the path that each frame is.
     """
 
     payload: ViewerPayload
     trees: tuple[Tree, ...]
     chosen: int = 0
+    steps: tuple[int, ...] = ()
 
     def tree(self, frame: int | None = None) -> Tree:
         """Return the tree of a frame, or of the one that is shown first."""
@@ -163,7 +167,7 @@ def viewer_payload(payload: dict) -> ViewerPayload:
     names = names or [payload["target"]["name"], "a scale and its two ends"]
     return ViewerPayload(
         to_json(payload),
-        bool(payload["frames"]["kind"]),
+        _SCRUBBER if payload["frames"]["kind"] else 0,
         sum(len(name) + 6 for name in names),
         tuple(len(note) for note in payload["trees"][0]["notes"]),
     )
@@ -290,16 +294,23 @@ def _path_picture(
     strengths = _steps.table["strength"].tolist()
     name, label = _STRENGTHS[_steps.kind]
     leaves = [counted(int(n), "leaf", "leaves") for n in _steps.table["leaves"]]
-    frames = Frames(
+    all_steps = Frames(
         _steps.kind,
         name,
         strengths,
         [label.format(shortest(s), size) for s, size in zip(strengths, leaves)],
-        _steps.chosen or 0,
+        _steps.own,
         None if scores is None else scores.tolist(),
         _score_label(_loaded, rows),
     )
-    return _framed_picture(_loaded, list(_steps.trees), frames, split)
+    order = range(len(strengths))
+    if _steps.kind != "lambda":  # leaves grow to the right, as lambda does
+        order = order[::-1]
+    marks = [(order.index(i), words) for i, words in _steps.marks.items()]
+    frames = replace(all_steps.take(order), marks=marks)
+    trees = [_steps.trees[i] for i in order]
+    picture = _framed_picture(_loaded, trees, frames, split)
+    return replace(picture, steps=tuple(order[i] for i in picture.steps))
 
 
 def _framed_picture(
@@ -308,9 +319,9 @@ def _framed_picture(
     """Make a picture of frames; some may be left out of it."""
     payload = _plain_payload(loaded, trees, split, frames)
     shown = payload["frames"]
-    place = {label: i for i, label in enumerate(frames.labels)}
-    left = tuple(trees[place[label]] for label in shown["labels"])
-    return TreePicture(viewer_payload(payload), left, shown["chosen"])
+    places = tuple(frames.labels.index(label) for label in shown["labels"])
+    left = tuple(trees[i] for i in places)
+    return TreePicture(viewer_payload(payload), left, shown["chosen"], places)
 
 
 def _score_label(loaded: LoadedRun, split: str) -> str:

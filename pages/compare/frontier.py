@@ -19,10 +19,10 @@ from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.run import choose_run, current_runs
+from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
-from pages.widgets.tree_choices import save_step
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import plain, signed
 from treelab.evaluation.frontier import HELD_OUT, TEST
@@ -118,7 +118,6 @@ def take_click(chart: str, runs: Sequence[RunOnFrontier]) -> None:
         named = point.get("customdata")
         if isinstance(named, list | tuple):  # that of a mean has none
             _use(runs[int(named[0])], int(named[1]))
-            st.rerun()
 
 
 def clicked_points(chart: str) -> list:
@@ -142,7 +141,7 @@ def _pick_point(
     place = _pick_place(chart, own)
     if place != ENSEMBLE:
         _show_tree(chart, own, name, place)
-    if st.button(
+    st.button(
         "Use this tree",
         icon=":material/check:",
         key=f"{chart}-use",
@@ -150,8 +149,7 @@ def _pick_point(
         "run.",
         on_click=explained(_use),
         args=(own, place),
-    ):
-        st.rerun()
+    )
 
 
 def _pick_place(chart: str, own: RunOnFrontier) -> int:
@@ -207,7 +205,7 @@ def _use(own: RunOnFrontier, place: int) -> None:
 
 MOST_RUNS = 8
 QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once
-CHART_HEIGHT = 280  # pixels
+CHART_HEIGHT = 270  # pixels
 
 
 def show_frontier(pair: Pair) -> None:

@@ -120,7 +120,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
 # Their trees, with what only one of them has.
 
 
-TREE_HEIGHT = 250  # pixels
+TREE_HEIGHT = 230  # pixels
 
 
 def show_trees(

@@ -59,7 +59,7 @@ def _is_trained_tree(loaded: LoadedRun) -> bool:
 
 
 MOST_POINTS = 1500
-GAP_HEIGHT = 340  # pixels
+PLANE_HEIGHT = 320  # pixels
 
 
 def _show_greedy_failure(loaded: LoadedRun, name: str) -> None:
@@ -169,7 +169,7 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
             colors=run_colors(loaded) or None,
             unit=loaded.model.target_unit,
             mode=mode(),
-        ).update_layout(height=GAP_HEIGHT),
+        ).update_layout(height=PLANE_HEIGHT),
         key=f"greedy-gap-{loaded.run.id}",
         alt="Rows of the node by two columns, with the splits as lines.",
     )
@@ -232,13 +232,15 @@ MOST_PLANE_POINTS = 600
 
 def _show_surfaces(pair: Pair, names: Names) -> None:
     """Draw what both predict over two columns that the visitor picks."""
-    columns = _pick_columns(pair, number_columns(pair))
+    with st.container(horizontal=True, vertical_alignment="bottom", key="plane"):
+        columns = _pick_columns(pair, number_columns(pair))
+        said = st.empty()
     row = st.session_state.get("compare-row")
     place = None if row is None else row - 1
     axes = _axes(pair[0], columns)
     box = (axes[0].low, axes[0].high, axes[1].low, axes[1].high)
     found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
-    st.markdown(plain(_surface_words(pair, found)))
+    said.markdown(plain(_surface_words(pair, found)))
     points = _test_points(pair[0], columns, place)
     scale = _scale(pair[0], points, found)
     colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
@@ -255,7 +257,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
                     scale=scale,
                     unit=loaded.model.target_unit,
                     mode=mode(),
-                ),
+                ).update_layout(height=PLANE_HEIGHT),
                 key=f"surface-{loaded.run.id}",
                 alt=f"Predictions of {name} over {columns[0]} and {columns[1]}.",
             )
@@ -265,10 +267,9 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
 def _pick_columns(pair: Pair, known: tuple[str, ...]) -> tuple[str, str]:
     """Let the visitor choose the columns; at first the two most used by both."""
     key = f"{pair[0].run.id}-{pair[1].run.id}"
-    left, right = st.columns(2)
-    across = left.selectbox("Column across", known, key=f"surface-x-{key}")
+    across = st.selectbox("Column across", known, key=f"surface-x-{key}", width=250)
     others = [name for name in known if name != across]
-    up = right.selectbox("Column upward", others, key=f"surface-y-{key}")
+    up = st.selectbox("Column upward", others, key=f"surface-y-{key}", width=250)
     return across, up
 
 
@@ -340,8 +341,8 @@ def _surface_words(pair: Pair, found: list[Surface]) -> str:
 def _caption(pair: Pair, points: pd.DataFrame, place: int | None) -> str:
     """Say what is drawn, and where the other columns are held."""
     held = (
-        "at the medians (categories: the most frequent) of the training rows; choose a "
-        "row under “Follow a test row” to hold them there"
+        "at the medians of the training rows, or the most frequent category (follow a "
+        "test row to hold them there)"
         if place is None
         else f"as in test row {place + 1:,}"
     )
@@ -349,11 +350,8 @@ def _caption(pair: Pair, points: pd.DataFrame, place: int | None) -> str:
     if len(points) < len(pair[0].split.y_test):
         sample = "a sample of" if len(points) == MOST_PLANE_POINTS else "the"
         some = f"{sample} {len(points):,} with both values of "
-    lines = "Lines: splits that cut this plane, the first one thick"
-    if any(loaded.is_ensemble for loaded in pair):
-        lines += "; those of an ensemble are too many to draw"
+    lines = "Lines: splits of single trees, the first one thick"
     return (
-        f"Background: what is predicted with all other columns {held}. Points: "
-        f"{some}{split_words(pair[0], 'test')}, coloured by the target; their other "
-        f"columns are their own. {lines}."
+        f"Background: predictions with all other columns {held}. Points: {some}"
+        f"{split_words(pair[0], 'test')}, coloured by the target. {lines}."
     )

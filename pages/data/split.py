@@ -18,8 +18,8 @@ from treelab.trees.cells import forms_of
 _HELP = (
     "Trees are fitted to the training rows. Validation rows choose among them, or "
     "train, too, where a learner cross-validates. Test rows give the score and nothing "
-    "else. By group: rows that share a value, such as those of a patient, are never "
-    "parted. By time: the latest rows are test rows, as when a model is used later."
+    "else. By group: rows that share a value, such as those of a patient, stay "
+    "together. By time: the latest rows are test rows, as when a model is used later."
 )
 
 

@@ -22,7 +22,9 @@ from treelab.evaluation.importance import (
 )
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations import dependence_figure, importance_figure
-from treelab.trees.words import counted, percent, shortest, significant
+from treelab.trees.feature import Feature
+from treelab.trees.text import cell_text
+from treelab.trees.words import counted, percent, significant
 
 CLEAR = 2  # standard deviations above 0
 
@@ -133,11 +135,21 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     title = named_with_unit(loaded.model.target, loaded.model.target_unit)
     if classes is not None:
         title = f"probability of “{classes[output]}”"
-    words = _dependence_words(found, title)
+    plain_one = Feature(column, "number" if found.is_number else "category")
+    features = {own.column: own for own in loaded.model.features}
+    feature = features.get(column, plain_one)
+    words = _dependence_words(found, feature, title)
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
     show_figure(
-        dependence_figure(found, own.lines[0], title=title, unit=unit, mode=mode()),
+        dependence_figure(
+            found,
+            own.lines[0],
+            title=title,
+            unit=unit,
+            dates=feature.is_date,
+            mode=mode(),
+        ),
         key="dependence",
         alt=words,
     )
@@ -149,7 +161,7 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     )
 
 
-def _dependence_words(found: Dependence, title: str) -> str:
+def _dependence_words(found: Dependence, feature: Feature, title: str) -> str:
     """Write where the mean prediction is lowest and highest."""
     mean = found.mean
     low, high = int(mean.argmin()), int(mean.argmax())
@@ -157,8 +169,7 @@ def _dependence_words(found: Dependence, title: str) -> str:
         return f"The mean {plain(title)} does not depend on {plain(found.column)}."
     ends = []
     for name, place in (("lowest", low), ("highest", high)):
-        value = found.values[place]
-        text = shortest(float(value)) if found.is_number else str(value)
+        text = cell_text(feature, found.values[place])
         ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
     by = plain(found.column)
     return f"By {by}, the mean {plain(title)} is {ends[0]}, and {ends[1]}."

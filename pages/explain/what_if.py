@@ -1,6 +1,7 @@
 """Other values of a row: what they change, and which would change the prediction."""
 
 from collections.abc import Sequence
+from datetime import date
 from math import floor, isfinite, log10
 
 import numpy as np
@@ -21,6 +22,7 @@ from treelab.evaluation.counterfactuals import (
     tree_counterfactuals,
 )
 from treelab.figures.tree import columns_by_path
+from treelab.trees.dates import decimal_years, from_decimal_years
 from treelab.trees.text import change_text
 from treelab.trees.tree import OBLIQUE
 from treelab.trees.words import shortest, significant
@@ -83,11 +85,15 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
     prefix = f"edit-{loaded.run.id}-{row.key}-"
     version = st.session_state.setdefault(f"{prefix}version", 0) + 1
     st.session_state[f"{prefix}version"] = version
+    dates = {own.column for own in loaded.model.features if own.is_date}
     for column, value in values.items():
         is_number = column_kind(loaded.split.X_train[column]) == "number"
         written = None if pd.isna(value) else float(value) if is_number else str(value)
+        if column in dates:
+            written = _day(value)
         st.session_state[f"{prefix}{version}-{column}"] = written
-    st.session_state[f"{prefix}all"] = True  # folded features may be among them
+    if not st.session_state[f"{prefix}open"].issuperset(values):
+        st.session_state[f"{prefix}all"] = True  # folded features are among them
 
 
 def _edit(loaded: LoadedRun, row: Row) -> dict:
@@ -95,9 +101,11 @@ def _edit(loaded: LoadedRun, row: Row) -> dict:
     prefix = f"edit-{loaded.run.id}-{row.key}-"
     version = st.session_state.setdefault(f"{prefix}version", 0)
     tree = run_tree(loaded, _heaviest_tree(loaded, row))
-    columns = [c for c in columns_by_path(tree, row.values) if c in row.values.columns]
-    columns += [c for c in loaded.split.X_test.columns if c not in columns]
+    own = row.values.columns  # of new rows those that the model reads
+    columns = [c for c in columns_by_path(tree, row.values) if c in own]
+    columns += [c for c in loaded.split.X_test.columns if c in own and c not in columns]
     open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
+    st.session_state[f"{prefix}open"] = set(open_ones)
     new = _fields(loaded, row.values, open_ones, f"{prefix}{version}-")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -119,13 +127,15 @@ def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> 
     """Show fields two to a line; return the values in them."""
     values = {}
     units = dict(loaded.run.problem.units)
+    dates = {own.column for own in loaded.model.features if own.is_date}
     for start in range(0, len(columns), 2):
         for column, place in zip(columns[start : start + 2], st.columns(2)):
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
             label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
             with place:
-                values[column] = _field(label, key, now, seen)
+                field = _date_field if column in dates else _field
+                values[column] = field(label, key, now, seen)
     return values
 
 
@@ -164,6 +174,30 @@ def _field(label: str, key: str, now, seen: pd.Series):
             help=f"Empty means {_MISSING}.",
         )
     return None if chosen is None else known[chosen]
+
+
+def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
+    """A field for a date, which a table has as a year with decimals."""
+    st.session_state.setdefault(key, _day(now))
+    first, last = _day(seen.min()), _day(seen.max())
+    chosen = st.date_input(
+        label,
+        None,
+        min_value=date(1, 1, 1),
+        max_value=date(9999, 12, 31),
+        key=key,
+        persist_state="session",
+        help=f"Training rows: {first} to {last}; empty means {_MISSING}.",
+    )
+    if chosen is None or chosen == _day(now):  # its time of day stays
+        return None if chosen is None else float(now)
+    return float(decimal_years(pd.Series([np.datetime64(chosen, "s")])).iloc[0])
+
+
+def _day(years) -> date | None:
+    """The day of a date of the table; None where it is missing."""
+    moment = from_decimal_years(np.array([years], dtype=float))[0]
+    return None if np.isnat(moment) else moment.item().date()
 
 
 def _option(value, is_number: bool) -> float | str:

@@ -97,13 +97,14 @@ def _because(loaded: LoadedRun, row: Row) -> str:
             conditions = rule.conditions
             needed = [str(condition.column) for condition in conditions]
     listed = reasons(model, row.values, found, conditions)
+    most = MOST if has_shapley(model) else 1  # a weighted sum takes a line by itself
     if model.classes is not None:
-        words = plain(because(listed, needed=needed))
+        words = plain(because(listed, needed=needed, most=most))
         if words:
             return f"B{words[1:]}." if needed else f"Mainly {words}."
         return "No feature speaks more for this class than it does on average."
     rises = found.prediction >= found.base
-    words = plain(because(listed, rises))
+    words = plain(because(listed, rises, most=most))
     mean = plain(with_unit(loaded, found.base))
     return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
 
@@ -356,8 +357,9 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
     if trees is None:
         return
     near = trees.within(DEFAULT_TOLERANCE)
-    if len(near) < 2:
-        return
+    columns = {column for i in near for column in trees.trees[i].columns}
+    if len(near) < 2 or not columns.issubset(row.values.columns):
+        return  # of a new row only what this tree reads is there
     predicted, value = rashomon.predictions([trees.trees[i] for i in near], row.values)
     own = int(np.flatnonzero(near == trees.chosen)[0])
     found = rashomon.row_multiplicity(
@@ -379,8 +381,8 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")
         st.page_link(
-            "pages/rashomon.py",
+            "pages/tree.py",
             label="See them",
             icon=":material/grid_view:",
-            query_params={"run": loaded.run.id},
+            query_params={"run": loaded.run.id, "tab": "Alternatives"},
         )

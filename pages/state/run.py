@@ -66,7 +66,16 @@ def current_run() -> Run | None:
 
 
 def choose_run(run_id: str) -> None:
-    """Make a run the one that all pages speak of, and its table and target with it."""
+    """Make a run the one that all pages speak of, and draw this page anew, whole.
+
+    Its table and target become the current ones. Nothing after it is done.
+    """
+    _turn_to(run_id)
+    st.rerun()
+
+
+def _turn_to(run_id: str) -> None:
+    """Make a run the current one, and its table and target with it."""
     st.session_state["run"] = run_id
     run = find_run(run_id)
     if run is not None and not ("problem" in st.session_state and is_current(run)):
@@ -95,7 +104,7 @@ def follow_address() -> str | None:
     """
     named = {key: new_in_address(key) for key in ("run", "table", "target")}
     if find_run(named["run"]):
-        choose_run(named["run"])
+        _turn_to(named["run"])
     else:
         if named["table"] in table_titles():
             choose_table(named["table"])
@@ -103,10 +112,29 @@ def follow_address() -> str | None:
         if named["target"] in {*target_names(now)} - {now.target}:
             choose_problem(with_target(now, named["target"]))
     run, now = current_run(), current_problem()
-    write_address("table", table_key(now))
-    write_address("target", now.target)
-    write_address("run", run and run.id)
+    _name_in_address(
+        {"table": table_key(now), "target": now.target, "run": run and run.id}
+    )
     return None if find_run(named["run"]) else named["run"]
+
+
+def _name_in_address(current: dict[str, str | None]) -> None:
+    """Name what is current, in one step of the browser's history.
+
+    The first entry that a page leaves there is without it. A browser that comes back to
+    that one is left there: else *Back* would lead no further.
+    """
+    page, before = st.context.url, st.session_state.get("named-in-address")
+    st.session_state["named-in-address"] = page, current
+    if page and before == (page, current) and not set(current) & set(st.query_params):
+        return
+    for key, value in current.items():
+        st.session_state[f"{key}-address"] = value
+    new = {key: value for key, value in current.items() if value is not None}
+    if any(st.query_params.get(key) != value for key, value in new.items()):
+        st.query_params.update(new)
+    if current["run"] is None:
+        st.query_params.pop("run", None)
 
 
 def new_in_address(key: str = "run") -> str | None:

@@ -181,7 +181,6 @@ class _Training:
     def choose(self, run_id: str) -> None:
         """Draw another run's tree."""
         choose_run(run_id)
-        st.rerun()
 
 
 def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:

@@ -197,7 +197,7 @@ def _space_table(
                     "Setting", options=sorted(settings), required=True
                 ),
                 "what is tried": st.column_config.TextColumn(
-                    "What is tried",
+                    "Values",
                     help="A range such as 2..8 or 0.01..0.3:log, or a list such as "
                     "1,2,5 or focal,poly.",
                     required=True,

@@ -41,11 +41,19 @@ from treelab.trees.words import clean, counted, percent, significant
 # The score of a run's tree, and how large it is.
 
 
-def show_facts(loaded: LoadedRun, tree: Tree) -> None:
-    """Show the score, how the model came about, and how large the tree is."""
-    _show_score(loaded, tree)
-    fitted = f"Fitted to {fitted_words(loaded)}."
-    st.markdown(f"{plain(loaded.run.provenance)} {fitted}".strip())
+def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
+    """Show the score, how large the tree is, and whether it keeps what was asked.
+
+    Parameters
+    ----------
+    loaded : LoadedRun
+        With the tree that is shown.
+    tree : Tree
+        Of an ensemble, the one that is shown.
+    own : LoadedRun
+        With the tree that training retained.
+    """
+    _show_score(loaded, tree, own)
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
         "Splits": f"{tree.n_splits:,}",
@@ -53,7 +61,9 @@ def show_facts(loaded: LoadedRun, tree: Tree) -> None:
         "Features used": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
     }
     if loaded.is_ensemble:
-        sizes |= {"Trees in the ensemble": f"{loaded.model.n_estimators:,}"}
+        depth = loaded.run.summary.get("depth", tree.depth)
+        ensemble = f"{loaded.model.n_estimators:,} trees × depth {depth}"
+        sizes = {"Ensemble": ensemble} | sizes
     st.html(facts_table(sizes))
     _show_constraints(loaded, tree)
 
@@ -82,7 +92,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     st.markdown("**Constraints**  \n" + "  \n".join(lines))
 
 
-def _show_score(loaded: LoadedRun, tree: Tree) -> None:
+def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     """Show the score on test rows, or that clusters have none."""
     if not loaded.has_labels:
         st.metric("Clusters", f"{tree.n_leaves:,}")
@@ -90,10 +100,12 @@ def _show_score(loaded: LoadedRun, tree: Tree) -> None:
         return
     scores = split_scores(loaded, "test")
     best = headline(loaded.run.problem.task)
-    shown = tree_score(loaded, "test") if loaded.has_predictor else scores[best]
+    shown = _test_score(loaded)
     st.metric(
         f"{TITLES[best]} · {split_words(loaded, 'test')}",
         significant(shown),
+        _against(shown, own) if loaded.variant else None,
+        delta_color="off" if abs(shown - _test_score(own)) < 0.0005 else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     if loaded.has_predictor:
@@ -117,6 +129,22 @@ def _show_score(loaded: LoadedRun, tree: Tree) -> None:
             "given, in nats: lower is better. Class frequencies are those of the "
             "training rows.",
         )
+
+
+def _against(score: float, own: LoadedRun) -> str:
+    """Write how far a score is from that of the tree that training retained."""
+    leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
+    moved = score - _test_score(own)
+    if abs(moved) < 0.0005:
+        return f"as the retained tree, {leaves}"
+    return f"{moved:+.3f} against the retained tree, {leaves}"
+
+
+def _test_score(loaded: LoadedRun) -> float:
+    """Return the score of the tree as drawn, or of the ensemble, on the test rows."""
+    if loaded.has_predictor:
+        return tree_score(loaded, "test")
+    return split_scores(loaded, "test")[headline(loaded.run.problem.task)]
 
 
 # A whole tree as areas, an icicle or a sunburst, on a page: a click selects a node.
@@ -458,7 +486,19 @@ def _explained(tree: Tree, report: NodeReport) -> str:
     return "Accuracy: rows here whose class the leaf predicts."
 
 
-def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
+@st.dialog("Rows at this node", width="large")
+def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
+    """List a node's rows over the page; of a sum, also where they lie along it."""
+    if tree.is_leaf[node]:
+        words = prediction_text(tree, node, most=3, length=40)
+    else:
+        words = f"{split_text(tree, node, most=3)}?"
+    st.markdown(f"**{plain(words)}**")
+    _show_sums(loaded, tree, node)
+    _show_rows(loaded, tree, node, name)
+
+
+def _show_sums(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Draw the weights of an oblique split, and the rows around its threshold."""
     if tree.feature[node] != OBLIQUE:
         return
@@ -474,7 +514,7 @@ def show_split(loaded: LoadedRun, tree: Tree, node: int) -> None:
     )
 
 
-def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
+def _show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List the rows at a node, the first 200 of a split; all of them as a file."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         split = st.segmented_control(
@@ -501,8 +541,7 @@ def show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     first = f"The first {MOST_ROWS} are shown; the file has all. "
     st.caption(
         f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"
-        "The target comes first, then the features on the decision path. Follow rows "
-        "and Explain name a test row by the same number."
+        "The target comes first, then the features on the decision path."
     )
 
 

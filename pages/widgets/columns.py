@@ -195,7 +195,7 @@ def date_parts(problem: Problem) -> None:
         }
         key = f"dates-{problem.table_id}-{problem.target}-{column.name}"
         st.pills(
-            f"Of the dates in {plain(column.name)}, also",
+            f"Date parts of {plain(column.name)}",
             list(names),
             selection_mode="multi",
             default=[name for name in names if name in problem.columns],
@@ -204,8 +204,8 @@ def date_parts(problem: Problem) -> None:
             on_change=_follow_parts,
             args=(problem, list(names), key),
             help="; ".join(f"{part}: {what}" for part, what in PARTS.items())
-            + ". New tables are treated alike. The column itself holds years with "
-            "decimals, and can be left out above.",
+            + ". The column itself holds years with decimals, and can be left out "
+            "above.",
         )
 
 

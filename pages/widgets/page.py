@@ -37,8 +37,12 @@ def enter_app_shell() -> None:
 # Where the pages of earlier addresses are now: the page's file and its tab, if any.
 OLD_ADDRESSES: dict[str, tuple[str, str]] = {
     "data": ("data", ""),
+    "edit": ("tree", "edit"),  # a switch of the page, no tab
     "profile": ("data", "Columns"),
     "predict": ("explain", "New rows"),
+    "pruning": ("tree", "Scores"),
+    "rashomon": ("tree", "Alternatives"),
+    "routing": ("tree", "Routes"),
     "sweep": ("train", "Tune"),
 }
 
@@ -48,7 +52,8 @@ def old_addresses() -> dict[str, Callable[[], None]]:
 
     def way(name: str, tab: str) -> Callable[[], None]:
         def lead_on() -> None:
-            params = st.query_params.to_dict() | ({"tab": tab} if tab else {})
+            given = {"edit": "true"} if tab == "edit" else {"tab": tab} if tab else {}
+            params = st.query_params.to_dict() | given
             st.switch_page(f"pages/{name}.py", query_params=params)
 
         return lead_on
@@ -79,7 +84,20 @@ def page_tabs(*names: str):
 
     Only what is ``open`` need be drawn: a click on another tab runs the page again.
     """
-    return st.tabs(names, key="tab", on_change="rerun", bind="query-params")
+    # Not bound to the address: a parameter that several pages' tabs are bound to can
+    # be given by no link from one of them to another.
+    named, known = st.query_params.get("tab"), st.session_state.get("tab")
+    is_new = known not in names or named != st.session_state.get("tab-address")
+    if is_new and named in names:
+        st.session_state["tab"] = known = named
+    elif known not in names:  # that of the page before
+        st.session_state["tab"] = known = names[0]
+    st.session_state["tab-address"] = wanted = known if known != names[0] else None
+    if wanted is None:
+        st.query_params.pop("tab", None)
+    elif named != wanted:
+        st.query_params["tab"] = wanted
+    return st.tabs(names, key="tab", on_change="rerun")
 
 
 def show_figure(

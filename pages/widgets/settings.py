@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.cached.tables import findings
+from pages.cached.tables import problem_errors
 from pages.widgets.constraints import constraint_fields, read_constraints
 from pages.widgets.import_model import import_box
 from pages.widgets.words import plain
@@ -271,7 +271,6 @@ def learners_form(
     for spec in specs:
         if spec.keeps_constraints:
             settings[spec.key]["constraints"] = constraints
-    errors = [found for found in findings(problem) if found.level == "error"]
-    for found in errors:
-        st.error(plain(found.sentence), icon=":material/error:")
+    for error in (errors := problem_errors(problem)):
+        st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors

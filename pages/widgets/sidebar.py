@@ -56,9 +56,8 @@ def _show() -> None:
     st.caption(f":material/memory: {plain(device())}")
     if error := startup_error():
         st.error(plain(error), icon=":material/error:")
-    elif getting_ready := readiness():
-        share, _ = getting_ready
-        st.progress(share, "Warming up (first start only)")
+    elif (getting_ready := readiness()) is not None:
+        st.progress(getting_ready, "Warming up (first start only)")
     jobs = _jobs()
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)

@@ -1,30 +1,31 @@
-"""Which tree of a run is shown: its size, its pruning, its estimator."""
+"""Which tree of a run is shown, and how."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.cached.runs import LoadedRun, ranked_classes, run_colors, run_tree
+from pages.cached.runs import (
+    LoadedRun,
+    is_single_tree,
+    ranked_classes,
+    run_colors,
+    run_tree,
+)
 from pages.cached.store import store
-from pages.cached.tree_pictures import scored_path_of
+from pages.state.run import edit_session
 from pages.widgets.page import mode
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.frontier import knee_of
-from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.tree import thumbnail_svg, tree_alt
-from treelab.learners.registry import CLUSTERS
-from treelab.runs.jobs.derived import save_pruned
-from treelab.trees.pruning_path import PruningPath
-from treelab.trees.words import counted, percent, shortest
+from treelab.figures.viewer.payload import MOST_CLASSES
+from treelab.trees.words import counted, percent
 
-# What is shown of a tree: as a tree, its training, its path, as areas; which rows.
+# What is shown of a tree: as a tree, its training, as areas, edited; which rows.
 
 
-TREE, TRAINING, PATH, STATIC = "Tree", "Training", "Pruning path", "Static drawing"
+TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
+PREDICTION = "prediction"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
 
 
@@ -35,48 +36,72 @@ class TreeChoices:
     Attributes
     ----------
     view : str
-        One of TREE, TRAINING, PATH, STATIC and the keys of AREAS.
+        One of TREE, TRAINING, STATIC, EDIT and the keys of AREAS.
     split : str
         Data split whose rows the picture counts.
     places : tuple of int
         Test rows, from 0, whose decision paths are shown; at most two.
-    label : object or None
-        The class whose flow is shown.
+    label : str or None
+        The class by whose rows the picture is coloured; None: by prediction.
     """
 
     view: str
     split: str = "train"
     places: tuple[int, ...] = ()
-    label: object = None
+    label: str | None = None
 
 
 def tree_choices(loaded: LoadedRun) -> TreeChoices:
     """Let the visitor choose the view of a run's tree, and the rows in it."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="tree-choices"):
-        view = st.segmented_control(
-            "View",
-            _views(loaded),
-            default=TREE,
-            required=True,
-            wrap=True,
-            key=f"view-{loaded.run.id}",
+    row = {"horizontal": True, "vertical_alignment": "bottom"}
+    with st.container(key="tree-choices", horizontal_alignment="distribute", **row):
+        place = st.container(**row)
+        if is_single_tree(loaded.run) and loaded.epoch is None:
+            n_edits = edit_session(loaded.run.id).position
+            edits = st.toggle(
+                f"Edit ({n_edits})" if n_edits else "Edit",
+                key="edit",
+                bind="query-params",
+                help="Set splits, lock, prune, forbid columns; then save or train on.",
+            )
+            if edits:
+                place.markdown("**Click a node**, then change it beside the tree.")
+                return TreeChoices(EDIT)
+    with place:
+        view = st.selectbox(
+            "View", _views(loaded), key=f"view-{loaded.run.id}", width=170
         )
         if view == STATIC or view in AREAS:
             return TreeChoices(view)
-        fitted = loaded.fitted_split
-        split = st.segmented_control(
-            "Rows",
-            SPLITS if fitted == "train" else (fitted, "test"),
-            default=fitted,
-            required=True,
-            format_func=SPLIT_NAMES.__getitem__,
-            wrap=True,
-            key="tree-rows" if fitted == "train" else "tree-rows-joined",
-            persist_state="session",
+        return _pick_colors_and_rows(loaded, view)
+
+
+def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
+    """Ask what colours the picture, whose rows it counts and which it follows."""
+    label = None
+    classes = [str(own) for own in ranked_classes(loaded)]
+    if view == TREE and classes:
+        most = MOST_CLASSES if len(classes) <= MOST_CLASSES else MOST_CLASSES - 1
+        colored = st.selectbox(
+            "Colour by",
+            [PREDICTION, *classes[:most]],
+            key=f"color-{loaded.run.id}",
+            width=170,
         )
-        with st.popover("Follow rows", icon=":material/route:"):
-            places = _pick_rows(loaded)
-            label = _pick_class(loaded) if view == TREE else None
+        label = None if colored == PREDICTION else colored
+    fitted = loaded.fitted_split
+    split = st.segmented_control(
+        "Rows",
+        SPLITS if fitted == "train" else (fitted, "test"),
+        default=fitted,
+        required=True,
+        format_func=SPLIT_NAMES.__getitem__,
+        wrap=True,
+        key="tree-rows" if fitted == "train" else "tree-rows-joined",
+        persist_state="session",
+    )
+    with st.popover("Follow rows", icon=":material/route:"):
+        places = _pick_rows(loaded)
     return TreeChoices(view, split, places, label)
 
 
@@ -85,8 +110,6 @@ def _views(loaded: LoadedRun) -> list[str]:
     views = [TREE]
     if not loaded.is_ensemble and store().snapshots(loaded.run.id):
         views.append(TRAINING)
-    if isinstance(loaded.model, PruningPath) and len(loaded.model.strengths) > 1:
-        views.append(PATH)
     return [*views, *AREAS, STATIC]
 
 
@@ -110,22 +133,6 @@ def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
         )
     ]
     return tuple(place - 1 for place in dict.fromkeys(found) if place is not None)
-
-
-def _pick_class(loaded: LoadedRun):
-    """Let the visitor choose the class whose flow is shown; None for all rows."""
-    classes = {str(label): label for label in ranked_classes(loaded)}
-    if not classes:
-        return None
-    chosen = st.selectbox(
-        "Flow of a class",
-        list(classes),
-        index=None,
-        placeholder="none",
-        key=f"flow-{loaded.run.id}",
-        help="Edge width is then the fraction of the rows of this class.",
-    )
-    return classes.get(chosen)
 
 
 # The trees of an ensemble as thumbnails, those of highest weight first.
@@ -189,107 +196,3 @@ def _thumbnail(loaded: LoadedRun, estimator: int, weight: float, key: str) -> No
         on_click=st.session_state.__setitem__,
         args=(key, estimator),
     )
-
-
-# The tree where the slider stands, saved as a run of its own.
-
-
-_LABELS = {
-    "lambda": "Use this lambda",
-    "leaves": "Use this size",
-    "alpha": "Use this size",
-}
-
-
-def offer_run(
-    loaded: LoadedRun, steps: PruningSteps, step: int, *, tree_alone: bool
-) -> None:
-    """Offer to save the tree of a step as a run, which every page then shows."""
-    if loaded.epoch is not None or loaded.run.learner == CLUSTERS.key:
-        return
-    is_own = step == steps.own and not tree_alone
-    saved = st.session_state.pop(f"saved-of-{loaded.run.id}", None)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            _LABELS[steps.kind],
-            icon=":material/save:",
-            key=f"use-{loaded.run.id}",
-            disabled=is_own,
-            help="This is the run's own tree."
-            if is_own
-            else "Saves this tree as a run of its own, to look at, export and compare.",
-            on_click=explained(_save),
-            args=(loaded, steps, step, tree_alone),
-        )
-        if saved is not None:
-            run = store().run(saved)
-            st.markdown(f"Saved as {plain(run.title)}.", width="content")
-            address = {"run": run.id}
-            st.page_link("pages/tree.py", label="See the tree", query_params=address)
-            both = {"run": run.id, "against": loaded.run.id}
-            st.page_link("pages/compare.py", label="Compare", query_params=both)
-
-
-def _save(loaded: LoadedRun, steps: PruningSteps, step: int, tree_alone: bool) -> None:
-    """Save the tree of a step, and remember the run for the line beside the button."""
-    run_id = save_step(loaded, steps, step, tree_alone=tree_alone)
-    st.session_state[f"saved-of-{loaded.run.id}"] = run_id
-
-
-def save_step(
-    loaded: LoadedRun, steps: PruningSteps, step: int, *, tree_alone: bool = False
-) -> str:
-    """Save the tree of a step as a run, unless it is one, and return the run's id."""
-    model, path = steps.trees[step], None
-    if isinstance(loaded.model, PruningPath) and not tree_alone:
-        model = replace(loaded.model, chosen=step)
-    elif steps.kind == "leaves":
-        path = scored_path_of(loaded)
-        path = replace(path, chosen=len(path) - 1 - step)
-    return save_pruned(store(), loaded.run, model, path)
-
-
-# The slider over a pruning path: by lambda, number of leaves or ccp_alpha.
-
-
-_NAMES = {
-    "lambda": "Pruning strength (lambda)",
-    "leaves": "Number of leaves",
-    "alpha": "Complexity penalty (ccp_alpha)",
-}
-_HELP = {
-    "lambda": "How strongly small trees are preferred; each strength trained a tree of "
-    "its own, all at once.",
-    "leaves": "At most so many leaves; the best tree that was found at each size.",
-    "alpha": "How much impurity a leaf must remove to stay (cost-complexity pruning).",
-}
-
-
-def pick_step(loaded: LoadedRun, steps: PruningSteps, labels: list[str]) -> int:
-    """Let the visitor slide along the path."""
-    return st.select_slider(
-        strength_name(steps),
-        range(len(steps.trees)),
-        value=knee_of(steps.table) if steps.chosen is None else steps.chosen,
-        format_func=labels.__getitem__,
-        key=f"step-{loaded.run.id}",
-        help=_HELP[steps.kind],
-    )
-
-
-def strength_name(steps: PruningSteps) -> str:
-    """Name what the slider changes."""
-    return _NAMES[steps.kind]
-
-
-def step_labels(steps: PruningSteps) -> list[str]:
-    """Name each step of the slider; no two names are alike."""
-    if steps.kind == "leaves":  # no two are of one size
-        return [counted(leaves, "leaf", "leaves") for leaves in steps.table["leaves"]]
-    labels: list[str] = []
-    for strength, leaves in zip(steps.table["strength"], steps.table["leaves"]):
-        label = f"{shortest(strength)} · {counted(leaves, 'leaf', 'leaves')}"
-        while label in labels:
-            label += " again"
-        labels.append(label)
-    return labels

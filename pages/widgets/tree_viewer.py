@@ -20,6 +20,7 @@ from treelab.trees.pruning_path import takes_empty_branch
 from treelab.trees.tree import Tree
 
 HEIGHT = 540  # pixels: what belongs to the picture stays in the window
+PANEL = HEIGHT + 100  # of what stands beside it, and scrolls where it is longer
 _LETTERS = 105  # of the legend, or of a note, on one line
 _MOST_NOTES = 84  # pixels; more notes are scrolled
 
@@ -54,6 +55,7 @@ def tree_viewer(
     flow: dict | None = None,
     select: str | None = None,
     scale: dict | None = None,
+    frame: int | None = None,
     height: int = HEIGHT,
     **options,
 ) -> Selection:
@@ -72,6 +74,8 @@ def tree_viewer(
         Key of a node that is selected when the component is first drawn.
     scale : dict or None
         As in ``view_settings``.
+    frame : int or None
+        Frame that is shown when the component is first drawn.
     height : int, default=540
         Pixels of the picture.
     **options
@@ -89,20 +93,26 @@ def tree_viewer(
         flow=flow,
         select=None if wanted is None else {"key": wanted, "version": 0},
         scale=scale,
+        frame=frame,
         total=total,
         **options,
     )
     # Both are JSON objects: joined without writing the larger one again. Of a name
     # that both have, the later one counts.
     data = f"{payload.text[:-1]},{to_json(changing)[1:]}".encode()
-    result = _mount(
+    _mount(
         key=key,
         height=total,
         data=data,
         default={"at": {"key": wanted, "frame": None}},
         on_at_change=_rerun,
     )
-    at = result.at or {}
+    return selection(key)
+
+
+def selection(key: str) -> Selection:
+    """Return what the visitor selected in a viewer; nothing before it is drawn."""
+    at = (st.session_state.get(key) or {}).get("at") or {}
     return Selection(at.get("key"), at.get("frame"))
 
 
@@ -171,7 +181,7 @@ def total_height(
     aside = 60  # letters: what yes and no mean, and the shade
     total = height + 11 + 21 * math.ceil((payload.legend + aside) / _LETTERS)
     total += 41 if controls else 0
-    total += 44 if payload.has_frames else 0
+    total += payload.scrubber
     notes = sum(4 + 18 * math.ceil(n / _LETTERS) for n in payload.notes)
     return total + min(notes, _MOST_NOTES)
 

@@ -28,10 +28,10 @@ LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
 # What a person may say of a text file, where it was found out wrong.
 _TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "delimiter": (
-        "Between columns",
+        "Delimiter",
         {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
     ),
-    "decimal": ("Decimal sign", {".": "point", ",": "comma"}),
+    "decimal": ("Decimal separator", {".": "point", ",": "comma"}),
     "encoding": (
         "Encoding",
         {
@@ -97,13 +97,13 @@ def _choice_box(kind: str) -> None:
     choices = st.session_state.get("upload-choices")
     is_database = kind in DATABASES
     if choices:
-        what = "table" if is_database else "sheet"
+        what = "Table" if is_database else "Sheet"
         st.selectbox(
-            f"Which of its {len(choices):,} {what}s", choices, key="upload-sheet"
+            f"{what} ({len(choices):,} in the file)", choices, key="upload-sheet"
         )
     if is_database:
         st.text_area(
-            "Or what a query finds",
+            "Or a query",
             key="upload-query",
             height=70,
             placeholder="SELECT ... FROM ...",
@@ -125,12 +125,12 @@ def _choice_box(kind: str) -> None:
 def _header_box() -> None:
     """Let the visitor say which row names the columns."""
     form: TextForm | None = st.session_state.get("upload-form")
-    words = {True: "now: a row names them", False: "now: none does"}
+    words = {True: "detected: a row", False: "detected: none"}
     st.number_input(
-        "Row that names the columns, 0 if none does",
+        "Header row (0 for none)",
         min_value=0,
         value=None,
-        placeholder="found out" if form is None else words[form.has_header],
+        placeholder="automatic" if form is None else words[form.has_header],
         key="upload-header",
     )
 
@@ -144,7 +144,9 @@ def _text_box() -> None:
             label,
             list(options),
             index=None,
-            placeholder=f"now: {options.get(found, found)}" if found else "found out",
+            placeholder=f"detected: {options.get(found, found)}"
+            if found
+            else "automatic",
             format_func=options.__getitem__,
             key=f"upload-{key}",
         )
@@ -170,7 +172,7 @@ def _cells_box() -> None:
                     "Also missing", help="Cells with commas between: -999, refused"
                 ),
                 "keep_na": st.column_config.CheckboxColumn(
-                    "NA is a value", help="NA, null, ? and the like are no gaps"
+                    "NA is a value", help="NA, null and ? are not missing values"
                 ),
                 "as_text": st.column_config.CheckboxColumn(
                     "As text", help="Categories as written: 7.10 is not 7.1"

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from treelab.evaluation.frontier import knee_of
+from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 
 TABLE = pd.DataFrame(
@@ -21,7 +22,7 @@ def draw(table=TABLE, **changes):
     return pruning_figure(
         table,
         **{
-            "chosen": 0,
+            "marks": {0: "retained", 2: "smallest"},
             "strength_title": "pruning strength (lambda)",
             "score_title": "macro F1",
             "n_rows": {"valid_score": 114, "test_score": 113},
@@ -55,10 +56,24 @@ def test_a_line_laid_over_the_figure_goes_through_its_step():
     assert not figure.layout.yaxis.automargin
 
 
-def test_chosen_and_knee_are_marked_and_share_a_mark_on_one_tree():
-    assert list(trace(draw(), "chosen").x) == [0]
-    assert list(trace(draw(), "knee").x) == [2]
-    assert list(trace(draw(chosen=2), "knee and chosen").x) == [2]
+def test_marked_steps_have_a_ring_and_their_words():
+    assert list(trace(draw(), "retained").x) == [0]
+    assert list(trace(draw(), "smallest").x) == [2]
+
+
+def steps(table: pd.DataFrame, chosen: int | None) -> PruningSteps:
+    """A path of which only the scores are known."""
+    return PruningSteps((), table, chosen, "leaves")
+
+
+def test_the_smallest_good_tree_is_marked_and_shares_a_mark_with_the_retained_one():
+    words = "smallest within 0.01 of the best"
+    assert steps(TABLE, 0).marks == {0: "retained", 2: words}
+    assert steps(TABLE, 2).marks == {2: f"retained, {words}"}
+    assert steps(TABLE.drop(columns="valid_score"), None).marks == {0: "retained"}
+    held_out = TABLE.assign(held_out_score=TABLE["valid_score"], standard_error=0.006)
+    words = "smallest within one standard error"
+    assert steps(held_out, None).marks == {0: "retained", 1: words}
 
 
 def test_a_path_without_validation_scores_is_drawn_without_marks():
@@ -85,7 +100,7 @@ def test_purity_of_clusters_is_a_line_among_the_scores():
         }
     )
     figure = pruning_figure(
-        table, chosen=0, strength_title="p", score_title="s", n_rows={"valid_score": 9}
+        table, marks={}, strength_title="p", score_title="s", n_rows={"valid_score": 9}
     )
     (line,) = [t for t in figure.data if t.name == "purity of clusters"]
     assert list(line.y) == [0.4, 0.6]
@@ -102,7 +117,7 @@ def test_where_nothing_can_be_scored_the_knee_is_that_of_the_loss():
     )
     assert knee_of(table) == 1
     figure = pruning_figure(
-        table, chosen=0, strength_title="lambda", score_title="loss", n_rows={}
+        table, marks={1: "knee"}, strength_title="λ", score_title="loss", n_rows={}
     )
     assert "validation loss" in {trace.name for trace in figure.data}
     (mark,) = [t for t in figure.data if t.name == "knee"]

@@ -4,7 +4,7 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
-EXPLORE = ("tree", "pruning", "routing", "explain", "compare")
+EXPLORE = ("tree", "explain", "compare")
 
 
 def dots(app: AppTest) -> list[str]:
@@ -27,10 +27,17 @@ def components(app: AppTest, *, clocks: bool = False) -> list:
     ]
 
 
-def conditions(view: dict, frame: int = 0) -> list[str]:
-    """The conditions of the splits of a viewer's tree."""
-    nodes = view["trees"][frame]["nodes"]
-    return [node["condition"] for node in nodes if "condition" in node]
+def nodes(view: dict, frame: int | None = None) -> list[dict]:
+    """The nodes of a viewer's tree, of the one that is shown first if not said."""
+    if frame is None:
+        frame = view["frames"].get("chosen") or 0
+        frame = frame if view["frame"] is None else view["frame"]
+    return view["trees"][frame]["nodes"]
+
+
+def conditions(view: dict, frame: int | None = None) -> list[str]:
+    """The conditions of the splits of a viewer's tree, as ``nodes`` takes it."""
+    return [node["condition"] for node in nodes(view, frame) if "condition" in node]
 
 
 def figures(app: AppTest) -> list[dict]:

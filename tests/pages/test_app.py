@@ -65,6 +65,15 @@ def test_an_address_with_a_wrong_run_is_no_trouble(store, visit, page, run):
     assert visit(page, run=run).title
 
 
+def test_the_first_page_waits_for_no_large_package():
+    code = "import sys, pages.data.columns, pages.widgets.sidebar, pages.widgets.upload"
+    code += "; print({'scipy', 'sklearn', 'torch'} & {*sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=APP.parent, capture_output=True, text=True
+    )
+    assert done.stdout == "set()\n", done.stderr[-2000:]
+
+
 @pytest.mark.slow
 def test_the_app_does_without_torch(store):
     add_run(store, "cart")
@@ -103,7 +112,7 @@ def full(*_, **__) -> None:
 
 def test_a_click_that_cannot_be_stored_is_explained(store, visit, monkeypatch):
     run = add_run(store, "cart")
-    app = visit("edit", run=run)
+    app = visit("tree", edit="true", run=run)
     app.button(key=f"edit-prune-below-{run}").click().run()
     monkeypatch.setattr(RunStore, "create", full)
     app.button(key=f"edit-keep-{run}").click().run()

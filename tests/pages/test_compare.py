@@ -227,7 +227,7 @@ def test_the_confusion_matrix_and_each_class_are_shown_of_both(visit, store):
     assert [each["rows"].sum() for each in listed] == [48, 48]
     found = store.run(run).metrics["test"]["macro_f1"]
     assert listed[1]["F1"].mean() == pytest.approx(found)
-    tree = visit("tree", run=run)
+    tree = visit("tree", tab="Scores", run=run)
     assert any("recall" in each.value for each in tree.dataframe)
 
 

@@ -151,9 +151,9 @@ def test_how_a_text_was_read_is_shown_and_can_be_changed(store, visit):
     text = "size;kind\n" + "".join(f"{i % 9},5;{'ab'[i % 2]}\n" for i in range(60))
     app = visit("data")
     app.file_uploader(key="upload").upload("t.csv", text.encode(), "text/csv").run()
-    assert app.selectbox(key="upload-delimiter").placeholder == "now: semicolon"
-    assert app.selectbox(key="upload-decimal").placeholder == "now: comma"
-    assert app.selectbox(key="upload-encoding").placeholder == "now: UTF-8"
+    assert app.selectbox(key="upload-delimiter").placeholder == "detected: semicolon"
+    assert app.selectbox(key="upload-decimal").placeholder == "detected: comma"
+    assert app.selectbox(key="upload-encoding").placeholder == "detected: UTF-8"
     app.number_input(key="upload-header").set_value(0)
     app.button(key="read-chosen").click().run()
     assert not app.error

@@ -314,6 +314,11 @@ def test_a_new_row_is_explained(visit, store):
     app.button(key="row-next").click().run()
     assert not app.exception
     assert "Row 2 of the 2 new ones" in page_text(app)
+    other = visit("explain", run=run, tab="What if")
+    other = predict(other, CSV)
+    other.button_group(key="rows-from").set_value("new").run()
+    assert not other.exception
+    assert other.button(key=f"try-{run}-new-0-0")
 
 
 def test_a_row_of_the_whole_table_is_explained(visit, store):

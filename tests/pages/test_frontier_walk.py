@@ -1,5 +1,7 @@
 """A visitor points at and clicks the frontier in a real Chromium."""
 
+import re
+
 import pytest
 
 from tests.pages.stores import add_run
@@ -43,13 +45,14 @@ def test_a_point_of_the_frontier_shows_its_tree_and_by_a_click_all_pages_show_it
     sync_api.expect(card).to_be_hidden()
     page.mouse.move(*point)
     page.mouse.click(*point)
-    sync_api.expect(page.get_by_text("is saved as a run")).to_be_visible()
+    page.wait_for_url(re.compile("(?!.*" + pair[1] + ").*run="))
     saved = store.runs()[0]
     assert saved.summary["pruned_from"] in pair
+    chip = page.get_by_role("combobox", name="Run", exact=True)
+    sync_api.expect(chip).to_have_value(re.compile(f"^{re.escape(saved.short_title)}"))
     page.set_viewport_size({"width": 1400, "height": 900})
     for name, question in (
-        ("Tree", "What did it learn?"),
-        ("Pruning", "How small can it be?"),
+        ("Tree", "What did it learn, and how small can it be?"),
         ("Explain", "Why this prediction?"),
     ):
         go(page, name, question)

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import treelab
 from pages.cached.tree_pictures import live_tree
 from pages.widgets.run_cards import ranked_runs
-from tests.pages.shown import page_text, viewers
+from tests.pages.shown import nodes, page_text, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.jobs.import_model import NOTE
 
@@ -46,8 +46,8 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert (run.learner, run.state, run.title) == ("imported", "done", "theirs")
     assert run.metrics["test"]["accuracy"] > 0.85
     assert not ranked_runs(store.runs())  # it may have seen the test rows
-    assert app.title[0].value == "What did it learn?"
-    assert len(viewers(app)[0]["trees"][0]["nodes"]) == model.tree_.node_count
+    assert app.title[0].value == "What did it learn, and how small can it be?"
+    assert len(nodes(viewers(app)[0])) == model.tree_.node_count
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
     notes = " ".join(viewers(app)[0]["trees"][0]["notes"])
     assert "predict by their mean" in notes
     assert "all have the same weight" in page_text(app)
-    for page in ("routing", "explain", "compare"):
+    for page in ("tree", "explain", "compare"):
         assert not visit(page, run=run.id).exception
 
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.pages.shown import page_text, viewers
+from tests.pages.shown import nodes, page_text, viewers
 from tests.pages.stores import MAKERS, add_run
 from treelab.cli.main import main
 from treelab.trees.pruning_path import shown_tree, takes_empty_branch
@@ -13,8 +13,8 @@ from treelab.trees.words import significant
 
 
 def n_leaves(view: dict) -> int:
-    """Leaves of the first tree in a viewer."""
-    return sum("condition" not in node for node in view["trees"][0]["nodes"])
+    """Leaves of the tree that a viewer shows first."""
+    return sum("condition" not in node for node in nodes(view))
 
 
 def facts(app) -> dict[str, str]:
@@ -64,9 +64,9 @@ def test_sizes_are_those_of_the_tree_on_every_page(visit, store, run, tree, lear
     assert shown["Splits"] == str(tree.n_splits)
     assert shown["Depth"] == str(tree.depth)
     assert n_leaves(viewers(app)[0]) == tree.n_leaves
-    assert len(listed(app, "rule")) == tree.n_leaves
+    assert page_text(app).count("<td class='if'>") == tree.n_leaves
 
-    routing = visit("routing", run=run.id)
+    routing = visit("tree", tab="Routes", run=run.id)
     assert len(listed(routing, "level")) == tree.n_nodes
 
     compare = visit("compare", second=run.id)
@@ -91,8 +91,6 @@ def test_sizes_are_those_of_the_tree_on_every_page(visit, store, run, tree, lear
         return
     assert (leaves, splits, depth) == (tree.n_leaves, tree.n_splits, tree.depth)
     assert n_leaves(viewers(visit("explain", run=run.id))[0]) == leaves
-    pruning = visit("pruning", run=run.id).header[0].value
-    assert f"{leaves} leaves, depth {depth}" in pruning
 
 
 def test_the_score_is_that_of_the_run_on_every_page(visit, run, learner):
@@ -108,8 +106,6 @@ def test_the_score_is_that_of_the_run_on_every_page(visit, run, learner):
     assert significant(table["score"][0]) == score
     live = visit("train", run=run.id)
     assert score in page_text(live)
-    if learner != "grande":
-        assert score in visit("pruning", run=run.id).header[0].value
 
 
 def test_rows_counted_are_those_it_was_fitted_to_on_every_page(visit, run, tree):
@@ -118,7 +114,8 @@ def test_rows_counted_are_those_it_was_fitted_to_on_every_page(visit, run, tree)
     app = visit("tree", run=run.id)
     assert viewers(app)[0]["rows"]["total"] == n_rows
     assert viewers(app)[0]["rows"]["label"] == fitted
-    assert sum(listed(app, "rule")["n_rows"]) == n_rows
+    rows = re.findall(r"<tr><td>(?:<mark>)?(\d+)", page_text(app))
+    assert sum(map(int, rows)) == n_rows
     assert f"{n_rows} {fitted}" in page_text(app)
     for page, place in (("explain", 0), ("train", 0), ("compare", 1)):
         address = {"second": run.id} if page == "compare" else {"run": run.id}

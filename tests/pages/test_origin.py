@@ -23,7 +23,7 @@ def shown(app) -> str:
 
 def test_tree_says_once_what_it_began_as_and_what_came_later(store, visit):
     add_run(store, "gradtree", origin=TRAINED)
-    app = visit("tree")
+    app = visit("tree", tab="Scores")
     assert str(TRAINED) in shown(app)
     assert "Began as" not in drawn_notes(app)
 

@@ -6,7 +6,7 @@ from tests.runs.jobs.surrogates import add_surrogate
 
 def test_a_surrogate_says_how_well_it_imitates_and_trains_a_residual_tree(visit, store):
     run = add_surrogate(store)
-    app = visit("tree", run=run)
+    app = visit("tree", tab="Scores", run=run)
     text = page_text(app)
     axes = [figure["layout"].get("yaxis", {}) for figure in figures(app)]
     assert "imitated class" in [axis.get("title", {}).get("text") for axis in axes]

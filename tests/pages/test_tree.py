@@ -1,5 +1,6 @@
 """The Tree page."""
 
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -8,7 +9,7 @@ import pytest
 
 from pages.cached.runs import load_run
 from pages.widgets.words import LONGEST_RULE, short_rule
-from tests.pages.shown import conditions, dots, page_text, viewers
+from tests.pages.shown import conditions, dots, nodes, page_text, viewers
 from tests.pages.stores import add_run
 from tests.slow_params import slow_after
 from treelab.trees.code import LANGUAGES
@@ -28,12 +29,33 @@ def test_the_tree_stands_beside_its_test_score(visit, store):
     assert view["rows"]["label"] == "training rows"
 
 
-def test_rules_write_each_leaf_in_words(visit, store):
-    app = visit("tree", run=add_run(store, "cart", "weight"))
-    rules = app.dataframe[0].value
-    assert len(rules) == 4
-    assert rules["rule"].str.contains("radius").all()
-    assert "mm" in app.code[0].value
+def test_rules_write_each_leaf_in_words_numbers_first(visit, store):
+    text = page_text(visit("tree", run=add_run(store, "cart", "weight")))
+    lines = re.findall("<tr><td>.*?</tr>", text)
+    assert len(lines) == 4
+    assert all("radius" in line.split("class='if'")[1] for line in lines)
+    assert all("mm" in line for line in lines)
+    rows = [int(re.match(r"<tr><td>(\d+)", line)[1]) for line in lines]
+    assert rows == sorted(rows, reverse=True)
+
+
+def test_a_rule_of_a_row_or_two_is_marked(visit, store):
+    run = add_run(store, "cart")
+    tree = store.model(run)
+    leaves = np.flatnonzero(tree.is_leaf)
+    rows = tree.n_rows.copy()
+    rows[leaves[0]], rows[leaves[1]] = 1, 3
+    store.add_model(run, replace(tree, n_rows=rows))
+    text = page_text(visit("tree", run=run))
+    assert "<mark>1 row</mark>" in text
+    assert "<mark>3" not in text
+
+
+def test_sums_are_named_in_rules_and_written_once(visit, store):
+    text = page_text(visit("tree", run=add_run(store, "get", "weight")))
+    assert "<td class='if'>S1 ≤ 14 and S2 ≤ 3</td>" in text
+    assert text.count("<th>S1</th>") == 1
+    assert "+ 1 × radius" in text
 
 
 TEXTS = [
@@ -57,14 +79,14 @@ TEXTS = [
 )
 def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
     monkeypatch.setattr("pages.widgets.export.has_dot", lambda: dot)
-    app = visit("tree", run=add_run(store, "cart"))
+    app = visit("tree", tab="Export", run=add_run(store, "cart"))
     assert app.selectbox(key="export-as").options == [*pictures, *TEXTS]
     assert ("with Graphviz's dot SVG and PDF" in page_text(app)) == (not dot)
 
 
 @pytest.mark.parametrize("learner", ["cart", "grande"])
 def test_the_tree_can_be_exported_as_code(visit, store, learner):
-    app = visit("tree", run=add_run(store, learner))
+    app = visit("tree", tab="Export", run=add_run(store, learner))
     for title in ("Python function", "SQL CASE", "C function"):
         app.selectbox(key="export-as").select(title).run()
         assert not app.exception
@@ -76,7 +98,7 @@ def test_the_tree_can_be_exported_as_code(visit, store, learner):
 
 
 def test_what_a_predictor_on_top_predicts_is_not_exported_as_code(visit, store):
-    app = visit("tree", run=add_run(store, "argmin"))
+    app = visit("tree", tab="Export", run=add_run(store, "argmin"))
     code = {title for title, _, _ in LANGUAGES.values()} | {"ONNX"}
     assert not code & set(app.selectbox(key="export-as").options)
     assert "As code it would predict otherwise" in page_text(app)
@@ -84,7 +106,7 @@ def test_what_a_predictor_on_top_predicts_is_not_exported_as_code(visit, store):
 
 def test_an_ensemble_says_that_all_its_trees_predict(visit, store):
     run = add_run(store, "grande")
-    app = visit("tree", run=run)
+    app = visit("tree", tab="Export", run=run)
     assert "The ensemble predicts, not this one tree." in page_text(app)
     before = viewers(app)
     others = [b for b in app.button if b.key and b.key.startswith(f"open-{run}")]
@@ -101,7 +123,7 @@ def test_a_tree_under_a_predictor_says_so(visit, store):
 
 
 def plain_picture(app, run):
-    return app.segmented_control(key=f"view-{run}").set_value("Static drawing").run()
+    return app.selectbox(key=f"view-{run}").set_value("Static drawing").run()
 
 
 def test_the_drawing_has_the_colours_of_the_ground(visit, store):
@@ -116,10 +138,12 @@ def test_the_address_selects_a_node_and_the_panel_shows_it(visit, store):
     app = visit("tree", run=run, node="r0")
     view = viewers(app)[0]
     assert view["select"] == {"key": "0", "version": 0}
-    (node,) = [n for n in view["trees"][0]["nodes"] if n["key"] == "0"]
+    (node,) = [n for n in nodes(view) if n["key"] == "0"]
     text = page_text(app)
     assert f"<td>{node['rows']:,}</td>" in text
     assert "Rows with radius ≤ 10.1 mm." in text
+    assert not app.metric
+    app.button(key="node-rows").click().run()
     rows = app.dataframe[0].value
     assert (rows["radius"] <= 10.1).all()
     names = ["test row", "row of the table", "kind", "radius"]
@@ -129,9 +153,9 @@ def test_the_address_selects_a_node_and_the_panel_shows_it(visit, store):
     first = rows.iloc[0]  # numbered as Follow rows and Explain do
     assert X["radius"].iloc[first["test row"] - 1] == first["radius"]
     assert X.index[first["test row"] - 1] + 1 == first["row of the table"]
-    app.segmented_control(key=f"rows-of-{run}").set_value("train").run()
+    app.segmented_control(key=f"rows-of-{run}").set_value("train")
+    app.button(key="node-rows").click().run()
     assert len(app.dataframe[0].value) == node["rows"]
-    assert not app.metric
 
 
 @pytest.mark.parametrize("node", slow_after(3, ["r01", "r1111111", "x", "r", "r0", ""]))
@@ -156,14 +180,15 @@ def test_two_rows_are_followed_in_two_colours(visit, store):
     assert first["keys"][0] == second["keys"][0] == ""
 
 
-def test_a_class_s_flow_counts_its_rows(visit, store):
+def test_a_class_colours_the_picture(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", run=run)
-    app.selectbox(key=f"flow-{run}").set_value("fine").run()
-    problem = store.run(run).problem
-    split = problem.split(store.table(problem.table_id))
-    flow = viewers(app)[0]["flow"]
-    assert flow["counts"][""] == (split.y_train == "fine").sum()
+    color = app.selectbox(key=f"color-{run}")
+    assert color.options == ["prediction", "rough", "fine", "small"]
+    color.set_value("fine").run()
+    assert viewers(app)[0]["flow"] == {"class": "fine"}
+    weights = visit("tree", run=add_run(store, "cart", "weight"))
+    assert not [box for box in weights.selectbox if f"{box.key}".startswith("color")]
 
 
 def test_other_rows_can_be_counted(visit, store):
@@ -188,22 +213,12 @@ def test_snapshots_become_frames_and_the_final_tree_is_the_last(
     store.add_snapshot(run, 3, tree)
     store.add_snapshot(run, 8, tree)
     app = visit("tree", run=run)
-    app.segmented_control(key=f"view-{run}").set_value("Training").run()
+    app.selectbox(key=f"view-{run}").set_value("Training").run()
     frames = viewers(app)[0]["frames"]
     assert frames["labels"] == ["epoch 3", "epoch 8", "final tree"]
     assert frames["chosen"] == 2
     assert len(frames["scores"]) == 3
     assert frames["score_label"].endswith(scored)
-
-
-def test_a_pruning_path_has_a_frame_a_strength(visit, store):
-    run = add_run(store, "argmin")
-    app = visit("tree", run=run)
-    app.segmented_control(key=f"view-{run}").set_value("Pruning path").run()
-    view = viewers(app)[0]
-    assert view["frames"]["values"] == [0, 1, 100]
-    assert view["frames"]["chosen"] == 1
-    assert "predictor on top" in " ".join(view["trees"][0]["notes"])
 
 
 @pytest.mark.parametrize("view", ["Icicle", "Sunburst"])
@@ -218,7 +233,7 @@ def test_a_pruning_path_has_a_frame_a_strength(visit, store):
 def test_the_tree_is_also_shown_as_areas(visit, store, learner, view):
     run = add_run(store, learner)
     app = visit("tree", run=run)
-    app.segmented_control(key=f"view-{run}").set_value(view).run()
+    app.selectbox(key=f"view-{run}").set_value(view).run()
     assert not app.exception
     (chart,) = [c for c in app.get("plotly_chart") if view.lower() in c.proto.spec]
     assert "as large as their rows" in page_text(app)
@@ -228,7 +243,7 @@ def test_the_tree_is_also_shown_as_areas(visit, store, learner, view):
 def test_a_node_that_is_selected_stays_so_among_areas(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", run=run, node="r0")
-    app.segmented_control(key=f"view-{run}").set_value("Icicle").run()
+    app.selectbox(key=f"view-{run}").set_value("Icicle").run()
     assert "radius ≤ 10.1 mm" in page_text(app)
     assert not app.metric
 
@@ -246,7 +261,7 @@ def test_more_trees_of_an_ensemble_can_be_shown(visit, store):
     assert 6 < len(shown) <= 24
     shown[-1].click().run()
     last = shown[-1].key.rsplit("-", 1)[1]
-    assert app.header[0].value.startswith(f"Tree {last} of")
+    assert app.subheader[0].value.startswith(f"Tree {last} of")
     assert not app.exception
 
 
@@ -280,7 +295,9 @@ def test_a_lens_drops_small_terms_and_says_what_it_costs(visit, store):
         assert not app.exception
         assert "changes on 0 of" in page_text(app) or fraction == 1.0
     assert "Splits name 1.0 features on average" in page_text(app)
-    assert not [t for t in visit("tree", run=add_run(store, "cart")).toggle if t.key]
+    assert not [
+        t for t in visit("tree", run=add_run(store, "cart")).toggle if t.key == "lens"
+    ]
 
 
 def test_a_run_that_ended_since_it_was_listed_shows_its_model(store):

@@ -87,5 +87,7 @@ def test_a_page_that_was_turned_to_is_not_left_empty(page, address):
     line.let_go()
     page.wait_for_timeout(5000)
     settled(page)
-    heading = page.get_by_role("heading", name="What did it learn?")
+    heading = page.get_by_role(
+        "heading", name="What did it learn, and how small can it be?"
+    )
     sync_api.expect(heading).to_be_visible(timeout=100)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, report
 from tests.test_browser import address, nodes, opened, page, settled, sync_api
 from treelab.runs.store.run_store import RunStore
 
@@ -48,6 +48,7 @@ def add_tree(store: RunStore, run: str, epoch: int, threshold: float) -> None:
 def test_a_hidden_tab_asks_seldom_and_what_did_not_change_stays(page, address):
     store = RunStore()
     run = add_run(store, "gradtree", state="running")
+    report(store, run)
     page.goto(f"{address}/train?run={run}")
     opened(page, "Train and watch")
     root = nodes(page, ".st-key-live").first

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.values import categories, numbers, refuse_large
@@ -205,6 +204,9 @@ def normal_scores(x: np.ndarray) -> Interpolation:
     go to -5.2 and 5.2. That class treats values less than 1e-7 apart as equal, which
     would flatten a column of small numbers; ranks know no such unit.
     """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from scipy.special import ndtri
+
     values, counts = np.unique(x, return_counts=True)
     if len(values) == 1:
         return Interpolation(values, np.zeros(1))

@@ -4,9 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import r2_score
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.class_weight import compute_sample_weight
 
 from treelab.data.columns import column_kind
 from treelab.data.encoding import LARGEST, ranks, zscore
@@ -55,7 +52,8 @@ def scores_alone(
     weights = None  # else a column that makes a rare class likelier predicts nothing
     if task != "regression":
         y = np.unique(y, return_inverse=True)[1]
-        weights = compute_sample_weight("balanced", y[:half])
+        n_rows = np.bincount(y[:half], minlength=y.max() + 1)
+        weights = half / ((n_rows > 0).sum() * np.maximum(n_rows, 1))[y[:half]]
     for name in columns.columns:
         x = _codes(columns[name].iloc[rows], half)[:, None]
         yield str(name), _score(x, y, half, weights)
@@ -93,6 +91,10 @@ def _score(
     x: np.ndarray, y: np.ndarray, half: int, weights: np.ndarray | None
 ) -> float:
     """Return how well one column predicts the second half of the rows."""
+    # Here: a table is shown before its columns are looked through.
+    from sklearn.metrics import r2_score
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     size = {"max_leaf_nodes": MOST_LEAVES, "random_state": 0}
     if weights is None:
         tree = DecisionTreeRegressor(**size).fit(x[:half], y[:half])

@@ -47,7 +47,9 @@ class Finding:
     column: str = ""
 
 
-def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
+def check_problem(
+    frame: pd.DataFrame, problem: Problem, *, with_leaks: bool = True
+) -> list[Finding]:
     """Return what is odd about a problem, errors first.
 
     Parameters
@@ -55,6 +57,9 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     frame : DataFrame
         The table that the problem is about.
     problem : Problem
+    with_leaks : bool, default=True
+        Whether to look for columns that determine the target alone, which fits a small
+        tree to each; they are notes.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def check_problem(frame: pd.DataFrame, problem: Problem) -> list[Finding]:
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
     findings += _split_findings(frame, problem)
-    if all(finding.level != "error" for finding in findings):
+    if with_leaks and all(finding.level != "error" for finding in findings):
         findings += _leak_findings(frame, problem)
     return sorted(findings, key=lambda finding: finding.level != "error")
 
@@ -283,8 +288,8 @@ def _leak_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     if len(problem.columns) > MANY_COLUMNS:
         yield _note(
             f"Among so many columns, {len(problem.columns):,}, those that determine "
-            f"the target {problem.target!r} alone are not looked for here; Profile "
-            "looks for them when asked.",
+            f"the target {problem.target!r} alone are not looked for here; the tab "
+            "Columns of Data looks for them when asked.",
             problem.target,
         )
         return

@@ -5,14 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from sklearn.metrics import (
-    average_precision_score,
-    brier_score_loss,
-    precision_recall_curve,
-    roc_auc_score,
-    roc_curve,
-)
 
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
@@ -200,8 +192,10 @@ def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
     """
     if is_class.all() or not is_class.any():
         raise ValueError("Curves need rows of the class and rows of another one.")
-    false_rate, true_rate, threshold = roc_curve(is_class, probability)
-    precision, recall, cut = precision_recall_curve(
+    from sklearn import metrics  # takes a second, and most of a page needs none
+
+    false_rate, true_rate, threshold = metrics.roc_curve(is_class, probability)
+    precision, recall, cut = metrics.precision_recall_curve(
         is_class, probability, drop_intermediate=True
     )
     return ClassCurves(
@@ -210,9 +204,9 @@ def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
             {"x": recall, "y": precision, "threshold": np.append(cut, np.nan)}
         ),
         calibration(is_class, probability),
-        float(roc_auc_score(is_class, probability)),
-        float(average_precision_score(is_class, probability)),
-        float(brier_score_loss(is_class, np.clip(probability, 0, 1))),
+        float(metrics.roc_auc_score(is_class, probability)),
+        float(metrics.average_precision_score(is_class, probability)),
+        float(metrics.brier_score_loss(is_class, np.clip(probability, 0, 1))),
     )
 
 
@@ -319,6 +313,8 @@ def compare_over_seeds(
             f"Give both scores of {FEWEST_SEEDS} data splits or more, got "
             f"{len(first)} and {len(second)}."
         )
+    from scipy import stats  # takes a second, and most of a page needs none
+
     difference = second - first
     n = len(difference)
     mean = float(difference.mean())

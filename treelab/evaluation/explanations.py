@@ -440,8 +440,8 @@ def reasons(
                 name = split_name(model, condition.node)
             else:
                 name = condition.column
-            facts[name] = fact_text(model, condition, table)
-            values[name] = value_within(model, condition, table)
+            facts[name] = fact_text(model, condition, row)
+            values[name] = value_within(model, condition, row)
             if conditions is not None:
                 changes.setdefault(name, 0.0)
     return [
@@ -451,7 +451,10 @@ def reasons(
 
 
 def because(
-    found: Sequence[Reason], rises: bool = True, needed: Collection[str] = ()
+    found: Sequence[Reason],
+    rises: bool = True,
+    needed: Collection[str] = (),
+    most: int = MOST,
 ) -> str:
     """Return the strongest reasons as half a sentence.
 
@@ -464,6 +467,8 @@ def because(
     needed : collection of str, default=()
         Names of reasons that together settle the prediction: these are given, also
         where one changes little by itself, as in an exclusive or.
+    most : int, default=3
+        Reasons that are given where none are needed.
 
     Returns
     -------
@@ -479,7 +484,7 @@ def because(
     against = [own for own in found if own.change * sign <= -least]
     strong = [own for own in found if own.name in needed and own not in against]
     if not strong:
-        strong = [own for own in found if own.change * sign >= least][:MOST]
+        strong = [own for own in found if own.change * sign >= least][:most]
     words = f"because {joined([own.fact for own in strong])}"
     return f"{words}, although {against[0].fact}" if against else words
 

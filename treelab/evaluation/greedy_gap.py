@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
@@ -186,6 +185,9 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
 
 def _grow(tree: Tree, matrix: np.ndarray, target: np.ndarray, n_leaves: int):
     """Grow scikit-learn's greedy tree best-first on some rows."""
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     is_number = tree.classes is None
     grower = DecisionTreeRegressor if is_number else DecisionTreeClassifier
     grown = grower(max_leaf_nodes=n_leaves, random_state=0)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.inspection import permutation_importance
 
 from treelab.data.columns import column_kind
 from treelab.evaluation.metrics import headline, scores
@@ -60,6 +59,9 @@ def permutation_importances(
         column, importance and std (over the shuffles), the largest first. Columns
         that the model does not read have 0.
     """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.inspection import permutation_importance
+
     y = np.asarray(y)
     if len(X) > MOST_ROWS:
         rows = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]

@@ -2,13 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import (
-    accuracy_score,
-    log_loss,
-    mean_absolute_error,
-    r2_score,
-    root_mean_squared_error,
-)
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
@@ -57,6 +50,14 @@ def scores(
         ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
         units of the target. And ``n_rows``.
     """
+    # Here: pages know scores by name long before one is measured.
+    from sklearn.metrics import (
+        accuracy_score,
+        mean_absolute_error,
+        r2_score,
+        root_mean_squared_error,
+    )
+
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     own = {"sample_weight": sample_weight}
     if len(y_true) == 0:
@@ -201,6 +202,8 @@ def _log_loss(y_true, proba, classes, weight=None) -> float:
     if classes is None:
         raise ValueError("scores needs classes, in the order of proba's columns.")
     if np.isin(y_true, classes).all():
+        from sklearn.metrics import log_loss  # as in ``scores``
+
         order = np.argsort(np.asarray(classes))
         return log_loss(
             y_true,

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
-from scipy.stats import rankdata
 
 from treelab.data.column_meaning import level_order
 from treelab.data.columns import column_kind
@@ -241,6 +238,10 @@ class Associations:
         """Return the columns' places so that those that go together are neighbours."""
         if len(self.names) < 3:
             return np.arange(len(self.names))
+        # Here: a table is shown before its columns are looked through.
+        from scipy.cluster.hierarchy import leaves_list, linkage
+        from scipy.spatial.distance import squareform
+
         apart = 1 - np.nan_to_num(self.strength)
         return leaves_list(linkage(squareform(apart, checks=False), "average"))
 
@@ -292,7 +293,7 @@ def _strength(a: np.ndarray, b: np.ndarray) -> float:
     if len(a) < 3:
         return float("nan")
     if a.dtype.kind == b.dtype.kind == "f":
-        ranks = np.stack([rankdata(a), rankdata(b)])
+        ranks = np.stack([_ranks(a), _ranks(b)])
         if (ranks.std(axis=1) == 0).any():
             return 0.0
         return float(abs(np.corrcoef(ranks)[0, 1]))
@@ -303,6 +304,11 @@ def _strength(a: np.ndarray, b: np.ndarray) -> float:
     return _cramers_v(a, b)
 
 
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return ranks from 1, equal values sharing their mean."""
+    return pd.Series(values).rank().to_numpy()
+
+
 def _known(column: np.ndarray) -> np.ndarray:
     """Which cells have a value, bool (n_rows,)."""
     return ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
@@ -310,7 +316,7 @@ def _known(column: np.ndarray) -> np.ndarray:
 
 def _correlation_ratio(number: np.ndarray, category: np.ndarray) -> float:
     """Return the correlation ratio of a number's ranks, corrected for chance."""
-    ranks = rankdata(number)
+    ranks = _ranks(number)
     counts = np.bincount(category)
     means = np.bincount(category, ranks) / np.maximum(counts, 1)
     total = ((ranks - ranks.mean()) ** 2).sum()

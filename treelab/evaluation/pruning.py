@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.split import DataSplit
+from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
 from treelab.evaluation.metrics import headline, macro_f1_of_counts, scores
 from treelab.evaluation.splits import headline_scores
 from treelab.trees.losses import SQUARED_ERROR, Loss
@@ -301,6 +302,24 @@ class PruningSteps:
     def own(self) -> int:
         """The step of the model's own tree; the largest where nothing chose."""
         return 0 if self.chosen is None else self.chosen
+
+    @property
+    def marks(self) -> dict[int, str]:
+        """The steps that are worth a mark, each with the words for it."""
+        words = f"smallest within {KNEE_TOLERANCE} of the best"
+        if "held_out_score" in self.table:
+            score = self.table["held_out_score"].to_numpy()
+            best = int(np.nanargmax(score))
+            error = np.nan_to_num(self.table["standard_error"].iloc[best])
+            small = int(np.flatnonzero(score >= score[best] - error)[-1])
+            words = "smallest within one standard error"
+        elif judged_by(self.table) in self.table:
+            small = knee_of(self.table)
+        else:
+            return {self.own: "retained"}
+        if small == self.own:
+            return {small: f"retained, {words}"}
+        return {self.own: "retained", small: words}
 
 
 def pruning_steps(

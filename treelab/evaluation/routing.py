@@ -5,10 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage
-from scipy.spatial.distance import pdist, squareform
-from scipy.stats import false_discovery_control, hypergeom
-from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 
 from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
@@ -233,6 +229,8 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     -------
     LeafPurity
     """
+    from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
+
     order = _left_to_right(tree)
     order = order[rows[:, order].sum(axis=0) > 0]
     counts = rows[:, order].T  # (leaves, classes)
@@ -331,6 +329,8 @@ def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingSh
         Rows that pass each node: those it was fitted to, and the others, which are
         not among them; at least one each.
     """
+    from scipy.stats import false_discovery_control
+
     split = np.flatnonzero(~tree.is_leaf)
     left, right = tree.left[split], tree.right[split]
     some = (rows[split] > 0) & (fitted[split] > 0)
@@ -396,6 +396,8 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
         ``differs``, whether any split's rows part differently by more than chance, all
         months and splits taken together.
     """
+    from scipy.stats import false_discovery_control
+
     month = np.asarray(month)
     names, code = np.unique(month, return_inverse=True)
     passing = rows_passing(tree.parent, leaf, code, len(names))
@@ -418,6 +420,8 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
 
 def _two_sided(hits, rows, other_hits, other_rows) -> np.ndarray:
     """Test whether two fractions are one, for each pair; 1 where there is no row."""
+    from scipy.stats import hypergeom
+
     chance = hypergeom(rows + other_rows, hits + other_hits, rows)
     tail = np.minimum(chance.cdf(hits), chance.sf(hits - 1))
     return np.minimum(2 * tail, 1.0)
@@ -453,6 +457,8 @@ def route_similarity(rows: np.ndarray) -> np.ndarray:
         In [0, 1], symmetric: 1 where both fill each leaf alike, 0 where no row of the
         one passes a node of the other but the root.
     """
+    from scipy.spatial.distance import pdist, squareform
+
     fraction = rows / rows[:, :1]
     if rows.shape[1] == 1:  # nothing but the root, where all are together
         return np.ones((len(rows), len(rows)))
@@ -480,6 +486,8 @@ class RouteSimilarity:
     @property
     def order(self) -> np.ndarray:
         """Places of the classes, int (n_classes,), those with alike routes together."""
+        from scipy.cluster.hierarchy import leaves_list
+
         return leaves_list(self.linkage)
 
     def brackets(self) -> tuple[np.ndarray, np.ndarray]:
@@ -491,6 +499,8 @@ class RouteSimilarity:
             Corners of each bracket: places from 0 in the order of ``order``, and mean
             similarities, 1 at a class itself.
         """
+        from scipy.cluster.hierarchy import dendrogram
+
         drawn = dendrogram(self.linkage, no_plot=True)
         # scipy puts the leaves at 5, 15, 25, ... and its heights are 1 - similarity.
         return (np.array(drawn["icoord"]) - 5) / 10, 1 - np.array(drawn["dcoord"])
@@ -526,6 +536,9 @@ def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
     ValueError
         If there are fewer than two classes, or one has no row.
     """
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
     if len(names) < 2 or not rows[:, 0].all():
         raise ValueError("Routes are compared of two or more classes that have rows.")
     similarity = route_similarity(rows)

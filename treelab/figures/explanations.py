@@ -14,6 +14,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
+from treelab.trees.dates import from_decimal_years
 from treelab.trees.words import counted, short, signed, significant
 
 # What each column changes in one prediction, from the mean to where it is.
@@ -169,6 +170,7 @@ def dependence_figure(
     *,
     title: str,
     unit: str = "",
+    dates: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the mean prediction by the values of a column, and rows behind it.
@@ -182,11 +184,15 @@ def dependence_figure(
         What is predicted, with its unit.
     unit : str, default=""
         Of the column.
+    dates : bool, default=False
+        Whether its numbers are years with decimals, which stand for dates.
     mode : {"light", "dark"}, default="light"
         Colours to draw in.
     """
     theme = palette(mode)
     x = found.values.tolist() if found.is_number else list(range(len(found.values)))
+    if dates:
+        x = from_decimal_years(found.values).tolist()
     lines = found.lines[:: max(1, -(-len(found.lines) // MOST_LINES))]
     figure = go.Figure()
     figure.add_scatter(
@@ -300,7 +306,7 @@ def importance_figure(
     )
     return figure.update_layout(
         template=template(mode),
-        height=72 + 26 * max(len(columns), 1),
+        height=92 + 26 * max(len(columns), 1),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         showlegend=False,
         xaxis={

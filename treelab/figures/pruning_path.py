@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.evaluation.frontier import judged_by, knee_of
+from treelab.evaluation.frontier import judged_by
 from treelab.figures.style import Mode, Palette, palette, template
 from treelab.trees.words import shortest
 
@@ -46,7 +46,7 @@ _SIZES = {
 def pruning_figure(
     table: pd.DataFrame,
     *,
-    chosen: int | None,
+    marks: dict[int, str],
     strength_title: str,
     score_title: str,
     n_rows: dict[str, int],
@@ -62,8 +62,8 @@ def pruning_figure(
         ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
         dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
         ``leaves``, ``depth``.
-    chosen : int or None
-        The step that training chose; marked with a ring.
+    marks : dict of int to str
+        Steps that get a ring, each with the words for it.
     strength_title : str
         Of the axis: "pruning strength (lambda)".
     score_title : str
@@ -98,7 +98,7 @@ def pruning_figure(
         _add_line(figure, table, column, line, color, row=1)
     for column in (name for name in _SIZES if name in table):
         line = _SIZES[column]
-        color = colors.muted if line.dash == "dot" else colors.text
+        color = colors.muted  # the score's solid line is the text's
         # Where training emptied nodes, leaves would only repeat the splits.
         if column != "leaves" or "active_splits" not in table:
             _add_line(figure, table, column, line, color, row=2)
@@ -109,7 +109,7 @@ def pruning_figure(
         )
     )
     if judged in table and table[judged].notna().any():
-        _mark_steps(figure, table[judged], _marks(table, chosen), colors)
+        _mark_steps(figure, table[judged], marks, colors)
     figure.update_layout(
         template=template(mode),
         height=HEIGHT,
@@ -151,18 +151,6 @@ def _error_bars(table: pd.DataFrame, column: str, color: str) -> dict | None:
         return None
     bars = table["standard_error"].fillna(0.0)
     return {"array": bars, "color": color, "thickness": 1.2, "width": 3}
-
-
-def _marks(table: pd.DataFrame, chosen: int | None) -> dict[int, str]:
-    """The steps that are marked, each with its name."""
-    if "held_out_score" in table and chosen is not None:
-        return {chosen: "chosen"}
-    knee = knee_of(table)
-    if chosen is None:
-        return {knee: "knee"}
-    if chosen == knee:
-        return {knee: "knee and chosen"}
-    return {knee: "knee", chosen: "chosen"}
 
 
 def _mark_steps(

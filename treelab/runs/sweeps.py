@@ -19,7 +19,6 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from treelab.data.split import JOINED, DataSplit
 from treelab.evaluation import metrics
@@ -411,6 +410,9 @@ class TrialScorer:
 
         A learner's own score holds rows out by itself.
         """
+        # Here, as it takes a moment, and pages import this module to be shown.
+        from sklearn.model_selection import KFold, StratifiedKFold
+
         if self.plan.scoring == "validation":
             yield self.split.rows("train"), self.split.rows("valid")
             return

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.optimize import nnls
 
 from treelab.trees.pruning import (
     SizePath,
@@ -582,6 +581,9 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     float array of shape (n,)
         In order to the last bit.
     """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from scipy.optimize import nnls
+
     fitted = value.astype(np.float64)
     close = _CLOSE * max(np.ptp(fitted), 1e-300) if len(fitted) else 0.0
     root = np.sqrt(np.maximum(weight, 1e-9 * max(weight.max(initial=0.0), 1e-300)))

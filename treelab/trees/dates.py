@@ -130,6 +130,11 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
 
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
+
 # Dates as years with decimals: the one number by which tables and splits know them.
 
 
@@ -168,6 +173,77 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
     seconds = np.rint(np.where(known, years - whole, 0) * length)
     found = start + seconds.astype("timedelta64[s]")
     return np.where(known, found, np.datetime64("NaT", "s"))
+
+
+# Dates in words: "12 May 2019", which every reader takes for the same day.
+
+
+def moment_text(years: float) -> str:
+    """Return a year with decimals as a date, with its time of day where it has one.
+
+    Parameters
+    ----------
+    years : float
+
+    Returns
+    -------
+    str
+        Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
+    """
+    moment = from_decimal_years(np.array([years], dtype=float))[0].item()
+    if moment is None:  # beyond the dates that people write
+        return f"{years:g}"
+    text = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    if moment.second:
+        return f"{text} {moment:%H:%M:%S}"
+    return f"{text} {moment:%H:%M}" if moment.hour or moment.minute else text
+
+
+def days_text(years: float) -> str:
+    """Return the day of a year with decimals, short, for axes: "12 Sep 2019"."""
+    day, *rest = moment_text(years).split(" ")
+    return " ".join([day, *(own[:3] for own in rest[:1]), *rest[1:2]])
+
+
+def parse_moment(text: str) -> float:
+    """Return the year with decimals that ``moment_text`` wrote."""
+    day, month, year, *time = text.split(" ")
+    date = f"{int(year):04d}-{_MONTHS.index(month) + 1:02d}-{int(day):02d}"
+    return _decimal_year(np.datetime64(f"{date}T{time[0]}" if time else date, "s"))
+
+
+def first_moment_after(threshold: float, low: float, high: float) -> str:
+    """Return the moment of which rows at or below a threshold are before.
+
+    Parameters
+    ----------
+    threshold : float
+        A year with decimals.
+    low, high : float
+        Largest training value at or below it, smallest above it; NaN where unknown.
+
+    Returns
+    -------
+    str
+        The first day after the threshold, so that no day changes sides; where
+        training rows of that day are parted by their time, the first minute or second.
+    """
+    moment = from_decimal_years(np.array([threshold], dtype=float))[0]
+    if np.isnat(moment):
+        return moment_text(threshold)
+    found = moment
+    for unit in ("D", "m", "s"):
+        found = moment.astype(f"datetime64[{unit}]")
+        while _decimal_year(found) <= threshold:
+            found = found + 1
+        if not _decimal_year(found) > high:  # also where it is not known
+            break
+    return moment_text(_decimal_year(found))
+
+
+def _decimal_year(moment: np.datetime64) -> float:
+    """Return one moment as a year with decimals."""
+    return float(decimal_years(pd.Series([moment.astype("datetime64[s]")])).iloc[0])
 
 
 def months(years: np.ndarray) -> np.ndarray:

@@ -142,6 +142,12 @@ class Feature:
             return read_column(column, self.form, self.kind, levels)
         return read_column(column, self.form, self.kind, levels, place_of)
 
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether its numbers are years with decimals, which words show as dates."""
+        of_dates = self.form is not None and self.form.kind == "date"
+        return of_dates and self.kind == "number" and parse_part(self.column) is None
+
     @property
     def missing_interval(self) -> tuple[float, float] | None:
         """The numbers that count as missing, for exported code; None where none do.

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from treelab.trees.dates import first_moment_after, moment_text, parse_moment
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.tree import OBLIQUE, Tree, read_features
 from treelab.trees.words import (
     clean,
     counted,
+    evened,
     parse,
     percent,
     probability,
@@ -159,12 +161,13 @@ class NumberCondition:
         self.missing = self.missing and missing_left == left
         # The text has the bound that is tightest as shown: of two thresholds that are
         # rounded, that need not be the tightest one.
+        shown = parse_moment if self.feature.is_date else parse
         if left:
             self.high = min(self.high, threshold)
-            self.high_text = min(self.high_text or text, text, key=parse)
+            self.high_text = min(self.high_text or text, text, key=shown)
         else:
             self.low = max(self.low, threshold)
-            self.low_text = max(self.low_text or text, text, key=parse)
+            self.low_text = max(self.low_text or text, text, key=shown)
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
@@ -180,13 +183,26 @@ class NumberCondition:
             return f"{name} is missing" if self.missing else f"no {name} passes"
         if self.low == -inf and self.high == inf:
             return "" if self.missing else f"{name} is known"
-        if self.low == -inf:
-            text = with_unit(f"{name} ≤ {self.high_text}", unit)
-        elif self.high == inf:
-            text = with_unit(f"{name} > {self.low_text}", unit)
+        if self.low != -inf and self.high != inf:
+            low, high = self.low_text, self.high_text
+            signs = ("≤", "<") if self.feature.is_date else ("<", "≤")
+            if not self.feature.is_date:
+                low, high = evened(low, high)
+            text = with_unit(f"{low} {signs[0]} {name} {signs[1]} {high}", unit)
         else:
-            text = with_unit(f"{self.low_text} < {name} ≤ {self.high_text}", unit)
+            text = with_unit(f"{name} {self.bound}", unit)
         return f"{text} (or missing)" if self.missing and mention_missing else text
+
+    @property
+    def bound(self) -> str:
+        """Its one bound, or both, without the column: "≤ 45", "before 12 May 2019"."""
+        is_date = self.feature.is_date
+        bounds = []
+        if self.low != -inf:
+            bounds.append(f"{'on or after' if is_date else '>'} {self.low_text}")
+        if self.high != inf:
+            bounds.append(f"{'before' if is_date else '≤'} {self.high_text}")
+        return ", ".join(bounds)
 
 
 @dataclass
@@ -257,6 +273,8 @@ class CategoryCondition:
             return "" if self.missing else f"{name} is known"
         if not inside:
             text = f"{name} is a new category"
+        elif len(known) == 2:  # of two, the other one is named, not what it is not
+            text = self._listed(inside, most, length)
         elif self.new and len(outside) <= len(inside):
             text = self._listed(outside, most, length, no=True)
         else:
@@ -368,7 +386,10 @@ def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:
 def shown_threshold(tree: Tree, node: int) -> str:
     """Return the threshold of a split of a number column, as texts show it."""
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
-    return threshold_text(float(tree.threshold[node]), *map(float, between))
+    threshold, low, high = map(float, (tree.threshold[node], *between))
+    if tree.features[tree.feature[node]].is_date and np.isfinite(threshold):
+        return first_moment_after(threshold, low, high)
+    return threshold_text(threshold, low, high)
 
 
 def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
@@ -577,6 +598,8 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
         return value_text(total, threshold, parse(rounded(threshold)))
     feature = tree.features[j]
     x = float(matrix[0, j])
+    if feature.is_date and not np.isnan(x):
+        return moment_text(x)
     if feature.kind == "number":
         text = value_text(x, threshold, parse(shown_threshold(tree, node)))
         return text if np.isnan(x) else with_unit(text, feature.unit)
@@ -796,9 +819,7 @@ def fact_text(tree: Tree, condition: Condition, row) -> str:
     name = clean(condition.column)
     if not isinstance(condition, NumberCondition) or value == "missing":
         return f"{name} is {value}"
-    bounds = [f"> {condition.low_text}"] if condition.low_text else []
-    bounds += [f"≤ {condition.high_text}"] if condition.high_text else []
-    return f"{name} is {value} ({', '.join(bounds)})"
+    return f"{name} is {value} ({condition.bound})"
 
 
 def sum_name(tree: Tree, node: int, most: int = 3) -> str:
@@ -816,15 +837,17 @@ def sum_name(tree: Tree, node: int, most: int = 3) -> str:
 
 def value_within(tree: Tree, condition: Condition, row) -> str:
     """Return the value of one row, so that as shown it lies within the condition."""
-    table = as_table(tree.features, row)
     if isinstance(condition, ObliqueCondition):
         node = condition.node
         threshold = float(tree.threshold[node])
-        total = threshold - float(tree.margin(table)[0, node])
+        total = threshold - float(tree.margin(row)[0, node])
         return value_text(total, threshold, parse(rounded(threshold)))
-    cell = table[condition.column].iloc[0]
-    if not isinstance(condition, NumberCondition) or condition.feature.lacks(cell):
-        return cell_text(condition.feature, cell)
+    cell = as_table(tree.features, row)[condition.column].iloc[0]
+    feature = condition.feature
+    if isinstance(condition, CategoryCondition) or feature.is_date:
+        return cell_text(feature, cell)
+    if feature.lacks(cell):
+        return "missing"
     low, high = condition.low_text or "−∞", condition.high_text or "∞"
     text = shortest(float(cell))
     if not parse(low) < parse(text) <= parse(high):
@@ -862,9 +885,10 @@ def change_text(
         if feature.lacks(before):
             return f"set {name}, which is missing, to {now_text}"
         return f"change {name} from {cell_text(feature, before)} to {now_text}"
-    falls = float(now) < float(before)
-    start = shortest(float(before))
-    found = f"{'lower' if falls else 'raise'} {name} from {start} to"
+    falls, is_date = float(now) < float(before), feature.is_date
+    start = cell_text(feature, before) if is_date else shortest(float(before))
+    verb = "move" if is_date else "lower" if falls else "raise"
+    found = f"{verb} {name} from {start} to"
     leads = path_conditions(tree, tree.apply(row)[0]) if tree is not None else []
     for condition in leads:
         if not isinstance(condition, NumberCondition):
@@ -872,16 +896,22 @@ def change_text(
         if condition.column == feature.column:
             low, high = condition.low_text, condition.high_text
             if falls and high and not low:
+                if is_date:
+                    return f"{found} before {high}"
                 return f"{found} {with_unit(high, feature.unit)} or less"
             if not falls and low and not high:
+                if is_date:
+                    return f"{found} {low} or later"
                 return f"{found} more than {with_unit(low, feature.unit)}"
-    return f"{found} {with_unit(shortest(float(now)), feature.unit)}"
+    return f"{found} {cell_text(feature, now)}"
 
 
 def cell_text(feature, cell) -> str:
     """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
     if feature.lacks(cell):
         return "missing"
+    if feature.is_date:
+        return moment_text(float(cell))
     if feature.kind == "number":
         return with_unit(shortest(float(cell)), feature.unit)
     name = feature.category(cell)

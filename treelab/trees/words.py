@@ -9,6 +9,7 @@ from math import floor, isfinite, isnan, log10
 # Numbers and counts as people read them.
 
 
+_NO_DIGITS = str.maketrans("", "", ",.−")
 _LEAST, _MOST = 3, 17  # significant digits; 17 write every float exactly
 
 
@@ -120,8 +121,22 @@ def value_text(value: float, threshold: float, shown: float) -> str:
     return shortest(value, lambda text: (text <= shown) == left)
 
 
+def evened(low: str, high: str) -> tuple[str, str]:
+    """Return two numbers that ``shortest`` wrote with as many decimals each."""
+    if not (low + high).translate(_NO_DIGITS).isdecimal():
+        return low, high
+    most = max(len(text.partition(".")[2]) for text in (low, high))
+
+    def even(text: str) -> str:
+        whole, _, decimals = text.partition(".")
+        return f"{whole}.{decimals:0<{most}}" if most else text
+
+    return even(low), even(high)
+
+
 def parse(text: str) -> float:
     """Return the number that ``shortest`` wrote."""
+    text = text.replace(",", "")
     return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
 
 
@@ -163,7 +178,8 @@ def _text(value: Decimal) -> str:
         return "0"
     value = value.normalize()
     if -5 <= value.adjusted() < 7:
-        text = format(value, "f")
+        # From five digits on: of four, many are years.
+        text = format(value, ",f" if value.adjusted() > 3 else "f")
     else:
         mantissa, _, exponent = f"{value:e}".partition("e")
         text = f"{mantissa}e{int(exponent)}"
@@ -173,7 +189,6 @@ def _text(value: Decimal) -> str:
 # Names of columns, categories and units as people read them.
 
 
-_UNCLEAR = ",{}\"'"  # a category with one of these is quoted, so lists stay clear
 _DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
@@ -223,11 +238,8 @@ def short(name, length: int | None) -> str:
 
 
 def quoted(category: str, length: int | None = None) -> str:
-    """Return a category, in quotes where it would not be clear without."""
-    text = short(category, length)
-    same = text == category or text != clean(category)
-    plain = text and same and not any(c in _UNCLEAR for c in text)
-    return text if plain or text.startswith("\u2068") else f"“{text}”"
+    """Return a category in quotes, which tell it from the words around it."""
+    return f"“{short(category, length)}”"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -33,7 +33,7 @@ def test_a_column_off_the_path_has_its_value_alone():
     tree, X, _ = stump_and_more()
     row = X.iloc[[3]]
     made = reasons(tree, row, Contributions(0.5, {"texture": 0.1}))
-    assert made == [Reason("texture", "texture is 3", 0.1)]
+    assert made == [Reason("texture", "texture is 3", 0.1, "3")]
 
 
 def test_a_weighted_sum_is_one_reason():
@@ -73,8 +73,8 @@ def test_facts_have_the_bounds_of_the_conditions_given():
     first, second = path_conditions(tree, tree.path(row)[-1])
     listed = reasons(tree, row, Contributions(0.3, {"texture": 0.1}), [first])
     assert listed == [
-        Reason("texture", "texture is 2", 0.1),
-        Reason("radius", "radius is 12 mm (> 9.5)", 0.0),
+        Reason("texture", "texture is 2", 0.1, "2"),
+        Reason("radius", "radius is 12 mm (> 9.5)", 0.0, "12 mm"),
     ]
     assert second.column == "texture"
 
@@ -107,4 +107,13 @@ def test_an_exclusive_or_is_told_with_both_of_its_columns():
     needed = [condition.column for condition in rule.conditions]
     assert because(listed, needed=needed) == (
         "because cooling is 1 (> 0.5) and heat is 1 (> 0.5)"
+    )
+
+
+def test_a_reason_reads_name_value_and_change():
+    assert Reason("day", "day is 12 May 2019", 0.346, "12 May 2019").text == (
+        "day, 12 May 2019: +0.346"
+    )
+    assert Reason("linear model of the leaf", "", -2.0).text == (
+        "linear model of the leaf: −2.00"
     )

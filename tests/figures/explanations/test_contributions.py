@@ -32,3 +32,18 @@ def test_bars_that_would_not_be_seen_are_one():
     figure = contributions_figure("abc", [9.0, 0.001, -0.0005], 0.0, title="weight")
     assert list(figure.layout.yaxis.ticktext) == ["a", "2 others"]
     assert list(figure.data[0].text) == ["+9.0", "+0.00050"]
+
+
+def test_bars_have_the_colours_and_values_that_are_given():
+    figure = contributions_figure(
+        ["day", "age"],
+        [0.3, -0.1],
+        0.5,
+        values=["12 May 2019", "38 years"],
+        colors=("#111111", "#222222"),
+        title="probability",
+    )
+    (bars,) = figure.data
+    assert list(bars.marker.color) == ["#111111", "#222222"]
+    assert list(bars.customdata) == ["day, 12 May 2019", "age, 38 years"]
+    assert "12 May 2019" in figure.layout.yaxis.ticktext[0]

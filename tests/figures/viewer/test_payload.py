@@ -21,7 +21,9 @@ from treelab.figures.viewer.payload import (
     to_json,
     tree_payload,
 )
+from treelab.trees.cells import CellForm
 from treelab.trees.colors import OTHER
+from treelab.trees.dates import ISO
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -156,7 +158,7 @@ def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
     names = [name for name, *_ in only(payload)[0]["weights"]]
     assert sorted(names) == ["age", "sex†"]
     (note,) = payload["trees"][0]["notes"]
-    assert note == "† counts by its category: sex “f, x” −0.5, m 0.75."
+    assert note == "† counts by its category: sex “f, x” −0.5, “m” 0.75."
 
 
 def test_what_a_missing_value_counts_as_in_a_sum_is_said():
@@ -322,3 +324,16 @@ def test_a_followed_row_says_what_it_holds():
 def test_keys_say_the_way_from_the_root():
     tree, _, _ = stump_and_more()
     assert keys(tree) == ["", "0", "1", "10", "11"]
+
+
+def test_dates_come_as_words():
+    day = Feature("admitted", form=CellForm("date", date=ISO))
+    X = pd.DataFrame({"admitted": pd.date_range("2018-01-01", periods=40, freq="7D")})
+    tree = Tree.complete([day], [0], [2018.36], [False], [[1.0], [2.0]])
+    tree = tree.with_rows(X, np.arange(40.0))
+    root = only(tree_payload(tree, X, np.arange(40.0)))[0]
+    assert root["condition"] == f"admitted before {root['bound']}"
+    assert root["bound"] == "13 May 2018"
+    assert [end[-4:] for end in root["hist"]["ends"]] == ["2018", "2018"]
+    path = row_path(tree, X.iloc[[3]], "a row")
+    assert path.values[""] == "admitted is 22 January 2018"

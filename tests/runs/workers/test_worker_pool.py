@@ -34,6 +34,19 @@ def test_workers_that_cannot_start_are_given_up_with_a_reason(pool):
     assert len(pool._children) == MOST_FAILURES
 
 
+def test_workers_start_two_at_a_time(store, monkeypatch):
+    slots = ["quick", "cpu:0", "cpu:1", "cpu:2"]
+    monkeypatch.setattr(worker_pool, "planned_slots", lambda: slots)
+    pool = WorkerPool(store, (sys.executable, "-c", "import time; time.sleep(60)"))
+    pool.ensure_workers()
+    pool.ensure_workers()
+    first, _ = pool.workers()
+    store.worker_registry.heartbeat(first.slot, first.process, "idle", "CPU")
+    pool.ensure_workers()
+    assert len(pool.workers()) == 3
+    pool.shut_down(timeout=10)
+
+
 def test_while_another_process_starts_workers_this_one_starts_none(pool, store):
     with FileLock(store.home / "workers.lock"):
         pool.ensure_workers()

@@ -32,9 +32,9 @@ def test_a_path_has_one_line_a_column():
 def test_the_only_category_that_passes_is_written_once():
     job = Feature("job", "category", categories=("a", "b"), scores=(0, 1), unseen=1)
     tree = Tree.complete([job], [0], [0.5], [False], [[1, 0], [0, 1]], classes=(0, 1))
-    assert path_lines(tree, pd.DataFrame({"job": ["a"]})) == ["job is a"]
+    assert path_lines(tree, pd.DataFrame({"job": ["a"]})) == ["job is “a”"]
     (line,) = path_lines(tree, pd.DataFrame({"job": ["new"]}))
-    assert line == "job is not a: it is new, which no training row held"
+    assert line == "job is “b”: it is “new”, which no training row held"
 
 
 def test_a_weighted_sum_has_a_line_with_its_value():
@@ -65,6 +65,6 @@ def test_a_cell_is_named_as_the_model_reads_it():
     told = [
         path_lines(stump(names), pd.DataFrame({"a": [v]}))[0] for v in (True, 2.0, 7)
     ]
-    assert told[0] == "a is not 0: it is 1"
-    assert told[1].endswith("it is 2")
-    assert told[2].endswith("it is 7, which no training row held")
+    assert told[0] == "a is not “0”: it is “1”"
+    assert told[1].endswith("it is “2”")
+    assert told[2].endswith("it is “7”, which no training row held")

@@ -36,9 +36,9 @@ def test_a_cut_name_keeps_its_ends():
 
 @pytest.mark.parametrize(
     ("category", "text"),
-    [("Sales", "Sales"), ("a, b", "“a, b”"), ("", "“”"), (" x", "“x”")],
+    [("Sales", "“Sales”"), ("a, b", "“a, b”"), ("", "“”"), (" x", "“x”")],
 )
-def test_categories_are_quoted_where_a_list_would_be_unclear(category, text):
+def test_categories_stand_in_quotes(category, text):
     assert quoted(category) == text
 
 

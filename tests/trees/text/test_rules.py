@@ -60,9 +60,7 @@ def holds(condition: str, row: dict) -> bool:
             return cell not in CATEGORIES
         if cell not in CATEGORIES and "or new" in extras:
             return True
-        listed = re.search(r"(?:\{(.*)\}|is (?:not )?(\w+))$", said)
-        inside = cell in (listed[1] or listed[2]).split(", ")
-        return inside != (" not " in said)
+        return (cell in re.findall("“(.*?)”", said)) != (" not " in said)
     said = said.removesuffix(" cm")
     low, high = re.match(r"(?:(\S+) < )?\w+(?: ≤ (\S+))?", said).groups()
     if above := re.search("> (.*)", said):
@@ -95,7 +93,7 @@ def test_conditions_on_one_column_become_one_interval():
     )
     rules = to_rules(tree).set_index("leaf")["rule"]
     assert rules[10] == "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"
-    assert rules[12] == "5.5 < petal length ≤ 6 cm"
+    assert rules[12] == "5.5 < petal length ≤ 6.0 cm"
     assert rules[7] == "petal length ≤ 2.1 cm and sepal width ≤ 3 cm"
     assert rule_text(tree, 0) == "every row"
     assert rule_text(tree, 4) == "2.1 < petal length ≤ 4.9 cm"
@@ -109,9 +107,9 @@ def test_sets_of_categories_are_intersected():
     tree = Tree.complete(
         [first, second], [0, 1, 1], [2.5, 2.5, 2.5], [False] * 3, np.zeros((4, 1))
     )
-    assert rule_text(tree, 3) == "job is B"
-    assert rule_text(tree, 4) == "job is A"
-    assert rule_text(tree, 5) == "job is C"
+    assert rule_text(tree, 3) == "job is “B”"
+    assert rule_text(tree, 4) == "job is “A”"
+    assert rule_text(tree, 5) == "job is “C”"
     assert rule_text(tree, 6) == "job is a new category"
 
 

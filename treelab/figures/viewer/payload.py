@@ -11,6 +11,7 @@ import pandas as pd
 
 from treelab.figures.style import class_colors
 from treelab.trees.colors import OTHER, class_fractions
+from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
@@ -21,6 +22,7 @@ from treelab.trees.text import (
     prediction_text,
     rare_apart,
     row_value_text,
+    shown_threshold,
     split_condition,
     split_text,
     term_fractions,
@@ -30,7 +32,6 @@ from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     check_target,
-    class_codes,
     filled,
     leaf_of,
     read_features,
@@ -318,7 +319,7 @@ def _quantile(x: np.ndarray, share: float) -> float:
     return low + (high - low) * (place - first)
 
 
-# Rows in the viewer: the decision path of one, the counts of one class.
+# The decision path of a row in the viewer.
 
 
 # Colours as CSS writes them, apart from each other on either background.
@@ -369,22 +370,6 @@ def row_path(
             name = short(tree.features[tree.feature[node]].column, NAME_LENGTH)
         values[key[node]] = f"{name} is {row_value_text(tree, node, matrix, row)}"
     return RowPath(clean(label), color, [key[node] for node in path], values)
-
-
-def class_flow(tree: Tree, X: pd.DataFrame, y, label) -> dict:
-    """Count the rows of one class at each node, as the viewer reads it.
-
-    Returns
-    -------
-    dict
-        ``class``, its name, and ``counts``, rows by key.
-    """
-    column = int(class_codes(tree.classes or (), np.array([label], dtype=object))[0])
-    counts = tree.node_counts(X, y)[:, column]
-    return {
-        "class": short(label, NAME_LENGTH),
-        "counts": {key: int(n) for key, n in zip(keys(tree), counts)},
-    }
 
 
 # The viewer's legend: colours of the classes, or the scale of the predictions.
@@ -536,7 +521,7 @@ class TreeWriter:
             self.matrix, y = np.empty((0, len(tree.features))), ()
         else:
             self.X = as_table(tree.features, X)
-            self.matrix = read_features(tree, self.X)
+            self.matrix = read_features(tree, X)
         self.leaf = leaf_of(tree, self.matrix)
         self.y = check_target(tree, len(self.leaf), y)
         if X is not None:
@@ -616,6 +601,9 @@ class TreeWriter:
         hist = number_bins(x, self.code[rows], self.n_codes, threshold, n_bars)
         if hist is None:
             return {}
+        if j != OBLIQUE and tree.features[j].is_date:
+            ends = hist["edges"][0], hist["edges"][-1]
+            hist["ends"] = [days_text(end) for end in ends]
         if not isfinite(threshold):
             return {"hist": hist}
         # The very number that stands among the edges.
@@ -696,6 +684,8 @@ class TreeWriter:
             entry["left_categories"] = self._left(node, wording)
         else:
             entry["threshold"] = threshold if isfinite(threshold) else None
+            if tree.features[j].is_date and isfinite(threshold):
+                entry["bound"] = shown_threshold(tree, node)
         return entry
 
     def _sums(self, node: int) -> np.ndarray:
@@ -825,6 +815,8 @@ class Frames:
         Score of each frame's tree.
     score_label : str
         Which score on which rows: "macro F1 · validation".
+    marks : sequence of (int, str), default=()
+        Frames that the scrubber marks, each with the words for it.
     """
 
     kind: str
@@ -834,17 +826,20 @@ class Frames:
     chosen: int
     scores: Sequence[float] | None = None
     score_label: str = ""
+    marks: Sequence[tuple[int, str]] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
-        """Return the frames at some places; the chosen one must be among them."""
+        """Return the frames at some places; those that stay must be among them."""
+        places = list(places)
         return Frames(
             self.kind,
             self.name,
             [self.values[i] for i in places],
             [self.labels[i] for i in places],
-            list(places).index(self.chosen),
+            places.index(self.chosen),
             None if self.scores is None else [self.scores[i] for i in places],
             self.score_label,
+            [(places.index(i), words) for i, words in self.marks],
         )
 
     def to_dict(self) -> dict:
@@ -858,16 +853,24 @@ class Frames:
             "scores": None if scores is None else [plain_number(s) for s in scores],
             "score_label": self.score_label,
             "chosen": int(self.chosen),
+            "marks": [[int(i), words] for i, words in self.marks],
         }
 
 
 def thinned(trees: Sequence[Tree], frames: Frames) -> tuple[list[Tree], Frames]:
-    """Leave out frames, evenly, where all trees together have too many nodes."""
+    """Leave out frames where all trees together have too many nodes.
+
+    Of epochs every other one; of sizes every other one of the larger half, where a leaf
+    more or less is seen least.
+    """
     places = list(range(len(trees)))
+    stay = {0, len(trees) - 1, frames.chosen, *(i for i, _ in frames.marks)}
     while sum(trees[i].n_nodes for i in places) > MOST_NODES:
-        fewer = [i for n, i in enumerate(places) if n % 2 == 0 or i == frames.chosen]
-        fewer = sorted({*fewer, places[-1]})
-        if len(fewer) < FEWEST_FRAMES:
+        large = places
+        if frames.kind != "epoch":
+            large = sorted(places, key=lambda i: trees[i].n_nodes)[len(places) // 2 :]
+        fewer = sorted({*places} - ({*sorted(large)[1::2]} - stay))
+        if len(fewer) < FEWEST_FRAMES or len(fewer) == len(places):
             break
         places = fewer
     return [trees[i] for i in places], frames.take(places)
@@ -992,6 +995,7 @@ def view_settings(
     flow: dict | None = None,
     select: dict | None = None,
     scale: dict | None = None,
+    frame: int | None = None,
     marked: Sequence[str] | None = None,
     **options,
 ) -> dict:
@@ -1002,13 +1006,17 @@ def view_settings(
     paths : iterable of RowPath
         At most two rows that are followed.
     flow : dict or None
-        Where a class's flow is shown; see ``class_flow``.
+        ``class``, the name of the class whose rows colour nodes and edges; None: they
+        are coloured by prediction.
     select : dict or None
         ``key`` and ``version``: a node that is selected from outside; the viewer
         selects it once for each version.
     scale : dict or None
         As of ``value_scale``: that of several pictures whose colours compare, instead
         of the payload's own.
+    frame : int or None
+        The frame that is shown first and that rows are followed in; None: the chosen
+        one.
     marked : sequence of str or None
         Keys of the splits that another tree beside this one does not have.
     **options
@@ -1020,6 +1028,7 @@ def view_settings(
         "paths": [vars(path) for path in paths],
         "flow": flow,
         "select": select,
+        "frame": frame,
         "options": options,
     }
     given = {"scale": scale, "marked": marked}

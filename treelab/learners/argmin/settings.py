@@ -109,7 +109,7 @@ class ArgminSettings(TreeSettings):
     max_leaf_nodes: int | None = setting(
         None,
         "Leaves of the trees at the most; None sets no limit.",
-        label="Max leaf nodes",
+        label="Max leaves",
         minimum=2,
         choices=(None,),
     )

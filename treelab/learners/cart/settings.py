@@ -39,13 +39,13 @@ class CartSettings:
     min_samples_leaf: int = setting(
         1,
         "Fewest training rows in a leaf; tuning tries larger numbers, too.",
-        label="Min samples per leaf",
+        label="Min rows per leaf",
         minimum=1,
     )
     max_leaf_nodes: int | None = setting(
         None,
         "Most leaves; without a limit, as many as the other settings allow.",
-        label="Max leaf nodes",
+        label="Max leaves",
         minimum=2,
         maximum=10_000,
         choices=(None,),

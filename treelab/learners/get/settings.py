@@ -46,13 +46,13 @@ class GetSettings:
         10,
         "Trees trained side by side (the paper's N_start), CART first; the best one on "
         "validation rows is taken.",
-        label="Starts",
+        label="Restarts",
         minimum=1,
     )
     leaves: str = setting(
         "constant",
         "What a leaf predicts: one value (GET), or a linear model (GET-Linear).",
-        label="Leaves",
+        label="Leaf model",
         choices=("constant", "linear"),
         tasks=("regression",),
     )

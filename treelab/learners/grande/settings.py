@@ -98,7 +98,7 @@ class GrandeSettings(AxisTreeSettings):
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
         "start of training, fewer over the first epochs. Half of the loss is that of "
         "fewer still, half of them or more, drawn in each step. None: all may.",
-        label="Deciding trees at most",
+        label="Max deciding trees",
         minimum=1,
         choices=(None,),
         paper=None,

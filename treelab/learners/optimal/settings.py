@@ -26,13 +26,13 @@ class OptimalSettings:
     max_leaf_nodes: int | None = setting(
         None,
         "Most leaves; none: as many as the depth allows.",
-        label="Max leaf nodes",
+        label="Max leaves",
         minimum=2,
         maximum=32,
         choices=(None,),
     )
     min_samples_leaf: int = setting(
-        1, "Fewest training rows in a leaf.", label="Min samples per leaf", minimum=1
+        1, "Fewest training rows in a leaf.", label="Min rows per leaf", minimum=1
     )
     n_thresholds: int = setting(
         16,

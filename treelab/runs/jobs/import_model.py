@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from treelab.data.columns import listed
 from treelab.data.problem import Problem
@@ -268,6 +267,9 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
 
 def _order_notes(model: Model, split: DataSplit) -> list[str]:
     """Warn where the predictions would fit the labels far better under other names."""
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from scipy.optimize import linear_sum_assignment
+
     if model.classes is None:
         return []
     X, y = split.rows("train")

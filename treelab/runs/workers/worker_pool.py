@@ -258,8 +258,10 @@ class WorkerPool:
 
 def lower_priority(process: psutil.Process) -> None:
     """Let a process compute after those of pages."""
-    windows = sys.platform == "win32"
-    process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if windows else NICENESS)
+    if sys.platform == "win32":
+        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        process.nice(NICENESS)
 
 
 def _is_dead(worker: WorkerInfo) -> bool:

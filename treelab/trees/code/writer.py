@@ -15,7 +15,12 @@ from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
-from treelab.trees.text import prediction_text, rows_text, score_goes_left
+from treelab.trees.text import (
+    prediction_text,
+    rows_text,
+    score_goes_left,
+    split_text,
+)
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean
 
@@ -269,8 +274,21 @@ def heading(tree: Tree, read: list[Input]) -> list[str]:
         comment(f"Decision tree that predicts {tree.target}{unit}"),
         f"{leaves}, depth {tree.depth}; written by treelab.",
         *input_lines(read),
+        *date_lines(tree),
         *(comment(note) for note in tree.notes),
     ]
+
+
+def date_lines(tree: Tree) -> list[str]:
+    """Return lines that say which dates the thresholds of columns of dates are."""
+    found = {}
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        if tree.features[tree.feature[node]].is_date:
+            found[float(tree.threshold[node])] = split_text(tree, node, missing=False)
+    if not found:
+        return []
+    lines = [f"  {value!r} or less: {comment(found[value])}" for value in sorted(found)]
+    return ["Dates are years with decimals", *lines]
 
 
 def input_lines(read: list[Input]) -> list[str]:

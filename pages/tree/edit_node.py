@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.edit.log import Editing, bench, do
+from pages.tree.edit_log import Editing, bench, do
 from pages.widgets.words import plain
 from treelab.editing.candidates import gain_of
 from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock

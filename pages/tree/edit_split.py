@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.runs import run_colors
-from pages.edit.log import Editing, bench, candidates_at, do
 from pages.state.run import edit_session
+from pages.tree.edit_log import Editing, bench, candidates_at, do
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.editing.candidates import Candidate

@@ -20,6 +20,8 @@ from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.log import EditLog
 from treelab.runs.store.run_store import RunStore
 
+QUESTION = "What did it learn, and how small can it be?"
+
 __all__ = ["address", "page", "workers"]  # fixtures
 
 
@@ -44,8 +46,8 @@ def drag(page, line, by: float) -> None:
 def test_the_threshold_is_dragged_on_the_histogram(page, address):
     expect = sync_api.expect
     run = add_run(RunStore(), "cart")
-    page.goto(f"{address}/edit?run={run}")
-    opened(page, "What would you change?")
+    page.goto(f"{address}/tree?edit=true&run={run}")
+    opened(page, QUESTION)
     edits = page.locator("[data-testid=stMarkdown] ol li")
     line = page.get_by_role("slider", name="Threshold")
     words = page.get_by_text("at most the threshold go left")
@@ -92,8 +94,8 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     store = RunStore()
     settings = {"n_steps": 20, "n_restarts": 2}
     run = add_run(store, "gradtree", settings=settings)
-    page.goto(f"{address}/edit?run={run}")
-    opened(page, "What would you change?")
+    page.goto(f"{address}/tree?edit=true&run={run}")
+    opened(page, QUESTION)
     edits = page.locator("[data-testid=stMarkdown] ol li")
     # A threshold is moved by the keyboard.
     page.get_by_role("slider", name="Threshold").press("ArrowRight")
@@ -111,7 +113,7 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     expect(page.get_by_text("Node L ·")).to_be_visible()
     press(page, "Forbid everywhere")
     expect(edits).to_have_count(3)
-    expect(page.get_by_text("Test scores of edited trees stay unseen")).to_be_visible()
+    expect(page.get_by_text("Test scores stay unseen")).to_be_visible()
     for mode in ("light", "dark"):
         page.emulate_media(color_scheme=mode)
         settled(page)
@@ -119,12 +121,14 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
         shot(page, f"edit-{mode}")
     # Another page, and back: the edits are still there.
     sidebar = page.get_by_test_id("stSidebarNav")
+    sidebar.get_by_role("link", name="Runs").click()
+    opened(page, "What have I tried?")
     sidebar.get_by_role("link", name="Tree").click()
-    opened(page, "What did it learn?")
-    sidebar.get_by_role("link", name="Edit").click()
-    opened(page, "What would you change?")
+    opened(page, QUESTION)
+    page.get_by_text("Edit (3)", exact=True).click()
+    settled(page)
     expect(edits).to_have_count(3)
-    press(page, "Train around")
+    press(page, "Retrain unlocked splits")
     expect(
         page.get_by_text(re.compile("the edits (cost|gained)|no change"))
     ).to_be_visible()

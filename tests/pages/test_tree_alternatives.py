@@ -38,7 +38,7 @@ def run(store) -> str:
 
 
 def test_the_page_shows_filters_and_chooses(visit, store, run):
-    app = visit("rashomon", run=run)
+    app = visit("tree", tab="Alternatives", run=run)
     app.slider(key="rashomon-tolerance").set_value(0.05).run()
     text = page_text(app).replace("\\", "")
     assert "other tree" in text
@@ -63,11 +63,11 @@ def test_all_trees_of_a_depth_are_asked_for_and_said_to_be_complete(visit, store
     first = store.run(run)
     child = create_all(store, first, 2, 8)
     assert run_one(child, store.home) == "done", store.run(child).error
-    text = page_text(visit("rashomon", run=child)).replace("\\", "")
+    text = page_text(visit("tree", tab="Alternatives", run=child)).replace("\\", "")
     n = store.rashomon(child).complete.n_cutpoints
     assert f"no other tree of depth 2 over the {n} thresholds" in text
     assert "Find more" not in text
-    app = visit("rashomon", run=run)
+    app = visit("tree", tab="Alternatives", run=run)
     app.button(key=f"rashomon-all-{run}").click().run()
     assert not app.exception
     assert "all trees of depth 2" in store.runs()[0].title
@@ -75,13 +75,13 @@ def test_all_trees_of_a_depth_are_asked_for_and_said_to_be_complete(visit, store
 
 def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
     text = page_text(visit("explain", run=run)).replace("\\", "")
-    assert "that score at most 0.01 below this one predict another class" in text
-    assert "the probability of" in text
+    assert "comparable trees" in text
+    assert "They score at most 0.01 below this one." in text
 
 
 def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
     run = add_run(store, "cart")
-    app = visit("tree", run=run, node="r0")
+    app = visit("tree", tab="Scores", run=run, node="r0")
     app.selectbox(key="group-column-tree").set_value("ripe").run()  # left out
     assert not app.exception
     text = page_text(app).replace("\\", "")

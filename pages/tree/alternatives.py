@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.rashomon import group_rows, map_of, near_value, tree_predictions
+from pages.cached.comparison import MARKING_ROWS
+from pages.cached.rashomon import (
+    DEFAULT_TOLERANCE,
+    group_rows,
+    map_of,
+    near_value,
+    tree_predictions,
+    trees_like,
+)
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.cached.store import queue, store, table
 from pages.cached.tree_pictures import sketch
@@ -17,12 +25,13 @@ from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import duration, fitted_words, plain, run_name, split_words
-from treelab.evaluation.comparison import cost_curve
+from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passing
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
+from treelab.figures.viewer.payload import keys
 from treelab.runs.jobs.edited import run_constraints
 from treelab.runs.jobs.rashomon import (
     N_RESTARTS,
@@ -35,6 +44,69 @@ from treelab.runs.jobs.rashomon import (
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.words import counted, percent, shortest, significant
+
+# Within a tolerance: what was found, the map, the gallery.
+
+
+_MOST = 0.05  # tolerance
+
+
+def show_alternatives(loaded: LoadedRun) -> None:
+    """Show the trees that score like a run's own, and what they have in common."""
+    trees = trees_like(loaded)
+    if trees is None:
+        st.info(
+            "There are no other trees to compare with this one: it does not split, or "
+            "its leaves are linear models.",
+            icon=":material/info:",
+        )
+        return
+    _show_set(loaded, trees)
+
+
+def _show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
+    """Show the trees within a tolerance, and what they have in common."""
+    tolerance = st.slider(
+        "Tolerance",
+        0.0,
+        _MOST,
+        DEFAULT_TOLERANCE,
+        0.005,
+        format="%.3f",
+        key="rashomon-tolerance",
+        width=420,
+        help="How far below this run's tree another one may score.",
+    )
+    near = trees.within(tolerance)
+    st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
+    show_finding(loaded, trees, near, tolerance)
+    offer_more(loaded, trees)
+    if len(near) < 2:
+        return
+    filtered = pick_filters(loaded, trees, near)
+    if not len(filtered.places):
+        st.info("No tree passes these filters.", icon=":material/filter_alt_off:")
+        return
+    if len(filtered.places) < len(near):
+        st.markdown(f"{len(filtered.places)} of {len(near)} trees pass the filters.")
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("How alike they predict", anchor=False)
+        clicked = show_map(loaded, trees, filtered.places)
+    with right:
+        st.subheader("Columns they test", anchor=False)
+        show_columns(loaded, trees, filtered.places)
+    if clicked is not None and clicked in filtered.facts:
+        st.subheader("The tree that you clicked", anchor=False)
+        beside, _ = st.columns([2, 1])
+        with beside:
+            show_card(
+                loaded, trees, clicked, tolerance, filtered.facts[clicked], "clicked"
+            )
+    st.subheader("The trees", anchor=False)
+    show_gallery(loaded, trees, filtered, tolerance)
+    show_disputed(loaded, trees, np.asarray(near))
+
 
 # Which trees of the set are shown: by columns, size, order, rates and costs.
 
@@ -230,7 +302,8 @@ def show_gallery(
             required=True,
             wrap=True,
             key="rashomon-order",
-            help="“Most different” from this run's tree, on the rows it was fitted to.",
+            help="Dashed outline: a split that this run's tree does not have. “Most "
+            "different” from this run's tree, on the rows it was fitted to.",
         )
         page = 1
         if n_pages > 1:
@@ -269,6 +342,7 @@ def show_card(
         sketch(loaded, tree, f"rashomon {place}"),
         f"rashomon-{where}-{loaded.run.id}-{place}",
         height=210,
+        marked=_differing(loaded, trees, place),
         controls=False,
         compact=True,
     )
@@ -289,6 +363,16 @@ def show_card(
     )
     if chosen:
         st.rerun()  # the picker above shows the new run
+
+
+def _differing(loaded: LoadedRun, trees: RashomonSet, place: int) -> list[str]:
+    """Return the keys of the splits that this run's tree does not have."""
+    if place == trees.chosen:
+        return []
+    tree, rows = trees.trees[place], loaded.split.X_test.iloc[:MARKING_ROWS]
+    differing = own_splits(tree, trees.trees[trees.chosen], rows)
+    name = keys(tree)
+    return [name[node] for node in differing]
 
 
 def _ordered(
@@ -455,7 +539,7 @@ def show_finding(
     better = "none scores above it"
     if above:
         better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
-    words = f"They make {counted(n_alike, 'different prediction')} of the training rows"
+    words = f"{counted(n_alike, 'different prediction')} of the training rows"
     looked = f"{counted(trees.n_candidates, 'different tree')} were looked at."
     if trees.complete is not None:
         st.markdown(f"{words}. {_completeness(loaded, trees, tolerance)}")
@@ -505,8 +589,9 @@ def show_columns(loaded: LoadedRun, trees: RashomonSet, places: np.ndarray) -> N
     use = column_use([trees.trees[i] for i in places], loaded.run.problem.columns)
     in_all = use.index[use == len(places)].tolist()
     in_none = use.index[use == 0].tolist()
-    st.markdown(f"**In all of them:** {_named(in_all)}.")
-    st.markdown(f"**In none:** {_named(in_none)}.")
+    for where, names in (("In all of them", in_all), ("In none", in_none)):
+        if names:
+            st.markdown(f"**{where}:** {_named(names)}.")
     some = use[(use > 0) & (use < len(places))]
     if len(some):
         st.dataframe(
@@ -599,8 +684,6 @@ def show_disputed(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> No
 
 def _named(columns: list[str]) -> str:
     """Name columns, the first dozen."""
-    if not columns:
-        return "no column"
     names = plain(", ".join(columns[:MOST_NAMED]))
     more = len(columns) - MOST_NAMED
     return f"{names} and {more} more" if more > 0 else names

@@ -1,6 +1,6 @@
-"""The Edit page."""
+"""Editing on the Tree page."""
 
-from tests.pages.shown import page_text
+from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
 from treelab.editing.log import EditLog
@@ -17,9 +17,9 @@ def press(app, name: str, run: str):
 
 def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     run = add_run(store, "gradtree")
-    app = visit("edit", run=run, node="r0")
+    app = visit("tree", edit="true", run=run, node="r0")
     text = page_text(app).replace("\\", "")
-    assert "Test scores of edited trees stay unseen until the session ends" in text
+    assert "Test scores stay unseen until the session ends" in text
     assert [metric.label for metric in app.metric] == [
         "macro F1 · validation, 48 rows",
         "Leaves",
@@ -31,8 +31,9 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     press(app, "undo", run)
     assert app.metric[1].value == "4"
     press(app, "redo", run)
+    app.switch_page("pages/runs.py").run()
     app.switch_page("pages/tree.py").run()
-    app.switch_page("pages/edit.py").run()
+    app.toggle(key="edit").set_value(True).run()
     assert app.metric[1].value == "3 (-1)"
     press(app, "keep", run)
     newest = store.runs()[0]
@@ -45,7 +46,7 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
 
 def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     run = add_run(store, "cart")
-    app = visit("edit", run=run)
+    app = visit("tree", edit="true", run=run)
     field = app.number_input(key=f"edit-at-{run}--radius-0")
     tree = store.model(run)
     assert field.value == parse(shown_threshold(tree, 0))
@@ -68,7 +69,7 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
 
 def test_an_oblique_split_can_be_replaced_by_one_column(visit, store):
     run = add_run(store, "get", "weight")
-    app = visit("edit", run=run)
+    app = visit("tree", edit="true", run=run)
     split = app.selectbox(key=f"edit-by-{run}-")
     assert split.value == "its weighted sum"
     split.set_value("radius").run()
@@ -79,7 +80,7 @@ def test_an_oblique_split_can_be_replaced_by_one_column(visit, store):
 
 def test_training_around_starts_a_child_that_waits(visit, store):
     run = add_run(store, "gradtree")
-    app = visit("edit", run=run)
+    app = visit("tree", edit="true", run=run)
     press(app, "around", run)
     newest = store.runs()[0]
     assert (newest.learner, newest.state) == ("gradtree", "queued")
@@ -87,9 +88,17 @@ def test_training_around_starts_a_child_that_waits(visit, store):
     assert "trained around" in page_text(app)
 
 
+def test_an_ensemble_is_shown_but_not_edited(visit, store):
+    app = visit("tree", edit="true", run=add_run(store, "grande"))
+    assert len(viewers(app)) == 1
+    assert not [toggle for toggle in app.toggle if toggle.key == "edit"]
+    names = [tab.label for tab in app.tabs]
+    assert names == ["Rules", "Routes", "Scores", "Export"]
+
+
 def test_other_categories_go_left_by_choice(visit, store):
     run = add_run(store, "cart", "weight")
-    app = visit("edit", run=run, node="r0")
+    app = visit("tree", edit="true", run=run, node="r0")
     left = app.multiselect(key=f"edit-left-{run}-L-colour-0")
     other = [name for name in left.options if name not in left.value][:1]
     left.set_value(other).run()
@@ -97,12 +106,3 @@ def test_other_categories_go_left_by_choice(visit, store):
     (edit,) = app.session_state[f"edits-{run}"].current
     assert edit.categories == tuple(other)
     assert app.multiselect(key=f"edit-left-{run}-L-colour-1").value == other
-
-
-def test_an_ensemble_is_no_tree_to_be_edited(visit, store):
-    add_run(store, "cart")
-    ensemble = add_run(store, "grande")
-    for page in ("edit", "rashomon"):
-        app = visit(page, run=ensemble)
-        assert "This run is an ensemble" in app.info[0].value
-        assert app.selectbox(key="bar-run").value == ensemble

@@ -29,7 +29,7 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     store = RunStore()
     run = add_run(store, "gradtree")
     page.goto(f"{address}/rashomon?run={run}")
-    opened(page, "Which other trees are as good?")
+    opened(page, "What did it learn, and how small can it be?")
     # All trees of depth 2: a run of its own, to which a link leads.
     page.get_by_role("button", name="All trees of a small depth").click()
     page.get_by_role("button", name="Look at all trees of depth 2").click()
@@ -38,7 +38,7 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     page.keyboard.press("Escape")
     settled(page)
     link.click()
-    opened(page, "Which other trees are as good?")
+    opened(page, "What did it learn, and how small can it be?")
     expect(page.get_by_text(re.compile("no other tree of depth 2"))).to_be_visible()
     child = store.runs()[0]
     found = store.rashomon(child.id)

@@ -6,14 +6,14 @@ import streamlit as st
 
 from pages.cached.runs import LoadedRun
 from pages.cached.store import queue, store
-from pages.edit.log import Editing, end, log_of, redo, test_score, undo
 from pages.state.run import edit_session
+from pages.tree.edit_log import Editing, end, log_of, redo, test_score, undo
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import plain, run_name, score, split_words
 from treelab.data.split import JOINED
 from treelab.editing.log import TRAINERS, EditLog, Training
-from treelab.editing.paths import paths, place_words
+from treelab.editing.paths import paths
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.store.run import Run
@@ -29,7 +29,7 @@ _MOST_LISTED = 8
 
 def show_finish(editing: Editing) -> None:
     """Offer to save the edited tree as a run, and to train it on."""
-    st.subheader("Save it, or train on", anchor=False)
+    st.subheader("Save or retrain", anchor=False)
     st.caption(
         "Each makes a new run with the log in it. A run shows its test score, so this "
         "ends the session."
@@ -67,12 +67,12 @@ def _offer_training(editing: Editing) -> None:
         "branch greedily, for comparison.",
     )
     st.button(
-        "Train around",
+        "Retrain unlocked splits",
         icon=":material/play_arrow:",
         type="primary",
         key=editing.key("around"),
         disabled=learner == "cart",
-        help="Trains every split that is not locked, from where it stands; forbidden "
+        help="Trains each of them from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
         on_click=explained(_train),
         args=(editing.loaded, Training(learner) if learner != "cart" else None),
@@ -86,7 +86,7 @@ def _offer_training(editing: Editing) -> None:
         width=130,
     )
     st.button(
-        f"Regrow below {place_words(editing.path)}",
+        "Regrow from here",
         icon=":material/forest:",
         key=editing.key("regrow"),
         help="What is not locked at the selected node and below is grown anew; the "
@@ -192,12 +192,13 @@ def show_scores(editing: Editing) -> None:
     """Show the scores of both trees, undo and redo, and the end of the session."""
     loaded, session = editing.loaded, editing.session
     metric = TITLES[headline(loaded.run.problem.task)]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="edit-scores"):
+    with st.container(horizontal=True, key="edit-scores"):
         st.metric(
             f"{metric} · {split_words(loaded, 'valid')}",
             significant(editing.now.valid),
             _difference(editing.now.valid, editing.before.valid),
             width="content",
+            help=_explained(editing),
         )
         leaves, own = (_leaves(tree) for tree in (editing.now, editing.before))
         change = f" ({leaves - own:+d})" if leaves != own else ""
@@ -212,40 +213,30 @@ def show_scores(editing: Editing) -> None:
                 _difference(now, before),
                 width="content",
             )
-        st.space("stretch")
-        _buttons(editing)
-    st.caption(_explained(editing))
-
-
-def _buttons(editing: Editing) -> None:
-    """Offer to undo, to redo and to end the session."""
-    loaded, session = editing.loaded, editing.session
-    st.button(
-        "Undo",
-        icon=":material/undo:",
-        key=editing.key("undo"),
-        disabled=not session.can_undo,
-        on_click=undo,
-        args=(loaded,),
-    )
-    st.button(
-        "Redo",
-        icon=":material/redo:",
-        key=editing.key("redo"),
-        disabled=not session.can_redo,
-        on_click=redo,
-        args=(loaded,),
-    )
+    with st.container(horizontal=True):
+        _button(editing, "Undo", "undo", undo, not session.can_undo)
+        _button(editing, "Redo", "redo", redo, not session.can_redo)
+        if session.seen_test is None:
+            _button(editing, "End the session", "flag", end)
     if session.seen_test is None:
-        st.button(
-            "End the session",
-            icon=":material/flag:",
-            key=editing.key("end"),
-            help="Shows the scores on the test rows. What is edited after that is "
-            "noted in the log.",
-            on_click=end,
-            args=(loaded,),
+        st.caption("Test scores stay unseen until the session ends.")
+    else:
+        st.caption(
+            f"The session was ended after {counted(session.seen_test, 'edit')}: later "
+            "edits know the test scores, and the log says so."
         )
+
+
+def _button(editing: Editing, label: str, icon: str, act, disabled=False) -> None:
+    """Offer to undo, to redo or to end the session."""
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=editing.key(label.split()[0].lower()),
+        disabled=disabled,
+        on_click=act,
+        args=(editing.loaded,),
+    )
 
 
 def _leaves(tree) -> int:
@@ -274,12 +265,4 @@ def _explained(editing: Editing) -> str:
         )
     if editing.loaded.has_predictor:
         words += " The predictor on top of the tree is left out: its leaves predict."
-    seen = editing.session.seen_test
-    if seen is None:
-        return (
-            f"{words} Test scores of edited trees stay unseen until the session ends."
-        )
-    return (
-        f"{words} The session was ended after {counted(seen, 'edit')}: later edits "
-        "know the test scores, and the log says so."
-    )
+    return words

@@ -5,14 +5,27 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from pages.cached.routing import RoutedRows, months_of, routed_file, routed_split
+from pages.cached.routing import (
+    RoutedRows,
+    months_of,
+    routed_file,
+    routed_split,
+    routing_shift_of,
+)
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.widgets.html import color_legend, scale
 from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import KINDS, LABEL
-from pages.widgets.words import LONGEST_RULE, fitted_words, plain, short_rule
+from pages.widgets.words import (
+    LONGEST_RULE,
+    fitted_words,
+    plain,
+    short_rule,
+    split_words,
+)
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.reading.table_error import ChoiceError
+from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.evaluation.routing import (
     BY_CHANCE,
@@ -36,6 +49,7 @@ from treelab.figures.routing import (
     difference_colors,
     difference_figure,
     heat_tree_figure,
+    levels_to_draw,
     months_figure,
     purity_figure,
     similarity_figure,
@@ -45,6 +59,115 @@ from treelab.trees.feature import forms_of_model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, listed, percent
+
+# The rows that are chosen, and the view of them.
+
+
+EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
+AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
+FILE = "a file"
+
+
+def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
+    """Let the visitor choose rows, and show where they go."""
+    routed = _pick_rows(loaded, estimator)
+    if routed is not None:
+        _show_views(loaded, estimator, routed)
+
+
+def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
+    """Let the visitor choose the rows, and send them through the tree."""
+    split = st.segmented_control(
+        "Rows",
+        [*SPLITS[::-1], FILE],
+        default="test",
+        required=True,
+        format_func=lambda name: name if name == FILE else split_words(loaded, name),
+        wrap=True,
+        key="routing-rows",
+        persist_state="session",
+    )
+    if split == FILE:
+        return pick_file(loaded, estimator)
+    return routed_split(loaded, split, estimator)
+
+
+def _show_each(loaded: LoadedRun, routed: RoutedRows, kind: str) -> None:
+    """Draw a small tree for each class that the visitor chose."""
+    shown = st.pills(
+        kind,
+        list(routed.names),
+        selection_mode="multi",
+        default=list(routed.names)[:FIRST_SHOWN],
+        format_func=plain,
+        wrap=True,
+        key=f"routing-kinds-{loaded.run.id}{'' if routed.is_stored else '-file'}",
+    )
+    if not shown:
+        st.info("Choose at least one above to see its routing.")
+        return
+    show_heat_trees(routed, shown, _pick_levels(loaded, routed))
+
+
+def _pick_levels(loaded: LoadedRun, routed: RoutedRows) -> int:
+    """Let the visitor choose how deep a large tree is drawn."""
+    tree = routed.tree
+    levels = levels_to_draw(tree)
+    if levels == tree.depth:
+        return levels
+    return st.slider(
+        f"Levels drawn, of {tree.depth}",
+        1,
+        tree.depth,
+        levels,
+        key=f"routing-levels-{loaded.run.id}-{tree.n_nodes}",
+        width=320,
+        help="A circle on the last level has splits below it; the table has all.",
+    )
+
+
+def _show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> None:
+    """Show the findings, and below them the view that the visitor chose."""
+    is_number = loaded.model.classes is None
+    kind = f"Bands of {plain(loaded.model.target)}" if is_number else "Classes"
+    found = alike(routed)
+    shift = routing_shift_of(loaded, estimator, routed)
+    if found is not None:
+        st.header(plain(most_alike_words(found)), anchor=False)
+        st.markdown(plain(least_alike_words(routed, found)))
+    if shift is not None:
+        st.markdown(plain(shift_words(routed, shift, fitted_words(loaded))))
+    names = {EACH: "Each band" if is_number else EACH}
+    view = st.segmented_control(
+        "View",
+        [
+            EACH,
+            *([ALIKE, TWO] if found is not None else []),
+            *([AGAINST] if shift is not None else []),
+            *([PURITY] if not is_number and loaded.has_labels else []),
+        ],
+        default=EACH,
+        required=True,
+        format_func=lambda view: names.get(view, view),
+        wrap=True,
+        key=f"routing-view-{loaded.run.id}",
+    )
+    if view == EACH:
+        _show_each(loaded, routed, kind)
+    elif view == ALIKE and found is not None:
+        show_similarity(routed, found)
+    elif view == TWO and found is not None:
+        levels = _pick_levels(loaded, routed)
+        show_difference(routed, found, levels, loaded.run.id)
+    elif view == AGAINST and shift is not None:
+        levels = _pick_levels(loaded, routed)
+        show_shift(loaded, estimator, routed, shift, levels)
+    elif view == PURITY:
+        show_purity(loaded, routed)
+    with st.expander("As a table"):
+        name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
+        show_table(routed, name)
+
 
 # The difference of two classes: at each node, which of them more rows pass.
 
@@ -108,10 +231,11 @@ def difference_words(routed: RoutedRows, first: str, second: str) -> str:
     left = rows[:, routed.tree.left[node]] / rows[:, node]
     at = "the root, " if node == 0 else ""
     split = split_text(routed.tree, node, most=MOST_LISTED)
+    overlap = percent(round(route_similarity(rows)[0, 1], 2))
     return (
-        f"{first} and {second} share {route_similarity(rows)[0, 1]:.2f} of their "
-        f"routes. Most part at {at}“{split}”: it holds for "
-        f"{percent(left[0])} and {percent(left[1])} of those that reach it."
+        f"Route overlap of “{first}” and “{second}”: {overlap}. Most separate at "
+        f"{at}“{split}”: it holds for {percent(left[0])} and {percent(left[1])} of "
+        "those that reach it."
     )
 
 
@@ -333,24 +457,21 @@ _FEWEST_MONTHS = 2
 
 def shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
     """Write whether rows look like the fitted ones, and where they do not."""
-    n_rows = f"The {counted(len(routed.leaf), routed.rows_name)}"
-    psi = f"PSI {shift.psi:.2f}, {shift.psi_by_chance:.2f} expected by chance"
+    psi = f"PSI {shift.psi:.2f}; chance level {shift.psi_by_chance:.2f}"
     n_splits = counted(routed.tree.n_splits, "split")
     if shift.splits.empty:
-        return f"{n_rows} all end in the tree's only leaf."
+        return "All rows end in the tree's only leaf."
     split = shift.widest_split
     if split is None:
         return (
-            f"{n_rows} look like the {fitted} that the tree was fitted to: at none of "
-            f"its {n_splits} do they part differently by more than chance ({psi})."
+            f"No significant drift against the {fitted} at any of {n_splits} ({psi})."
         )
-    how = "differ a little from" if shift.psi < LITTLE else "do not look like"
+    how = "Slight" if shift.psi < LITTLE else "Significant"
     node = shift.splits.loc[split]
     most_at = split_text(routed.tree, split, most=MOST_LISTED)
     return (
-        f"{n_rows} {how} the {fitted} that the tree was fitted to: at "
-        f"{shift.n_differing} of its {n_splits} they part differently by more than "
-        f"chance ({psi}). Most at “{most_at}”: it holds for "
+        f"{how} drift against the {fitted} at {shift.n_differing} of {n_splits} "
+        f"({psi}). Most at “{most_at}”: it holds for "
         f"{percent(node['holds'])} of those that reach it, of the fitted rows for "
         f"{percent(node['fitted_holds'])}."
     )
@@ -478,11 +599,10 @@ def alike(routed: RoutedRows) -> RouteSimilarity | None:
 def most_alike_words(found: RouteSimilarity) -> str:
     """Write which classes' routes are most alike."""
     first, second = found.most_alike
-    pair = f"{found.names[first]} and {found.names[second]}"
-    similarity = f"{found.similarity[first, second]:.2f}"
-    if len(found.names) == 2:
-        return f"{pair} share {similarity} of their routes"
-    return f"{pair} take the most similar routes ({similarity})"
+    pair = f"“{found.names[first]}” and “{found.names[second]}”"
+    overlap = percent(round(found.similarity[first, second], 2))
+    which = "Route overlap of" if len(found.names) == 2 else "Most similar routes:"
+    return f"{which} {pair}{':' if len(found.names) == 2 else ','} {overlap}"
 
 
 def least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
@@ -492,13 +612,14 @@ def least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
     node, fraction = parting_split(routed.tree, *rows)
     where = "the root, " if node == 0 else ""
     parting = (
-        f"{percent(round(fraction, 2))} of their rows part at {where}"
+        f"{percent(round(fraction, 2))} of their rows separate at {where}"
         f"“{split_text(routed.tree, node, most=MOST_LISTED)}”."
     )
     if len(found.names) == 2:
         return parting
-    pair = f"{found.names[first]} and {found.names[second]}"
-    return f"Least alike: {pair} ({found.similarity[first, second]:.2f}); {parting}"
+    pair = f"“{found.names[first]}” and “{found.names[second]}”"
+    overlap = percent(round(found.similarity[first, second], 2))
+    return f"Least similar: {pair}, {overlap}; {parting}"
 
 
 def show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:

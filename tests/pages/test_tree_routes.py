@@ -1,4 +1,4 @@
-"""The Routing page."""
+"""The tab Routes of the Tree page."""
 
 import pandas as pd
 import pytest
@@ -9,15 +9,15 @@ from treelab.trees.words import percent
 
 
 def test_all_classes_stand_side_by_side_below_what_is_found(visit, store):
-    app = visit("routing", run=add_run(store, "cart"))
+    app = visit("tree", tab="Routes", run=add_run(store, "cart"))
     assert len(figures(app)) == 3
-    assert "take the most similar routes" in app.header[0].value
+    assert "Most similar routes" in app.header[0].value
     assert "rough" in page_text(app)
 
 
 def test_each_class_can_be_left_out(visit, store):
     run = add_run(store, "cart")
-    app = visit("routing", run=run)
+    app = visit("tree", tab="Routes", run=run)
     kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
     kinds.set_value(["small"]).run()
     assert len(figures(app)) == 1
@@ -30,7 +30,7 @@ def test_each_class_can_be_left_out(visit, store):
 @pytest.mark.parametrize(("part", "n_rows"), [("test", 48), ("train", 144)])
 def test_the_rows_are_those_of_the_chosen_part(visit, store, part, n_rows):
     run = add_run(store, "cart")
-    app = visit("routing", run=run)
+    app = visit("tree", tab="Routes", run=run)
     next(g for g in app.button_group if g.key == "routing-rows").set_value(part)
     kinds = next(g for g in app.button_group if g.key == f"routing-kinds-{run}")
     kinds.set_value(["small", "fine", "rough"]).run()
@@ -45,7 +45,7 @@ def test_the_rows_are_those_of_the_chosen_part(visit, store, part, n_rows):
 
 
 def test_a_number_target_is_followed_by_bands(visit, store):
-    app = visit("routing", run=add_run(store, "cart", "weight"))
+    app = visit("tree", tab="Routes", run=add_run(store, "cart", "weight"))
     assert "low" in page_text(app)
     assert "high" in page_text(app)
     assert "kg" in page_text(app)
@@ -53,7 +53,7 @@ def test_a_number_target_is_followed_by_bands(visit, store):
 
 def test_two_classes_are_held_against_each_other(visit, store):
     run = add_run(store, "cart")
-    app = visit("routing", run=run)
+    app = visit("tree", tab="Routes", run=run)
     view = app.button_group(key=f"routing-view-{run}")
     view.set_value("How alike").run()
     (matrix,) = figures(app)
@@ -69,21 +69,19 @@ def test_two_classes_are_held_against_each_other(visit, store):
 
 def test_test_rows_are_held_against_the_fitted_ones(visit, store):
     run = add_run(store, "cart")
-    app = visit("routing", run=run)
-    assert "look like the 144 training rows that the tree was fitted to" in page_text(
-        app
-    )
+    app = visit("tree", tab="Routes", run=run)
+    assert "No significant drift against the 144 training rows" in page_text(app)
     app.button_group(key=f"routing-view-{run}").set_value("Against fitted rows").run()
     assert len(figures(app)) == 1
     assert app.dataframe[0].value["rows"].max() == 48
     app.button_group(key="routing-rows").set_value("train").run()
-    assert "training rows that the tree was fitted to" not in page_text(app)
+    assert "drift against" not in page_text(app)
     assert not app.exception
 
 
 def test_leaves_are_as_pure_as_their_rows(visit, store):
     run = add_run(store, "argmin")
-    app = visit("routing", run=run)
+    app = visit("tree", tab="Routes", run=run)
     app.button_group(key=f"routing-view-{run}").set_value("Purity of leaves").run()
     assert len(figures(app)) == 1
     leaves = app.dataframe[0].value
@@ -91,13 +89,13 @@ def test_leaves_are_as_pure_as_their_rows(visit, store):
     text = page_text(app).replace("\\", "")
     assert f"{percent(expected)} of the test rows are of their leaf's" in text
     assert "Dendrogram purity" in text
-    number = visit("routing", run=add_run(store, "argmin", "weight"))
+    number = visit("tree", tab="Routes", run=add_run(store, "argmin", "weight"))
     assert not any("Purity of leaves" in group.options for group in number.button_group)
 
 
 def test_a_files_rows_go_through_the_tree(visit, store):
     run = add_run(store, "cart")
-    app = visit("routing", run=run)
+    app = visit("tree", tab="Routes", run=run)
     app.button_group(key="routing-rows").set_value("a file").run()
     assert "radius" in app.info[0].value
     frame = table(120, seed=5).drop(columns="weight")
@@ -112,7 +110,7 @@ def test_a_files_rows_go_through_the_tree(visit, store):
     whole = frame.to_csv(index=False).encode()
     app.file_uploader(key="routing-file").upload("new.csv", whole, "text/csv").run()
     assert not app.error
-    assert "do not look like the 144 training rows" in page_text(app)
+    assert "Significant drift against the 144 training rows" in page_text(app)
     assert len(figures(app)) == 3
     app.button_group(key=f"routing-view-{run}").set_value("Against fitted rows").run()
     assert len(figures(app)) == 2

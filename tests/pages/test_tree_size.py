@@ -1,5 +1,6 @@
-"""The Pruning page."""
+"""The size slider of the Tree page, and its scores."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,26 +20,64 @@ from treelab.trees.tree import Tree
 from treelab.trees.words import significant
 
 
-def slide(app, step: int):
-    """Move the slider to a step."""
-    slider = app.select_slider[0]
-    return slider.set_value(step).run()
+def slide(app, run: str, step: int):
+    """Let the slider go at a step, large trees first."""
+    app.session_state[f"size-{run}"] = step
+    app.run()
+    assert not app.exception
+    return app
+
+
+def facts(app) -> dict[str, str]:
+    """The facts beside the tree."""
+    (table,) = re.findall('<dl class="facts">.*?</dl>', page_text(app))
+    return dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", table))
+
+
+@pytest.mark.parametrize(
+    ("learner", "sizes", "score"),
+    [
+        ("cart", False, "macro F1 · test, 48 rows"),
+        ("gradtree", True, "macro F1 · held-out rows"),
+        ("argmin", False, "macro F1 · validation, 48 rows"),
+    ],
+)
+def test_the_slider_holds_every_tree_of_the_path(store, visit, learner, sizes, score):
+    run = add_run(store, learner, sizes=sizes)
+    (view,) = viewers(visit("tree", run=run))
+    steps = pruning_steps(load_run(store.run(run)))
+    frames = view["frames"]
+    assert len(view["trees"]) == len(steps.trees) == len(set(frames["labels"]))
+    leaves = [len(conditions(view, i)) + 1 for i in range(len(steps.trees))]
+    by_lambda = learner == "argmin"  # it grows to the right, where trees are smaller
+    assert leaves == steps.table["leaves"].tolist()[:: 1 if by_lambda else -1]
+    assert frames["name"] == ("λ" if by_lambda else "Leaves")
+    assert frames["score_label"] == score
+    own = steps.own if by_lambda else len(leaves) - 1 - steps.own
+    assert frames["chosen"] == own
+    assert own in [frame for frame, words in frames["marks"] if "retained" in words]
+    assert any("smallest within" in words for _, words in frames["marks"])
 
 
 @pytest.mark.parametrize("learner", ["cart", "gradtree", "argmin"])
-def test_sliding_to_the_end_leaves_a_smaller_tree(visit, store, learner):
-    app = visit("pruning", run=add_run(store, learner))
-    slide(app, 0)
-    large = len(conditions(viewers(app)[0]))
-    slide(app, len(app.select_slider[0].options) - 1)
-    assert len(conditions(viewers(app)[0])) < large
-    assert not app.exception
-
-
-def test_a_trained_path_starts_where_training_chose(visit, store):
-    app = visit("pruning", run=add_run(store, "argmin"))
-    assert app.select_slider[0].value == 1
-    assert "Validation rows chose the strength" in page_text(app)
+def test_all_below_is_of_the_tree_that_the_slider_shows(visit, store, learner):
+    run = add_run(store, learner)
+    app = visit("tree", run=run)
+    own = facts(app)
+    steps = pruning_steps(load_run(store.run(run)))
+    last = len(steps.trees) - 1
+    slide(app, run, last)
+    assert app.query_params["size"] == str(last)
+    small = steps.trees[last]
+    assert facts(app)["Leaves"] == str(small.n_leaves) != own["Leaves"]
+    assert page_text(app).count("<td class='if'>") == small.n_leaves
+    assert "the retained tree" in app.metric[0].delta
+    score = significant(steps.table["test_score"].iloc[last])
+    assert app.metric[0].value == score or learner == "argmin"  # there its tree alone
+    assert facts(visit("tree", run=run, size=str(last))) == facts(app)  # a link
+    slide(app, run, steps.own)
+    assert "size" not in app.query_params
+    assert facts(app) == own
 
 
 def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
@@ -50,27 +89,25 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     path = loaded.model
     X, y = loaded.split.rows("test")
     alone = scores(path.task, y, run_tree(loaded).predict(X))["macro_f1"]
-    app = visit("pruning", run=run)
+    app = visit("tree", run=run)
     assert "predictor on top" in notes(app)
-    who = app.button_group(key=f"predictor-{run}")
-    shown = who.options
+    assert app.metric[0].value == significant(alone)  # that of what is drawn leads
     stored = store.run(run).metrics["test"]["macro_f1"]
-    assert shown == [
+    assert f"predictions: {significant(stored)} macro F1" in page_text(app)
+    who = app.button_group(key=f"predictor-{run}")
+    assert who.options == [
         f"Predictor on top · {significant(stored)}",
         f"Tree alone · {significant(alone)}",
     ]
     who.set_value(True).run()
-    assert significant(alone) in app.header[0].value
+    assert app.metric[0].value == significant(alone)
     assert "predictor on top" not in notes(app)
     steps = pruning_steps(loaded, tree_alone=True)
     assert steps.table["test_score"].iloc[path.chosen] == pytest.approx(alone)
-    tree = visit("tree", run=run)
-    assert tree.metric[0].value == significant(alone)  # that of what is drawn leads
-    assert f"predictions: {significant(stored)} macro F1" in page_text(tree)
 
 
 def test_curves_name_their_rows(visit, store):
-    (figure,) = figures(visit("pruning", run=add_run(store, "cart")))
+    figure = figures(visit("tree", tab="Scores", run=add_run(store, "cart")))[0]
     names = {trace.get("name") for trace in figure["data"]}
     assert {"validation, 48 rows", "test, 48 rows", "leaves"} <= names
 
@@ -82,20 +119,13 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
         ]
         return found
 
-    app = visit("pruning", run=add_run(store, "cart"))
-    slide(app, 0)
-    curves, at_first = figures(app), line(app)
-    slide(app, len(app.select_slider[0].options) - 1)
-    assert figures(app) == curves
+    run = add_run(store, "cart")
+    app = visit("tree", tab="Scores", run=run)
+    slide(app, run, 0)
+    curves, at_first = figures(app)[0], line(app)
+    slide(app, run, 1)
+    assert figures(app)[0] == curves
     assert line(app) != at_first
-
-
-def test_the_routing_of_a_class_is_one_click_away(visit, store):
-    app = visit("pruning", run=add_run(store, "argmin"))
-    app.button_group[-1].set_value("Routing of rough").run()
-    assert not app.exception
-    assert len(figures(app)) == 2
-    assert not viewers(app)
 
 
 @pytest.mark.parametrize("target", ["kind", "weight"])
@@ -103,14 +133,14 @@ def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
     run = add_run(store, "grande", target)
     model = store.model(run)
     X, y = load_run(store.run(run)).split.rows("test")
-    app = visit("pruning", run=run)
+    app = visit("tree", tab="Scores", run=run)
     counts = counts_to_try(model)
     of_test = scores_of_heaviest(model, X, y, counts)
     for place, at in enumerate(of_test):
-        slide(app, place)
+        app.select_slider[0].set_value(place).run()
         assert app.header[0].value.startswith(significant(at))
         assert significant(of_test[-1]) in app.header[0].value
-    (figure,) = figures(app)
+    figure = figures(app)[0]
     assert len([trace for trace in figure["data"] if "name" in trace]) == 2
     assert not app.exception
 
@@ -121,88 +151,84 @@ def test_trees_of_equal_weight_have_no_dial(visit, store):
         store.model(run), leaf_weight=np.zeros_like(store.model(run).leaf_weight)
     )
     store.add_model(run, equal)
-    app = visit("pruning", run=run)
+    app = visit("tree", tab="Scores", run=run)
     assert not app.select_slider
     assert "have the same weight" in page_text(app)
 
 
 @pytest.mark.parametrize("learner", ["cart", "argmin"])
 def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
-    app = visit("pruning", run=add_run(store, learner))
-    shown = app.header[0].value
+    run = add_run(store, learner)
+    app = visit("tree", tab="Scores", run=run)
+    shown = facts(app)
 
     def refuse(*_, **__):
         raise AssertionError("The path was measured again.")
 
     monkeypatch.setattr(cached_steps.pruning_table, "pruning_steps", refuse)
-    step = app.select_slider[0].value
-    slide(app, 0 if step else 1)
-    assert not app.exception
-    assert app.header[0].value != shown
+    slide(app, run, 2)
+    assert facts(app) != shown
 
 
 def test_clusters_held_against_labels_show_how_pure_they_are(visit, store):
     iris = BUILTIN["iris"]
     run = clustered(store, iris.load(), known=iris.target, max_epochs=5)
-    (figure,) = figures(visit("pruning", run=run))
+    figure = figures(visit("tree", tab="Scores", run=run))[0]
     assert "purity of clusters" in {trace.get("name") for trace in figure["data"]}
 
 
 def test_without_labels_clusters_are_not_scored_against_themselves(visit, store):
     iris = BUILTIN["iris"]
     run = clustered(store, iris.load().drop(columns=iris.target), max_epochs=5)
-    app = visit("pruning", run=run)
+    app = visit("tree", tab="Scores", run=run)
     assert not app.exception
-    assert "validation loss" in app.header[0].value
-    assert "F1" not in app.header[0].value
+    assert "F1" not in page_text(app)
     assert "No labels are known" in page_text(app)
     (figure,) = figures(app)
     names = {trace.get("name") for trace in figure["data"]}
     assert "validation loss" in names
-    app.button_group(key=f"pruning-view-{run}").set_value("Two sizes").run()
+    app.toggle(key="two-sizes").set_value(True).run()
     assert "validation loss" in app.header[0].value
-    assert len(viewers(app)) == 2
+    assert len(viewers(app)) == 3
     assert not app.exception
     assert not any("test" in (name or "") or "purity" in (name or "") for name in names)
 
 
 def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, visit):
-    app = visit("pruning", run=add_run(store, "gradtree", sizes=True))
-    (figure,) = figures(app)
+    app = visit("tree", tab="Scores", run=add_run(store, "gradtree", sizes=True))
+    figure = figures(app)[0]
     curves = {trace.get("name"): trace for trace in figure["data"]}
     assert curves["held-out rows, 192 rows"]["error_y"]["array"]
-    assert "chosen" in curves
+    assert "retained, smallest within one standard error" in curves
     assert not any("validation" in (name or "") for name in curves)  # it learned them
-    assert "knee" not in curves
-    assert app.select_slider[0].options[0] == "4 leaves"
-    assert app.select_slider[0].value == 0
+    (view,) = viewers(app)
+    assert view["frames"]["labels"][view["frames"]["chosen"]] == "4 leaves"
     text = page_text(app).replace("\\", "")
-    assert "Chosen: 4 leaves, 0.900." in text
     assert "each row by a tree that was not fitted to it" in text
 
 
 def test_the_kind_of_path_is_said_in_words(store, visit):
-    argmin = page_text(visit("pruning", run=add_run(store, "argmin")))
+    argmin = page_text(visit("tree", tab="Scores", run=add_run(store, "argmin")))
     assert "these are different trees, not prunings of one" in argmin
-    cart = page_text(visit("pruning", run=add_run(store, "cart")))
+    cart = page_text(visit("tree", tab="Scores", run=add_run(store, "cart")))
     assert "One tree, cut back more and more" in cart
 
 
 @pytest.mark.parametrize(
-    ("learner", "sizes", "label"),
+    ("learner", "sizes"),
     [
-        ("cart", False, "Use this size"),
-        ("gradtree", True, "Use this size"),
-        pytest.param("argmin", False, "Use this lambda", marks=pytest.mark.slow),
+        ("cart", False),
+        ("gradtree", True),
+        pytest.param("argmin", False, marks=pytest.mark.slow),
     ],
 )
-def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):
+def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes):
     run = add_run(store, learner, sizes=sizes, origin=Origin("greedy", True, 3, 2))
-    app = visit("pruning", run=run)
-    slide(app, 0)
-    assert app.button(key=f"use-{run}").label == label
-    slide(app, len(app.select_slider[0].options) - 2 + (learner == "argmin"))
-    shown = app.header[0].value
+    app = visit("tree", tab="Scores", run=run)
+    assert app.button(key=f"use-{run}").disabled
+    n_steps = len(pruning_steps(load_run(store.run(run))).trees)
+    slide(app, run, n_steps - 2 + (learner == "argmin"))
+    shown = app.metric[0].value, page_text(app)
     app.button(key=f"use-{run}").click().run()
     app.button(key=f"use-{run}").click().run()  # the same again is the same run
     assert len(store.runs()) == 2
@@ -212,23 +238,23 @@ def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes, label):
     assert saved.state == "done"
     assert saved.summary["leaves"] < store.run(run).summary["leaves"]
     score = significant(saved.metrics["test"]["macro_f1"])
-    assert f", {score} macro F1" in shown.replace("\\", "")
+    assert score == shown[0] or f"{score} macro F1" in shown[1]
     assert "Chosen by hand on the pruning path" in saved.provenance
     assert "Began as a greedy tree" in saved.provenance
-    tree = visit("tree", run=saved.id)
+    tree = visit("tree", tab="Scores", run=saved.id)
     assert saved.provenance in page_text(tree).replace("\\", "")
-    assert len(conditions(viewers(tree)[0])) == saved.summary["splits"]
+    (view,) = viewers(tree)
+    assert len(conditions(view)) == saved.summary["splits"]
     assert f"{score} (chosen by hand)" in page_text(visit("train", run=saved.id))
     assert saved.title in visit("runs").dataframe[0].value["name"].tolist()
     beside = visit("compare", first=run, second=saved.id)
     assert beside.selectbox(key="bar-run").value == saved.id
-    again = visit("pruning", run=saved.id)
-    assert f"{saved.summary['leaves']} lea" in again.header[0].value
+    assert facts(tree)["Leaves"] == str(saved.summary["leaves"])
 
 
 def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     run = add_run(store, "argmin")
-    app = visit("pruning", run=run)
+    app = visit("tree", tab="Scores", run=run)
     assert app.button(key=f"use-{run}").disabled
     app.button_group(key=f"predictor-{run}").set_value(True).run()
     assert not app.button(key=f"use-{run}").disabled
@@ -236,27 +262,6 @@ def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     alone = store.model(store.runs()[0].id)
     assert isinstance(alone, Tree)
     assert store.runs()[0].title.endswith("tree alone")
-
-
-@pytest.mark.parametrize(
-    ("learner", "sizes", "score"),
-    [
-        ("cart", False, "macro F1 · test, 48 rows"),
-        ("gradtree", True, "macro F1 · held-out rows"),
-        ("argmin", False, "macro F1 · validation, 48 rows"),
-    ],
-)
-def test_a_scrubber_moves_through_all_sizes(store, visit, learner, sizes, score):
-    run = add_run(store, learner, sizes=sizes)
-    app = visit("pruning", run=run)
-    app.button_group(key=f"pruning-view-{run}").set_value("All sizes").run()
-    (view,) = viewers(app)
-    steps = pruning_steps(load_run(store.run(run)))
-    assert len(view["trees"]) == len(steps.trees) == len(set(view["frames"]["labels"]))
-    leaves = [len(conditions(view, i)) + 1 for i in range(len(steps.trees))]
-    assert leaves == steps.table["leaves"].tolist()
-    assert view["frames"]["score_label"] == score
-    assert view["frames"]["chosen"] == (steps.chosen or 0)
 
 
 @pytest.mark.parametrize(
@@ -272,12 +277,12 @@ def test_two_sizes_stand_side_by_side_with_the_rows_that_change(
     store, visit, learner, sizes, target
 ):
     run = add_run(store, learner, target, sizes=sizes)
-    app = visit("pruning", run=run)
-    app.button_group(key=f"pruning-view-{run}").set_value("Two sizes").run()
+    app = visit("tree", tab="Scores", run=run)
+    app.toggle(key="two-sizes").set_value(True).run()
     last = len(app.select_slider[0].options) - 1
     app.select_slider(key=f"pair-{run}").set_value((0, last)).run()
     assert not app.exception
-    large, small = (len(conditions(view)) for view in viewers(app))
+    large, small = (len(conditions(view)) for view in viewers(app)[1:])
     assert large > small
     loaded = load_run(store.run(run))
     steps = pruning_steps(loaded)
@@ -295,6 +300,6 @@ def test_two_sizes_stand_side_by_side_with_the_rows_that_change(
         assert f"{len(changed)} of 48 test rows change" in app.header[0].value
     row = int(changed["test row"].iloc[0])
     app.selectbox(key=f"pair-row-{run}").set_value(row - 1).run()
-    assert all(len(view["paths"]) == 1 for view in viewers(app))
+    assert all(len(view["paths"]) == 1 for view in viewers(app)[1:])
     app.select_slider(key=f"pair-{run}").set_value((0, 0)).run()
     assert "Move one end" in app.info[0].value

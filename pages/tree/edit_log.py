@@ -21,7 +21,6 @@ from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.splits import headline_scores
 from treelab.runs.jobs.edited import bench_of, run_constraints
-from treelab.runs.store.run import Run
 from treelab.trees.constraints import with_order
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
@@ -180,11 +179,6 @@ def show_refusal() -> None:
 # The log of a session: a sentence an edit, those that were undone in grey.
 
 
-def is_single_tree(run: Run) -> bool:
-    """Whether a run has one tree that predicts what people know."""
-    return "estimators" not in run.summary and not run.problem.origin
-
-
 def log_of(
     loaded: LoadedRun, session: Session, training: Training | None = None
 ) -> EditLog:
@@ -237,15 +231,8 @@ def show_log(editing: Editing) -> None:
         )
 
 
-def show_origin(loaded: LoadedRun) -> None:
-    """Link to the Edit page, and list the edits that a run's tree came from."""
-    address = {"run": loaded.run.id}
-    st.page_link(
-        "pages/edit.py",
-        label="Edit this tree",
-        icon=":material/edit:",
-        query_params=address,
-    )
+def show_edits(loaded: LoadedRun) -> None:
+    """List the edits that a run's tree came from, if any."""
     written = store().edits(loaded.run.id)
     if written is None:
         return

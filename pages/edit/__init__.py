@@ -1,1 +1,0 @@
-"""Parts of Edit: the node, its split, the log of edits."""
