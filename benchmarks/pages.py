@@ -67,8 +67,6 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
 }
 # Pages, each with what its address has besides the run.
 OF_A_RUN: tuple[tuple[str, dict[str, str]], ...] = (
-    tuple[str, dict[str, str]], ...
-] = (  # pages, each with what its address has besides the run
     ("tree", {}),
     ("tree", {"tab": "Routes"}),
     ("tree", {"tab": "Scores"}),
