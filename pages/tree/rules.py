@@ -22,8 +22,6 @@ from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, rounded, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
-_HEIGHT = 460  # pixels, of more rules than fit
-_TALL = 9  # rules
 _TERMS = 3  # of a sum that are not folded away
 
 
@@ -43,10 +41,9 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     sure = "" if tree.classes is None else "<th>confidence</th>"
     head = f"<th>rows</th><th>share</th><th>{target}{unit}</th>{sure}<th>if</th>"
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
-    with st.container(
-        height=_HEIGHT if len(found) > _TALL else "content", border=False, key="rules"
-    ):
-        st.html(table)
+    # A region of its own, which scrolls, is reached by the keyboard as well.
+    region = 'class="scrolled" tabindex="0" role="region" aria-label="Rules"'
+    st.html(f"<div {region}>{table}</div>")
     if (tree.feature == OBLIQUE).any():
         st.html(sums_list(tree))
     with st.expander("The tree as text"):
