@@ -12,10 +12,13 @@ import pandas as pd
 
 from treelab.bench import machine
 from treelab.figures.viewer.page import viewer_page
-from treelab.figures.viewer.payload import to_json, tree_payload
+from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.learners.cart.estimators import CartRegressor
+from treelab.trees.pruning import cost_complexity_path
 
 DEPTHS = (7, 10)  # 255 and 2,047 nodes
+MOST_LEAVES = 100  # of the trees that the size slider moves through
+N_SWEEPS = 5  # along the slider; the least time of a frame counts
 N_ROWS = 50_000
 WIDTH, HEIGHT = 1440, 1000
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -31,6 +34,22 @@ _COUNT_FRAMES = """() => {
   window.frames_ = [];
   const count = now => { window.frames_.push(now); requestAnimationFrame(count); };
   requestAnimationFrame(count);
+}"""
+# From each move of the slider to the frame after it was painted.
+_SLIDE = """async () => {
+  const range = document.querySelector('.time input'), found = [];
+  for (let at = 0; at <= Number(range.max); at += 1) {
+    const start = performance.now();
+    range.value = at;
+    range.dispatchEvent(new Event('input'));
+    await new Promise(resolve => requestAnimationFrame(() => {
+      const painted = new MessageChannel();
+      painted.port1.onmessage = resolve;
+      painted.port2.postMessage(0);
+    }));
+    found.push(performance.now() - start);
+  }
+  return found;
 }"""
 
 
@@ -82,7 +101,12 @@ def run_viewer(depths=DEPTHS, n_moves: int = 90) -> pd.DataFrame:
                 | _measure(page, path.as_uri(), n_moves)
             )
             page.close()
+        slide = _slide(browser, Path(folder) / "path.html")
     table = pd.DataFrame(rows)
+    print(
+        f"\nSize slider, {len(slide)} trees of up to {MOST_LEAVES} leaves: "
+        f"{np.median(slide):.0f} ms a frame, {slide.max():.0f} ms the longest."
+    )
     print(f"\nTree viewer, {N_ROWS:,} rows, headless Chromium, {machine()}\n")
     print(table.round(1).to_string(index=False))
     return table
@@ -145,6 +169,23 @@ def _measure(page, address: str, n_moves: int) -> dict[str, float]:
         "frames_a_second": 1000 / frames.mean(),
         "longest_frame_ms": frames.max(),
     }
+
+
+def _slide(browser, file: Path) -> np.ndarray:
+    """Return the milliseconds of each frame while the size slider is dragged."""
+    tree, X, y = grown_tree(DEPTHS[0])
+    path = cost_complexity_path(tree)
+    steps = np.flatnonzero(path.n_leaves <= MOST_LEAVES)[::-1]
+    leaves = path.n_leaves[steps].tolist()
+    labels = [f"{n} leaves" for n in leaves]
+    frames = Frames("leaves", "Leaves", leaves, labels, len(steps) - 1)
+    payload = tree_payload([path.trees[step] for step in steps], X, y, frames=frames)
+    file.write_text(viewer_page(payload), encoding="utf-8")
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto(file.as_uri())
+    sweeps = [page.evaluate(_SLIDE) for _ in range(N_SWEEPS)]
+    page.close()
+    return np.min(sweeps, axis=0)
 
 
 def run(_: Namespace) -> int:

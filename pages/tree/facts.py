@@ -11,6 +11,7 @@ import streamlit as st
 from pages.cached.predictions import imitations, split_scores, tree_score
 from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree
 from pages.cached.store import queue, store
+from pages.tree.rules import rule_with_sums, sum_names, sum_terms
 from pages.widgets.html import color_legend, dot, facts_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
@@ -34,9 +35,9 @@ from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import terms_per_split, without_small_terms
-from treelab.trees.text import prediction_text, split_text
+from treelab.trees.text import path_conditions, prediction_text, split_text
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, significant
+from treelab.trees.words import clean, counted, percent, rounded, significant
 
 # The score of a run's tree, and how large it is.
 
@@ -369,14 +370,22 @@ def report_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
 
 def show_node(loaded: LoadedRun, tree: Tree, report: NodeReport) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
-    if report.condition:
+    if tree.feature[report.node] == OBLIQUE:
+        name = sum_names(tree)[report.node]
+        bound = rounded(float(tree.threshold[report.node]))
+        st.markdown(f"**{name} ≤ {plain(bound)}?**")
+        st.html(sum_terms(tree, report.node))
+    elif report.condition:
         condition = split_text(tree, report.node, most=3)
         st.markdown(f"**{plain(condition)}?**")
     else:
         predicted = prediction_text(tree, report.node, most=3, length=40)
         st.markdown(f"**Leaf: {plain(predicted)}**")
     if report.rule != "every row":
-        st.markdown(f"Rows with {plain(short_rule(tree, report.node))}.")
+        rule = short_rule(tree, report.node)
+        if (tree.feature == OBLIQUE).any():
+            rule = rule_with_sums(tree, path_conditions(tree, report.node))
+        st.markdown(f"Rows with {plain(rule)}.")
     else:
         st.markdown("All rows pass this node.")
     st.html(statistics_table(loaded, tree, report))

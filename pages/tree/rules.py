@@ -1,6 +1,7 @@
 """A tree read as rules, one a leaf; sums are named once and written out below."""
 
 import html
+from collections.abc import Iterable
 
 import numpy as np
 import streamlit as st
@@ -34,7 +35,8 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
         f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
     )
     if (tree.feature == OBLIQUE).any():
-        found["rule"] = found["leaf"].map(_sum_rules(tree))
+        of_leaf = dict(leaf_conditions(tree))
+        found["rule"] = [rule_with_sums(tree, of_leaf[leaf]) for leaf in found["leaf"]]
     lines = "".join(_line(loaded, tree, rule) for rule in found.to_dict("records"))
     target = html.escape(clean(tree.target))
     unit = f" ({html.escape(tree.target_unit)})" if tree.target_unit else ""
@@ -69,8 +71,8 @@ def _line(loaded: LoadedRun, tree: Tree, rule: dict) -> str:
     return f"<tr>{numbers}<td class='if'>{html.escape(rule['rule'])}</td></tr>"
 
 
-def _sum_rules(tree: Tree) -> dict[int, str]:
-    """Write each leaf's conditions, weighted sums by their names."""
+def rule_with_sums(tree: Tree, conditions: Iterable[Condition]) -> str:
+    """Write the conditions on a path, weighted sums by their names."""
     names = sum_names(tree)
 
     def words(condition: Condition) -> str:
@@ -79,10 +81,7 @@ def _sum_rules(tree: Tree) -> dict[int, str]:
         bound = rounded(float(tree.threshold[condition.node]))
         return f"{names[condition.node]} {'≤' if condition.left else '>'} {bound}"
 
-    return {
-        leaf: " and ".join(filter(None, map(words, conditions))) or "every row"
-        for leaf, conditions in leaf_conditions(tree)
-    }
+    return " and ".join(filter(None, map(words, conditions))) or "every row"
 
 
 def sum_names(tree: Tree) -> dict[int, str]:
