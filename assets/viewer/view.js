@@ -53,7 +53,10 @@ export function lookOf(scene, state, { at, direction, version }) {
     if (paths.length) return !on.has(key);
     return Boolean(flow) && !flowOf(data, index.nodes[index.byKey.get(key)])?.rows;
   };
-  const compared = data.frames?.kind && at > 0 ? data.trees[at - 1] : null;
+  // Of sizes, what differs is marked once the visitor moves: the tree that is shown
+  // first stands for itself.
+  const moved = data.frames?.kind === "epoch" || at !== firstFrame(data);
+  const compared = data.frames?.kind && at > 0 && moved ? data.trees[at - 1] : null;
   const target = data.target?.name ?? "";
   return {
     data, index, direction, version, on, flow, found, matches, faded,

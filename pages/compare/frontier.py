@@ -205,7 +205,7 @@ def _use(own: RunOnFrontier, place: int) -> None:
 
 MOST_RUNS = 8
 QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once
-CHART_HEIGHT = 270  # pixels
+CHART_HEIGHT = 230  # pixels
 
 
 def show_frontier(pair: Pair) -> None:

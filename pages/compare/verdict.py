@@ -125,7 +125,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
 # Their trees, with what only one of them has.
 
 
-TREE_HEIGHT = 230  # pixels
+TREE_HEIGHT = 320  # pixels
 
 
 def show_trees(
@@ -175,6 +175,7 @@ def _show_side(
         paths.append(row_path(tree, row, f"test row {place + 1:,}"))
     picture = tree_picture(loaded, tree, f"tree {estimator}").payload
     name = f"tree-view-{key}-{loaded.run.id}"
+    options["controls"] = False  # a click unfolds; all else is on the page Tree
     tree_viewer(picture, name, paths=paths, height=TREE_HEIGHT, **options)
     if row is not None:
         note_empty_branch(loaded, row, estimator)

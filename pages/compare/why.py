@@ -59,7 +59,7 @@ def _is_trained_tree(loaded: LoadedRun) -> bool:
 
 
 MOST_POINTS = 1500
-PLANE_HEIGHT = 320  # pixels
+PLANE_HEIGHT = 300  # pixels
 
 
 def _show_greedy_failure(loaded: LoadedRun, name: str) -> None:
