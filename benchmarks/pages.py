@@ -66,9 +66,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # reduced, so that training takes a min
     "grande": {"n_estimators": 64, "max_epochs": 10},
 }
 # Pages, each with what its address has besides the run.
-OF_A_RUN: tuple[
-    tuple[str, dict[str, str]], ...
-] = (  # pages, each with what its address has besides the run
+OF_A_RUN: tuple[tuple[str, dict[str, str]], ...] = (
     ("tree", {}),
     ("tree", {"tab": "Routes"}),
     ("tree", {"tab": "Scores"}),

@@ -196,6 +196,7 @@ def test_the_first_minute(workers, page):
     opened(page, "Train and watch")
     expect(card(page, "CART")).to_contain_text("macro F1")
     nodes(page, ".st-key-live").first.wait_for()
+    expect(card(page, "GradTree")).to_contain_text("macro F1")
     go(page, "Tree", "What did it learn, and how small can it be?")
     assert nodes(page).count() >= 3
 

@@ -34,7 +34,12 @@ from treelab.trees.words import counted, significant
 
 
 ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
-SIZES = {"leaves": "leaves", "depth": "depth", "estimators": "trees"}
+SIZES = {
+    "leaves": "leaves",
+    "splits": "splits",
+    "depth": "depth",
+    "estimators": "trees",
+}
 
 
 def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:

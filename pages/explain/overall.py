@@ -22,6 +22,7 @@ from treelab.evaluation.importance import (
 )
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations import dependence_figure, importance_figure
+from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature
 from treelab.trees.text import cell_text
 from treelab.trees.words import counted, percent, significant
@@ -169,7 +170,8 @@ def _dependence_words(found: Dependence, feature: Feature, title: str) -> str:
         return f"The mean {plain(title)} does not depend on {plain(found.column)}."
     ends = []
     for name, place in (("lowest", low), ("highest", high)):
-        text = cell_text(feature, found.values[place])
+        value = found.values[place]
+        text = days_text(value) if feature.is_date else cell_text(feature, value)
         ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
     by = plain(found.column)
     return f"By {by}, the mean {plain(title)} is {ends[0]}, and {ends[1]}."

@@ -19,7 +19,7 @@ from pages.cached.rashomon import (
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.cached.store import queue, store, table
 from pages.cached.tree_pictures import sketch
-from pages.state.run import choose_run, write_address
+from pages.state.run import choose_run
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
@@ -398,7 +398,6 @@ def _choose(
     """Save a tree as a run, and make it the one that all pages show."""
     run_id = save_member(store(), loaded.run, trees, place, tolerance)
     choose_run(run_id)
-    write_address("run", run_id)
 
 
 # More trees beside a run's own: a batch of restarts, or all trees of a small depth.
@@ -491,21 +490,12 @@ def _list(loaded: LoadedRun) -> None:
         error = f". {child.error}" if child.error else ""
         st.markdown(plain(f"{run_name(child)}: {child.state}{words}{error}"))
         return
-    shown = st.button(
+    if st.button(
         f"See what was found: {plain(run_name(child))}",
         icon=":material/arrow_forward:",
         key=f"rashomon-see-{child.id}",
-        on_click=_show,
-        args=(child,),
-    )
-    if shown:
-        st.rerun()  # the picker above shows the other run
-
-
-def _show(run: Run) -> None:
-    """Make a run the one that all pages show; a link to this very page would not."""
-    choose_run(run.id)
-    write_address("run", run.id)
+    ):
+        choose_run(child.id)
 
 
 # What the trees have in common, where they lie apart, which rows they dispute.

@@ -1,7 +1,5 @@
 """The run that the bar names, as a page reads it, and the buttons of a run."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, load_run
@@ -15,23 +13,10 @@ from treelab.runs.store.run import Run
 # The run of the bar, as a page reads it.
 
 
-def pick_run(
-    *,
-    where: Callable[[Run], bool] | None = None,
-    unfit: str = "",
-) -> Run:
-    """Return the run that the bar names; stop the page where it cannot show it.
+def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
+    """Load the run that the bar names; stop the page where there is nothing to show.
 
-    Parameters
-    ----------
-    where : callable, optional
-        Which runs this page can show.
-    unfit : str, default=""
-        Said of a run that it cannot.
-
-    Returns
-    -------
-    Run
+    Of a run in training it is the newest tree, unless ``growing`` is false.
     """
     run = current_run()
     if run is None:
@@ -41,19 +26,6 @@ def pick_run(
         st.info(plain(words), icon=":material/info:")
         st.page_link("pages/train.py", label="Train", icon=":material/show_chart:")
         st.stop()
-    if where is not None and not where(run):
-        st.info(f"{unfit} Choose another run above.", icon=":material/info:")
-        st.stop()
-    return run
-
-
-def pick_loaded_run(*, growing: bool = True, **options) -> LoadedRun:
-    """Load the run that the bar names; note where it still trains.
-
-    Takes the options of ``pick_run``. Unless ``growing`` the page is for runs that
-    have a model.
-    """
-    run = pick_run(**options)
     if not run.has_model and not (growing and store().snapshots(run.id)):
         why = f" {run.error}" if run.error else ""
         st.info(

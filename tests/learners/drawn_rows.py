@@ -14,3 +14,9 @@ def of_drawn_rows(estimator) -> dict[str, str]:
     return {
         "check_sample_weight_equivalence_on_dense_data": "rows are drawn and counted"
     }
+
+
+def of_equal_weights(estimator) -> dict[str, str]:
+    """Name the checks that optimal trees, which refuse weights that differ, fail."""
+    names = ("weights_not_overwritten", "weight_equivalence_on_dense_data")
+    return {f"check_sample_{name}": "weights that differ are refused" for name in names}

@@ -18,7 +18,7 @@ def test_all_pages_follow_the_bar_and_back_leads_back(page, address):
         add_run(RunStore(), learner)
     page.set_viewport_size({"width": 900, "height": 900})
     page.goto(f"{address}/tree")
-    opened(page, "What did it learn?")
+    opened(page, "What did it learn, and how small can it be?")
     own = page.url
     page.get_by_role("combobox", name="Table", exact=True).click()
     page.get_by_role("option", name="Wine", exact=True).click()

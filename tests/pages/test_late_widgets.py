@@ -23,10 +23,10 @@ def state(store, monkeypatch):
 
 def test_the_order_of_one_runs_rows_moves_no_other_runs_row(store, state):
     loaded = load_run(store.run(add_run(store, "cart")))
-    state |= {"run-address": "another", "row": 3}
+    state |= {"run": "another", "row": 3}
     which_row._go(loaded, 0)
     assert state["row"] == 3
-    state["run-address"] = loaded.run.id
+    state["run"] = loaded.run.id
     which_row._go(loaded, 0)
     assert state["row"] == 1
     del state["row"]  # the page is gone

@@ -69,14 +69,14 @@ def test_sizes_are_those_of_the_tree_on_every_page(visit, store, run, tree, lear
     routing = visit("tree", tab="Routes", run=run.id)
     assert len(listed(routing, "level")) == tree.n_nodes
 
-    compare = visit("compare", second=run.id)
+    compare = visit("compare", run=run.id)
     assert n_leaves(viewers(compare)[1]) == tree.n_leaves
 
     live = visit("train", run=run.id)
     assert n_leaves(viewers(live)[0]) == tree.n_leaves
 
     table = visit("runs").dataframe[0].value
-    sizes = compare.table[0].value.iloc[:, 1]
+    sizes = compare.dataframe[0].value.iloc[1]
     names = ("leaves", "splits", "depth")
     leaves, splits, depth = (run.summary[name] for name in names)
     assert table["leaves"][0] == leaves
@@ -100,8 +100,8 @@ def test_the_score_is_that_of_the_run_on_every_page(visit, run, learner):
         assert f"which makes this run's predictions: {score} macro F1" in led
     else:
         assert visit("tree", run=run.id).metric[0].value == score
-    compare = visit("compare", second=run.id)
-    assert compare.table[0].value.loc["macro F1, test"].iloc[1] == score
+    compare = visit("compare", run=run.id)
+    assert compare.dataframe[0].value["macro F1"].iloc[1] == score
     table = visit("runs").dataframe[0].value
     assert significant(table["score"][0]) == score
     live = visit("train", run=run.id)
@@ -118,8 +118,7 @@ def test_rows_counted_are_those_it_was_fitted_to_on_every_page(visit, run, tree)
     assert sum(map(int, rows)) == n_rows
     assert f"{n_rows} {fitted}" in page_text(app)
     for page, place in (("explain", 0), ("train", 0), ("compare", 1)):
-        address = {"second": run.id} if page == "compare" else {"run": run.id}
-        view = viewers(visit(page, **address))[place]
+        view = viewers(visit(page, run=run.id))[place]
         assert view["rows"]["total"] == n_rows
 
 

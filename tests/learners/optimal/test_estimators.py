@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 pytest.importorskip("pystreed")
 
-from tests.learners.drawn_rows import of_drawn_rows
+from tests.learners.drawn_rows import of_equal_weights
 from treelab import OptimalTreeClassifier, OptimalTreeRegressor
 from treelab.data.encoding import candidate_thresholds
 
@@ -20,7 +20,7 @@ from treelab.data.encoding import candidate_thresholds
         OptimalTreeClassifier(max_depth=2, n_thresholds=4, min_samples_leaf=10),
         OptimalTreeRegressor(max_depth=2, n_thresholds=8),
     ],
-    expected_failed_checks=of_drawn_rows,
+    expected_failed_checks=of_equal_weights,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
