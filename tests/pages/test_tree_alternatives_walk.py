@@ -51,6 +51,8 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     for mode in ("light", "dark"):
         page.emulate_media(color_scheme=mode)
         settled(page)
+        page.wait_for_timeout(1000)  # what is drawn anew no longer fades
+        settled(page)
         assert serious(page) == [], mode
         shot(page, f"rashomon-{mode}")
     page.get_by_text("Filters", exact=True).first.click()
