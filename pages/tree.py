@@ -1,4 +1,4 @@
-"""Tree: one viewer of a run's tree, its size above it, and below what it says."""
+"""Tree: one viewer of a run's tree, its size above it, its tabs below."""
 
 import streamlit as st
 

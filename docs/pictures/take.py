@@ -32,6 +32,8 @@ ROOT = HERE.parents[1]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTH, HEIGHT = 1280, 860
+TABS = "[data-testid=stTabs]"
+BAR = ".st-key-bar"
 PATIENCE = 240_000  # milliseconds that a step may take on a busy machine
 MOST_FRAMES = 60
 FRAME_MS, LAST_MS = 250, 3000
@@ -104,6 +106,11 @@ class Camera:
         """Turn to a page by the sidebar."""
         links = self.page.get_by_test_id("stSidebarNav")
         links.get_by_role("link", name=name).click()
+        self.settled()
+
+    def tab(self, name: str) -> None:
+        """Open a tab of the page."""
+        self.page.get_by_role("tab", name=name).click()
         self.settled()
 
     def pick(self, learner: str) -> None:
@@ -181,10 +188,10 @@ def trap(camera: Camera) -> None:
     heading = page.get_by_role("heading", name="Train and watch")
     expect(heading).to_be_visible()
     camera.watch("training", ".run:has-text('GradTree'):has-text('done')")
-    camera.take("train")
+    camera.take("train", BAR)
     camera.go("Compare")
     camera.take("compare", height=1080)
-    camera.take("compare-trees", "[class*=st-key-tree-view]", 720)
+    camera.take("compare-sizes", ".st-key-frontier", 720)
 
 
 def breast_cancer(camera: Camera) -> None:
@@ -199,18 +206,20 @@ def breast_cancer(camera: Camera) -> None:
     camera.go("Tree")
     camera.pick("GradTree")
     camera.take("tree", height=1000)
-    camera.go("Pruning")
-    camera.take("pruning", ".st-key-pruning-size, [data-testid=stSlider]")
-    camera.go("Routing")
-    camera.take("routing", height=1000)
+    camera.tab("Scores")
+    camera.take("pruning", TABS, 800)
+    camera.tab("Routes")
+    camera.take("routing", TABS, 1000)
     camera.go("Explain")
     camera.take("explain", height=1000)
-    camera.go("Edit")
+    camera.go("Tree")
+    page.locator(".st-key-edit label").first.click()
+    camera.settled()
     nodes = "[class*=st-key-tree-view] [role=treeitem][data-key='0'] .main"
     page.locator(nodes).first.click()
     camera.settled()
     page.get_by_role("button", name="Prune below").click()
-    camera.take("edit", height=1000)
+    camera.take("edit", BAR, 1000)
 
 
 def take_all(folder: Path) -> None:

@@ -49,7 +49,7 @@ def _pruning_steps(
     home: Path, run_id: str, epoch, tree_alone: bool, _loaded
 ) -> PruningSteps:
     """``pruning_steps``, by values that name them."""
-    return pruning_table.pruning_steps(
+    steps = pruning_table.pruning_steps(
         _loaded.model,
         scored_path_of(_loaded),
         _loaded.split,
@@ -57,6 +57,7 @@ def _pruning_steps(
         has_labels=_loaded.has_labels,
         tree_alone=tree_alone,
     )
+    return replace(steps, is_by_hand="pruned_from" in _loaded.run.summary)
 
 
 def step_predictions(

@@ -1,5 +1,7 @@
 """The pruning path's figure."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -72,8 +74,9 @@ def test_the_smallest_good_tree_is_marked_and_shares_a_mark_with_the_retained_on
     assert steps(TABLE, 2).marks == {2: f"retained, {words}"}
     assert steps(TABLE.drop(columns="valid_score"), None).marks == {0: "retained"}
     held_out = TABLE.assign(held_out_score=TABLE["valid_score"], standard_error=0.006)
-    words = "smallest within one standard error"
-    assert steps(held_out, None).marks == {0: "retained", 1: words}
+    words = "retained, smallest within one standard error"
+    assert steps(held_out, 1).marks == {1: words}
+    assert replace(steps(held_out, 1), is_by_hand=True).marks == {1: "retained"}
 
 
 def test_a_path_without_validation_scores_is_drawn_without_marks():

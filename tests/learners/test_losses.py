@@ -6,6 +6,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.tree import DecisionTreeRegressor
 
 from tests.learners.test_frames import learner
+from tests.slow_params import slow_after
 from treelab import CartRegressor
 from treelab.trees.losses import LOSSES, Loss
 
@@ -69,15 +70,15 @@ def test_the_size_is_chosen_by_the_loss_in_folds(loss):
     assert scores.iloc[model.path_.chosen] > 0
 
 
-def test_units_of_the_target_change_no_tree():
+@pytest.mark.parametrize("loss", slow_after(2, OTHERS))
+def test_units_of_the_target_change_no_tree(loss):
     X, y = rows()
-    for loss in OTHERS:
-        trees = [
-            CartRegressor(loss=loss, random_state=0).fit(X, unit * y).tree_
-            for unit in (1.0, 2.0**20)
-        ]
-        assert (trees[0].feature == trees[1].feature).all()
-        np.testing.assert_allclose(2.0**20 * trees[0].value, trees[1].value)
+    trees = [
+        CartRegressor(loss=loss, random_state=0).fit(X, unit * y).tree_
+        for unit in (1.0, 2.0**20)
+    ]
+    assert (trees[0].feature == trees[1].feature).all()
+    np.testing.assert_allclose(2.0**20 * trees[0].value, trees[1].value)
 
 
 def test_a_weighted_quantile_is_that_of_repeated_rows():

@@ -34,7 +34,7 @@ def test_compare_says_it_of_both_trees(store, visit):
     app = visit("compare")
     assert GROWN.headline in shown(app)
     assert TRAINED.headline in shown(app)
-    assert "equals its start" not in app.header[1].value
+    assert "quals its start" not in shown(app)
     assert "Began as" not in drawn_notes(app)
 
 
@@ -47,8 +47,7 @@ def test_runs_says_it_in_a_column(store, visit):
 def test_a_tree_that_equals_its_start_says_so_in_the_headlines(store, visit):
     add_run(store, "cart", origin=GROWN)
     run_id = add_run(store, "gradtree", origin=UNCHANGED)
-    header = visit("compare").header[1].value
-    assert header.endswith("; GradTree equals its start, a greedy tree")
+    assert UNCHANGED.headline in shown(visit("compare"))
     assert "(equals its start, a greedy tree)" in shown(visit("train", run=run_id))
 
 
@@ -68,4 +67,5 @@ def test_the_papers_recipe_is_named_where_it_was_followed(store, visit):
     table = visit("runs").dataframe[0].value
     assert table["origin"][0].startswith("Paper's recipe. Began as")
     assert table["settings"].tolist() == ["paper's recipe, depth 3", ""]
-    assert "Argmin tree (paper)" in shown(visit("tree", run=run_id))
+    chosen = visit("tree", run=run_id).selectbox(key="bar-run")
+    assert any("Argmin tree (paper)" in label for label in chosen.options)

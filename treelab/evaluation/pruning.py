@@ -291,12 +291,15 @@ class PruningSteps:
     kind : {"lambda", "leaves", "alpha"}
         Trees trained one a strength, the best tree found at each size, or one tree cut
         back by cost-complexity pruning.
+    is_by_hand : bool, default=False
+        Whether a person chose the step, and no cross-validation.
     """
 
     trees: Sequence[Tree]
     table: pd.DataFrame
     chosen: int | None
     kind: Literal["lambda", "leaves", "alpha"]
+    is_by_hand: bool = False
 
     @property
     def own(self) -> int:
@@ -305,18 +308,19 @@ class PruningSteps:
 
     @property
     def marks(self) -> dict[int, str]:
-        """The steps that are worth a mark, each with the words for it."""
-        words = f"smallest within {KNEE_TOLERANCE} of the best"
+        """The steps that are worth a mark, each with the words for it.
+
+        Where sizes were cross-validated, what training retained is the smallest within
+        one standard error, that of the difference from the best on the same rows.
+        """
         if "held_out_score" in self.table:
-            score = self.table["held_out_score"].to_numpy()
-            best = int(np.nanargmax(score))
-            error = np.nan_to_num(self.table["standard_error"].iloc[best])
-            small = int(np.flatnonzero(score >= score[best] - error)[-1])
-            words = "smallest within one standard error"
-        elif judged_by(self.table) in self.table:
-            small = knee_of(self.table)
-        else:
+            is_tuned = self.chosen is not None and not self.is_by_hand
+            words = ", smallest within one standard error" if is_tuned else ""
+            return {self.own: f"retained{words}"}
+        if judged_by(self.table) not in self.table:
             return {self.own: "retained"}
+        small = knee_of(self.table)
+        words = f"smallest within {KNEE_TOLERANCE} of the best"
         if small == self.own:
             return {small: f"retained, {words}"}
         return {self.own: "retained", small: words}

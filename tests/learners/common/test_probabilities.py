@@ -58,7 +58,7 @@ def steps(seed: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.where(rng.random(n_rows) < chance, "yes", "no")
 
 
-@pytest.mark.parametrize("key", slow_after(2, KEYS))
+@pytest.mark.parametrize("key", slow_after(1, KEYS))
 def test_noise_costs_next_to_nothing_over_the_class_frequencies(key):
     X, y = noise(0, 150)
     X_test, y_test = noise(1, 1000)

@@ -49,7 +49,7 @@ class TreeSettings:
         (0.0, 3.0, 10.0, 30.0, 60.0, 100.0, 200.0, 300.0, 1000.0),
         "How strongly small trees are preferred (lambda): the rows of a batch whose "
         "path scores sum to less than half of it lose their node. Each strength goes "
-        "on from the one before; the slider on Pruning moves between them.",
+        "on from the one before; the slider on Tree moves between them.",
         kind="floats",
         label="Pruning strengths",
         minimum=0,

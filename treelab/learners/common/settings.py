@@ -174,6 +174,14 @@ class Setting:
         elif self.kind in ("int", "float") and not self._is_word(value):
             self._check_number(value)
 
+    def allows(self, value) -> bool:
+        """Whether ``check`` has nothing against a value."""
+        try:
+            self.check(value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
     def _is_text(self, value) -> bool:
         """Whether a value of kind "other" is a text, which must be a known word."""
         return self.kind == "other" and isinstance(value, str)
@@ -556,10 +564,16 @@ class Preset:
 
     def of_task(self, spec: LearnerSpec, task: str) -> "Preset":
         """Return the part of it that a task knows."""
-        known = {setting.name for setting in spec.settings_of(task)}
+        known = {setting.name: setting for setting in spec.settings_of(task)}
+        # Classes and numbers have losses of their own.
+        space = {
+            name: tried
+            for name, tried in self.space.items()
+            if name in known and all(map(known[name].allows, tried.ends()))
+        }
         return replace(
             self,
-            space={name: self.space[name] for name in self.space if name in known},
+            space=space,
             fixed={name: self.fixed[name] for name in self.fixed if name in known},
         )
 

@@ -1,7 +1,7 @@
 """An edited tree becomes a run: as it is, regrown below a node, or trained around."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -260,7 +260,10 @@ def _gradients(
     from treelab.learners.gradtree.settings import GradTreeSettings
 
     around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
-    settings = GradTreeSettings(**run.settings)
+    known = {own.name for own in fields(GradTreeSettings)}
+    # Those of a regressor's loss are not among them: it is the squared error here.
+    given = {name: run.settings[name] for name in run.settings if name in known}
+    settings = GradTreeSettings(**given)
     return gradtree.train_around(around, rows[0], settings, **how)
 
 
