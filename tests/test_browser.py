@@ -251,6 +251,86 @@ def test_what_would_change_a_prediction_is_tried_by_one_click(page, address):
     assert not answer.inner_text().startswith(before)
 
 
+def bar(page) -> tuple[str, str, str]:
+    """The table, the target and the run that the bar on top names."""
+    names = ("Table", "Target", "Run")
+    boxes = [page.get_by_role("combobox", name=name, exact=True) for name in names]
+    return tuple(box.input_value() for box in boxes)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_newcomers_path(workers, page, tmp_path):
+    """Train on the trap, compare, prune, explain a row; then again on an own table."""
+    expect = sync_api.expect
+    opened(page, "What have I tried?")
+    go(page, "Data", "What do you want to predict?")
+    page.get_by_role("button", name="Train with defaults").click()
+    opened(page, "Train and watch")
+    result = page.locator(".st-key-result")
+    expect(result).to_contain_text("on 300 test rows")
+    expect(result).to_contain_text("GradTree")
+    expect(card(page, "GradTree")).to_contain_text("done")
+    shot(page, "path-1-trained")
+
+    result.get_by_role("link", name="Compare").click()
+    opened(page, "Which tree is better, and where?")
+    expect(page.get_by_text("GradTree is better than CART").first).to_be_visible()
+    assert page.locator("[class*=st-key-tree-view] .tl-viewer").count() == 2
+    shot(page, "path-2-compare")
+
+    go(page, "Tree", "What did it learn, and how small can it be?")
+    pick(page, "CART")
+    slider = page.get_by_role("slider", name="Leaves")
+    leaves = re.compile("^[34] leaves")  # of four there may be no tree
+    for _ in range(100):
+        if leaves.match(slider.get_attribute("aria-valuetext")):
+            break
+        slider.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", leaves)
+    settled(page)
+    expect(page.get_by_test_id("stMetricDelta")).to_contain_text("the retained tree")
+    assert "size=" in page.url
+    shot(page, "path-3-small")
+
+    go(page, "Explain", "Why this prediction?")
+    first = page.locator(".st-key-because").inner_text()
+    page.get_by_role("button", name="Next", exact=True).click()
+    settled(page)
+    because = page.locator(".st-key-because")
+    expect(because).to_contain_text("Because")
+    assert because.inner_text() != first
+    shot(page, "path-4-row")
+
+    rng = np.random.default_rng(0)
+    size, floor = rng.uniform(20, 90, 150).round(1), rng.integers(0, 5, 150)
+    rows = [f"{a},{b},{'dear' if a > 50 else 'cheap'}" for a, b in zip(size, floor)]
+    own = tmp_path / "flats.csv"
+    own.write_text("\n".join(["size,floor,price", *rows]))
+    go(page, "Data", "What do you want to predict?")
+    page.get_by_role("button", name="Upload").click()
+    page.locator("input[type=file]").first.set_input_files(own)
+    expect(page.locator(".tl-table th.target")).to_contain_text("price")
+    page.keyboard.press("Escape")
+    settled(page)
+    assert bar(page) == ("flats.csv", "price", "")
+    for name in ("Tree", "Explain", "Compare"):  # none of the trap's runs is shown
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
+        settled(page)
+        expect(page.get_by_role("link", name="Train").last).to_be_visible()
+        assert page.locator(".tl-viewer").count() == 0
+    go(page, "Data", "What do you want to predict?")
+    page.get_by_role("button", name="Train with defaults").click()
+    opened(page, "Train and watch")
+    expect(card(page, "GradTree")).to_contain_text("done")
+    expect(page.locator(".st-key-result")).to_contain_text("on 30 test rows")
+    go(page, "Tree", "What did it learn, and how small can it be?")
+    assert bar(page)[:2] == ("flats.csv", "price")
+    expect(nodes(page).first).to_have_attribute("aria-label", re.compile("size"))
+    shot(page, "path-5-own-table")
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(900)
