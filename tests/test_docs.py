@@ -104,7 +104,8 @@ def extended(tmp_path_factory) -> Path:
     insert(code, '    "pmml": ("PMML", "pmml", to_pmml),\n', shown_line('"mermaid"', 4))
     formats = copy / "treelab" / "data" / "reading" / "file_format.py"
     insert(formats, "TEXT_FORMATS = {\n", shown_line('"logfmt"', 4))
-    insert(copy / "app.py", '        "Explore": [\n', shown_line("st.Page", 12))
+    first = "page = st.navigation(\n    [\n"
+    insert(copy / "app.py", first, shown_line("st.Page", 8))
     return copy
 
 

@@ -161,7 +161,7 @@ def _show_side(
     """Draw one run's tree, of an ensemble the one of highest weight."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
     value = score(loaded.run)
-    label = name if value is None else f"{name} · {significant(value)}"
+    label = f"{name} · {loaded.run.state if value is None else significant(value)}"
     estimator = _heaviest(loaded)
     words = [origin_words(loaded.run)]
     words += [_ensemble_words(loaded)] if estimator is not None else []

@@ -25,8 +25,7 @@ def test_each_step_has_its_time_and_memory(ending, keeps, capsys):
         "data columns",
         "data",
         "tree cart",
-        "edit cart",
-        "rashomon cart",
+        "tree cart Alternatives",
     } <= set(steps)
     assert (table["gigabytes"] > 0).all()
     assert "400 rows x 6 columns, 3 classes" in capsys.readouterr().out

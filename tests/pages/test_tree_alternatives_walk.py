@@ -28,7 +28,7 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     expect = sync_api.expect
     store = RunStore()
     run = add_run(store, "gradtree")
-    page.goto(f"{address}/rashomon?run={run}")
+    page.goto(f"{address}/tree?run={run}&tab=Alternatives")
     opened(page, "What did it learn, and how small can it be?")
     # All trees of depth 2: a run of its own, to which a link leads.
     page.get_by_role("button", name="All trees of a small depth").click()
