@@ -3,10 +3,19 @@
 const clocks = new WeakMap();
 const AGAIN = 200; // milliseconds until a look that cannot be now
 const ANSWER = 2000; // milliseconds until Streamlit says that it draws what was asked for
+const LATE = 30000; // milliseconds in which a page that a link leads to may come
 let pressed = -Infinity; // when the visitor last did what may turn the page
+let wanted = null; // the path of the page that a link led to, until it is there
 
 for (const what of ["click", "popstate"]) {
-  window.addEventListener(what, () => (pressed = performance.now()), { capture: true });
+  window.addEventListener(what, press, { capture: true });
+}
+
+function press(event) {
+  pressed = performance.now();
+  const link = event.composedPath?.().find((each) => each.tagName === "A" && each.href);
+  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || link?.target === "_blank";
+  wanted = link && !elsewhere ? new URL(link.href).pathname : null;
 }
 
 // Streamlit calls this again, with the same parent, each time the data change.
@@ -24,7 +33,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
 // would be taken for a visitor's who is still on the page before, and Streamlit would go
 // back there, or leave the page empty.
 function isDrawing() {
-  if (performance.now() - pressed < ANSWER) return true;
+  const passed = performance.now() - pressed;
+  if (passed < ANSWER) return true;
+  if (wanted !== null && location.pathname !== wanted && passed < LATE) return true;
+  wanted = null;
   const app = document.querySelector("[data-testid=stApp]");
   return ["running", "rerunRequested"].includes(app?.dataset.testScriptState);
 }
