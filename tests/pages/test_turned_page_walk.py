@@ -58,7 +58,7 @@ class Line:
 @pytest.mark.browser
 @pytest.mark.slow
 def test_a_page_that_was_turned_to_is_not_left_empty(page, address):
-    """However late the browser hears that it is drawn: it asks for no look till then."""
+    """However late the browser hears of it, no look is asked for till then."""
     run = add_run(RunStore(), "gradtree", state="running")
     line = Line(page)
     page.goto(f"{address}/train?run={run}")
