@@ -5,14 +5,21 @@ import streamlit as st
 from pages.compare.costs import show_curves
 from pages.compare.errors import show_errors
 from pages.compare.frontier import show_frontier
-from pages.compare.pair import names_of, pick_row, pick_runs
+from pages.compare.pair import (
+    follow_earlier_address,
+    names_of,
+    pick_row,
+    pick_runs,
+)
 from pages.compare.repeats import show_seeds
 from pages.compare.verdict import show_trees, show_verdict
 from pages.compare.why import reasons
 from pages.tree.groups import show_groups
 from pages.widgets.export import report_buttons
-from pages.widgets.page import page_tabs, page_title
+from pages.widgets.page import page_tabs, page_title, require_app_shell
 
+require_app_shell()
+follow_earlier_address()  # before the bar writes what is current into the address
 page_title("Which tree is better, and where?")
 with st.container(horizontal=True, vertical_alignment="bottom", key="pair"):
     pair, others = pick_runs()

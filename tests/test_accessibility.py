@@ -123,7 +123,7 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
         found += look_at(page, address, mode, name, run=numbers["cart"])
     found += look_at(page, address, mode, "tree", run=add_surrogate(store))
     for pair in (runs, numbers):
-        both = {"first": pair["cart"], "second": pair["gradtree"]}
+        both = {"run": pair["gradtree"], "against": pair["cart"]}
         found += look_at(page, address, mode, "compare", **both)
     assert found == []
 

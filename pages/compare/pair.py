@@ -27,7 +27,6 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
     others : list of LoadedRun
         Up to two more with the same test rows.
     """
-    _follow_earlier_address()
     loaded = pick_loaded_run(growing=False)
     partners = {
         run.id: run
@@ -58,7 +57,7 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
     return (against, loaded), load_readable(others)
 
 
-def _follow_earlier_address() -> None:
+def follow_earlier_address() -> None:
     """Turn a pair that an earlier address names into the run and what it is against."""
     if "second" in st.query_params:
         named = {"run": st.query_params["second"]}
