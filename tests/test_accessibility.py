@@ -122,9 +122,21 @@ def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
     for name in OF_A_RUN:
         found += look_at(page, address, mode, name, run=numbers["cart"])
     found += look_at(page, address, mode, "tree", run=add_surrogate(store))
-    for pair in (runs, numbers):
-        both = {"run": pair["gradtree"], "against": pair["cart"]}
-        found += look_at(page, address, mode, "compare", **both)
+    assert found == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_no_serious_violation_on_compare(page, address, mode):
+    store = RunStore()
+    opened(page, QUESTIONS["runs"])
+    page.emulate_media(color_scheme=mode)
+    found = []
+    for target in ("kind", "weight"):
+        first, second = (add_run(store, key, target) for key in ("cart", "gradtree"))
+        found += look_at(page, address, mode, "compare", run=second, against=first)
     assert found == []
 
 
