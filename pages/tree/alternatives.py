@@ -170,15 +170,17 @@ def _structure(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> TreeF
         for feature in trees.tree.features
         if feature.kind == "number" and trees.tree.weights is None
     ]
-    column = right.selectbox(
-        "Monotone in",
-        numbers,
-        index=None,
-        key="rashomon-monotone",
-        placeholder="no column",
-        disabled=not numbers,
-        help="Checked on the leaves' boxes, so on every possible row, not on a sample.",
-    )
+    column = None
+    if numbers:
+        column = right.selectbox(
+            "Monotone in",
+            numbers,
+            index=None,
+            key="rashomon-monotone",
+            placeholder="no column",
+            help="Checked on the leaves' boxes, so on every possible row, not on a "
+            "sample.",
+        )
     monotone: tuple[tuple[str, str], ...] = ()
     if column is not None:
         what = "prediction"
