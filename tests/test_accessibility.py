@@ -94,6 +94,8 @@ def look_at(page, address, mode: str, name: str, **params: str) -> list:
         page.locator(TABS).nth(tab).click()
         settled(page)
         unfold(page)
+        page.wait_for_timeout(1000)  # what is drawn anew no longer fades
+        settled(page)
         found += [(mode, name, f"tab {tab}", problem) for problem in serious(page)]
     return found
 
