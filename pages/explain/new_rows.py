@@ -21,7 +21,7 @@ from pages.cached.tables import stored_table_id
 from pages.explain.which_row import open_new_row
 from pages.state.problem import table_titles
 from pages.widgets.upload import KINDS, LABEL
-from pages.widgets.words import plain, score_words
+from pages.widgets.words import distinct, plain, score_words
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
 from treelab.evaluation.metrics import TITLES
@@ -106,7 +106,7 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
 
 def _stored() -> GivenTable:
     """Let the visitor choose a table of the run store."""
-    titles = table_titles()
+    titles = distinct(table_titles())
     key = st.selectbox(
         "Table",
         list(titles),

@@ -17,7 +17,7 @@ from pages.state.run import write_address
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import duration, plain
+from pages.widgets.words import distinct, duration, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations import importance_figure
@@ -82,10 +82,11 @@ def tune(problem: Problem) -> None:
         return
     if st.session_state.get("chosen-sweep") not in sweeps:
         st.session_state["chosen-sweep"] = next(iter(sweeps))
+    titles = distinct({run_id: run.title for run_id, run in sweeps.items()})
     chosen = st.selectbox(
         "Sweep",
         list(sweeps),
-        format_func=lambda run_id: sweeps[run_id].title,
+        format_func=titles.__getitem__,
         key="chosen-sweep",
     )
     write_address(ADDRESS, chosen)

@@ -18,7 +18,7 @@ from pages.state.problem import (
 from pages.state.run import choose_run, current_run, current_runs, follow_address
 from pages.widgets.html import dot
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import run_names, score
+from pages.widgets.words import distinct, run_names, score
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.style import learner_color
@@ -59,7 +59,8 @@ def _pick(label: str, key: str, options: list, chosen, **given) -> None:
 def _pick_table(problem: Problem) -> None:
     """Let the visitor turn to another table."""
     key = table_key(problem)
-    titles = {key: problem.table_name} | table_titles()
+    titles = table_titles()
+    titles = distinct(titles if key in titles else {key: problem.table_name} | titles)
     _pick(
         "Table",
         "bar-table",

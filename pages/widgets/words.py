@@ -1,7 +1,7 @@
 """How pages write times, scores, rows and runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
@@ -45,13 +45,22 @@ def run_names(runs: Sequence[Run]) -> dict[str, str]:
     dict of str to str
         By run id.
     """
-    names: dict[str, str] = {}
-    for run in reversed(runs):
-        name, number = run_name(run), 2
-        while name in names.values():
-            name, number = f"{run_name(run)} {number}", number + 1
-        names[run.id] = name
-    return names
+    return distinct({run.id: run_name(run) for run in runs})
+
+
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """Number names, newest first, of which some are alike; the oldest stays bare.
+
+    A select box tells its options by their words: of two that read alike it would take
+    the first, whichever was chosen.
+    """
+    own: dict[str, str] = {}
+    for key, name in reversed(names.items()):
+        numbered, number = name, 2
+        while numbered in own.values():
+            numbered, number = f"{name} {number}", number + 1
+        own[key] = numbered
+    return {key: own[key] for key in names}
 
 
 def has_default_name(run: Run) -> bool:

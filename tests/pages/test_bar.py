@@ -147,3 +147,16 @@ def test_links_name_the_run(visit, two_tables):
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
     assert f"run={cart}" in links["See the tree"]
     assert f"run={cart}" in links["Compare"]
+
+
+def test_of_two_tables_of_one_name_the_chosen_one_stays(store, visit):
+    run_id = add_run(store, "cart")
+    name = store.run(run_id).problem.table_name
+    store.add_table(stores.table(seed=1), name)
+    app = visit("tree", run=run_id)
+    options = app.selectbox(key="bar-table").options
+    assert len(set(options)) == len(options)
+    assert shown(app) == shown(app.run()) == (table_of(store, run_id), "kind", run_id)
+    other = app.selectbox(key="bar-table").options.index(name)
+    app.selectbox(key="bar-table").select_index(other).run()
+    assert shown(app)[0] == table_of(store, run_id)  # the older one has the bare name
