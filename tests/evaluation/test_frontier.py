@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.evaluation.frontier import compare_lines, frontier_line
+from treelab.evaluation.frontier import frontier_line
 
 
 def line(leaves, held_out, test=None, chosen=None):
@@ -38,14 +38,10 @@ def test_a_loss_is_better_where_it_is_lower():
 def test_the_worse_line_needs_more_leaves_or_never_gets_there():
     greedy = line([2, 8, 16], [0.5, 0.6, 0.9])
     trained = line([4, 8], [0.8, 0.85])
-    found = compare_lines(greedy, trained, "held_out", 8)
-    assert (found.first, found.second) == (0.6, 0.85)
-    assert not found.first_is_better
-    assert found.n_leaves_needed == 16
-    found = compare_lines(greedy, trained, "held_out", 16)
-    assert found.first_is_better
-    assert found.n_leaves_needed is None
-    assert compare_lines(greedy, trained, "held_out", 2) is None
+    assert (greedy.best("held_out", 8), trained.best("held_out", 8)) == (0.6, 0.85)
+    assert greedy.leaves_for("held_out", 0.85) == 16
+    assert trained.leaves_for("held_out", greedy.best("held_out", 16)) is None
+    assert np.isnan(trained.best("held_out", 2))
 
 
 def test_held_out_rows_choose_the_tree_of_a_size_and_never_test_rows():

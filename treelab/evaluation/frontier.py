@@ -109,28 +109,6 @@ class FrontierLine:
         return int(enough.min()) if len(enough) else None
 
 
-@dataclass(frozen=True)
-class FrontierFinding:
-    """How two lines compare at one number of leaves.
-
-    Attributes
-    ----------
-    n_leaves : int
-        At most so many.
-    first, second : float
-        Best scores of the two.
-    first_is_better : bool
-    n_leaves_needed : int or None
-        Fewest leaves with which the worse one reaches the better one's score.
-    """
-
-    n_leaves: int
-    first: float
-    second: float
-    first_is_better: bool
-    n_leaves_needed: int | None
-
-
 def frontier_line(steps: pd.DataFrame, chosen: int | None) -> FrontierLine:
     """Read a line from a table of pruning steps.
 
@@ -173,26 +151,3 @@ def _without_stump(table: pd.DataFrame, rank: np.ndarray):
         return table, rank
     keep = splits | np.isposinf(rank)
     return table[keep], rank[keep]
-
-
-def compare_lines(
-    first: FrontierLine, second: FrontierLine, column: str, n_leaves: int
-) -> FrontierFinding | None:
-    """Compare the best trees of two runs with at most so many leaves.
-
-    Returns
-    -------
-    FrontierFinding or None
-        None where one of them has no score there.
-    """
-    one, other = first.best(column, n_leaves), second.best(column, n_leaves)
-    if np.isnan(one) or np.isnan(other):
-        return None
-    worse = second if one >= other else first
-    return FrontierFinding(
-        n_leaves,
-        one,
-        other,
-        one >= other,
-        worse.leaves_for(column, max(one, other)),
-    )
