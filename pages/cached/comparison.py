@@ -19,6 +19,7 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import pruning_steps, step_predictions
 from treelab.data.columns import column_kind
+from treelab.data.split import Rows
 from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.comparison import (
     FEWEST_SPLITS,
@@ -59,7 +60,7 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(run_tree(loaded), _some_rows(*train), _some_rows(*test))
+    return greedy_gap(run_tree(loaded), _some_rows(train), _some_rows(test))
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -112,8 +113,9 @@ def curves_of(loaded: LoadedRun, label) -> ClassCurves:
 def _curves(home: Path, run_id: str, epoch, name: str, _label, _loaded) -> ClassCurves:
     """``curves_of``, by values that name them."""
     column = list(_loaded.model.classes).index(_label)
-    is_class = (_loaded.split.y_test == _label).to_numpy()
-    return class_curves(is_class, probabilities(_loaded)[:, column])
+    _, truth, weight = _loaded.split.rows("test")
+    is_class = (truth == _label).to_numpy()
+    return class_curves(is_class, probabilities(_loaded)[:, column], weight)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -137,12 +139,12 @@ def marked_splits(
     return first, second
 
 
-def _some_rows(X, y):
-    """Return rows and their target, a sample of them where they are many."""
-    if len(X) <= GREEDY_ROWS:
-        return X, y
-    drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:GREEDY_ROWS])
-    return X.iloc[drawn], np.asarray(y)[drawn]
+def _some_rows(rows: Rows) -> Rows:
+    """Return rows, a sample of them where they are many."""
+    if len(rows.X) <= GREEDY_ROWS:
+        return rows
+    drawn = np.random.default_rng(0).permutation(len(rows.X))[:GREEDY_ROWS]
+    return rows.take(np.sort(drawn))
 
 
 # The trees by size of runs that compare, and over data splits, measured once.
@@ -268,7 +270,8 @@ def _differences(keys: tuple, _pair) -> dict[str, ScoreDifference]:
         predicted.append(step_predictions(own.loaded, steps, step, tree_alone=False))
     loaded = _pair[0].loaded
     task = loaded.run.problem.task
-    return paired_bootstrap(task, loaded.split.y_test.to_numpy(), *predicted)
+    _, truth, weight = loaded.split.rows("test")
+    return paired_bootstrap(task, truth.to_numpy(), *predicted, weight)
 
 
 def trained_run(run: Run) -> Run:

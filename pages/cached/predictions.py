@@ -1,6 +1,6 @@
 """What a run predicts for rows, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import streamlit as st
 from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
 from treelab.data.reading.read_table import ReadResult, read_table
-from treelab.data.split import SPLITS
+from treelab.data.split import SPLITS, Rows
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
@@ -56,22 +56,24 @@ MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 WHOLE = "table"  # all rows of the run's table, whatever their data split
 
 
-def rows_of(loaded: LoadedRun, split: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return (X, y) of a data split, or of the ``WHOLE`` table; never changed."""
+def rows_of(loaded: LoadedRun, split: str) -> Rows:
+    """Return the rows of a data split, or of the ``WHOLE`` table; never changed."""
     return _whole(loaded) if split == WHOLE else loaded.rows(split)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
-def _whole(loaded: LoadedRun) -> tuple[pd.DataFrame, pd.Series]:
+def _whole(loaded: LoadedRun) -> Rows:
     """All rows of a run's table that have a target, in the table's order."""
-    X, y = (pd.concat(own) for own in zip(*map(loaded.split.rows, SPLITS)))
-    return X.sort_index(), y.sort_index()
+    parts = [loaded.split.rows(name) for name in SPLITS]
+    X, y = (pd.concat(own).sort_index() for own in zip(*((r.X, r.y) for r in parts)))
+    weight = loaded.split.weight
+    return Rows(X, y, None if weight is None else weight.loc[y.index].to_numpy())
 
 
 @st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(rows_of(loaded, split)[0])
+    return loaded.model.predict(rows_of(loaded, split).X)
 
 
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
@@ -83,15 +85,18 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
 @st.cache_data(show_spinner=False, max_entries=48)
 def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
     """Scores of a run that stored none."""
-    truth = _loaded.split.rows(split)[1]
-    return scores(_loaded.run.problem.task, truth, predictions(_loaded, split))
+    _, truth, weight = _loaded.split.rows(split)
+    predicted = predictions(_loaded, split)
+    task = _loaded.run.problem.task
+    return scores(task, truth, predicted, sample_weight=weight)
 
 
 def tree_score(loaded: LoadedRun, split: str) -> float:
     """Return the score of the tree by its leaves, with no predictor on top."""
     task = loaded.run.problem.task
-    X, truth = loaded.split.rows(split)
-    return scores(task, truth, run_tree(loaded).predict(X))[headline(task)]
+    X, truth, weight = loaded.split.rows(split)
+    predicted = run_tree(loaded).predict(X)
+    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
 
 
 @st.cache_resource(
@@ -122,6 +127,7 @@ def score_differences(
         first.split.y_test.to_numpy(),
         predictions(first, "test"),
         predictions(second, "test"),
+        first.split.rows("test").weight,
     )
 
 
@@ -140,10 +146,10 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
         If truth and predictions share no label.
     """
     run = loaded.run
-    X, of_model = loaded.rows("fitted")
+    X, of_model, weight = loaded.rows("fitted")
     predicted = loaded.model.predict(X)
     return {
-        "fitted": imitation(run.problem.task, of_model, predicted),
+        "fitted": imitation(run.problem.task, of_model, predicted, weight=weight),
         "test": run_imitation(run, loaded.model, table(run.problem.table_id)),
     }
 
@@ -241,7 +247,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return the class probabilities of one data split; None for regression."""
     if loaded.model.classes is None:
         return None
-    return loaded.model.predict_proba(rows_of(loaded, split)[0])
+    return loaded.model.predict_proba(rows_of(loaded, split).X)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -252,7 +258,7 @@ def ranked_rows(
 
     ``label`` is the class of which rows are typical; None: of all rows.
     """
-    X, y = rows_of(loaded, split)
+    X, y, _ = rows_of(loaded, split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
@@ -279,8 +285,8 @@ def known_values(loaded: LoadedRun) -> KnownValues:
 )
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    X, y = loaded.split.rows("test")
-    return permutation_importances(loaded.model, X, y, loaded.run.problem.task)
+    X, y, weight = loaded.split.rows("test")
+    return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -288,7 +294,10 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
     values = grid(loaded.split.X_train[column])
     rows = sample_rows(loaded.split.X_test)
-    return dependence(loaded.model, rows, column, values, output)
+    found = dependence(loaded.model, rows, column, values, output)
+    if loaded.split.weight is None:
+        return found
+    return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
 
 
 # How few trees of a run's ensemble decide, computed once.
@@ -313,8 +322,8 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
     counts = counts_to_try(loaded.model)
     rows = {split: loaded.split.rows(split) for split in HELD_OUT}
     scores = {
-        split: scores_of_heaviest(loaded.model, X, y, counts)
-        for split, (X, y) in rows.items()
+        split: scores_of_heaviest(loaded.model, X, y, counts, weight)
+        for split, (X, y, weight) in rows.items()
         if len(y)
     }
     return counts, scores
@@ -325,4 +334,5 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 )
 def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
-    return rows_decided_by_one(loaded.model, *loaded.split.rows("test"), share=share)
+    X, y, _ = loaded.split.rows("test")
+    return rows_decided_by_one(loaded.model, X, y, share=share)

@@ -49,7 +49,7 @@ def tree_predictions(
     """
     found = trees_like(loaded)
     assert found is not None
-    predicted, value = predictions(found.trees, loaded.rows(split)[0])
+    predicted, value = predictions(found.trees, loaded.rows(split).X)
     if loaded.model.classes is None:
         return predicted.astype(np.float32), None
     is_binary = value.shape[-1] == 2
@@ -74,7 +74,7 @@ def near_value(loaded: LoadedRun) -> float:
 
 def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
     """Return the group of each row of a data split, by any column of its table."""
-    return _groups(*loaded.key[:2], column, loaded)[loaded.rows(split)[0].index]
+    return _groups(*loaded.key[:2], column, loaded)[loaded.rows(split).X.index]
 
 
 @st.cache_resource(show_spinner="Scoring the other trees…", max_entries=16)

@@ -88,7 +88,7 @@ def routed_split(
 @st.cache_resource(show_spinner="Routing the rows…", max_entries=24)
 def _routed_split(home: Path, run_id: str, epoch, split, estimator, _loaded):
     """``routed_split``, by values that name it."""
-    X, y = _loaded.rows(split)
+    X, y, _ = _loaded.rows(split)
     tree = run_tree(_loaded, estimator)
     return route_groups(
         tree,

@@ -94,6 +94,7 @@ def _differences(
             step_predictions(_loaded, _steps, step, tree_alone)
             for step in (first, second)
         ),
+        _loaded.split.rows("test").weight,
     )
 
 

@@ -50,9 +50,10 @@ HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the tabl
 
 def _show_disagreement(pair: Pair, names: Names) -> None:
     """Show on how many test rows the runs differ, and list those rows."""
-    X, y = pair[0].split.rows("test")
+    X, y, weight = pair[0].split.rows("test")
     task = pair[0].run.problem.task
-    found = disagreement(task, y, *(predictions(loaded, "test") for loaded in pair))
+    both = (predictions(loaded, "test") for loaded in pair)
+    found = disagreement(task, y, *both, weight)
     if found.rows.empty:
         st.markdown(f"Both predict the same on all {counted(len(y), 'test row')}.")
         return
@@ -140,7 +141,8 @@ def _show_agreement(pair: Pair) -> None:
     runs = [*pair, *others][:MOST_RUNS]
     task = pair[0].run.problem.task
     titles = list(names_of(runs))
-    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs])
+    weight = pair[0].split.rows("test").weight
+    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs], weight)
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")

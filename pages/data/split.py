@@ -64,7 +64,7 @@ def pick_split(problem: Problem) -> None:
 def show_split(problem: Problem) -> None:
     """Show how many rows train, validate and test."""
     parts = split_of(problem)
-    st.html(split_bar({name: len(parts.rows(name)[1]) for name in SPLITS}))
+    st.html(split_bar({name: parts.n_rows(name) for name in SPLITS}))
 
 
 def test_file(problem: Problem) -> None:

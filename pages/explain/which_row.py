@@ -258,7 +258,7 @@ def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray)
     row = rows_of(loaded, source)[0].index[place]
     words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
     if source == WHOLE:
-        split = next(s for s in SPLITS if row in loaded.split.rows(s)[0].index)
+        split = next(s for s in SPLITS if row in loaded.split.rows(s).X.index)
         words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     column = st.session_state.get(_key(loaded, "column"))

@@ -233,7 +233,7 @@ def _rates(loaded: LoadedRun):
     def limit(places: np.ndarray, facts: dict[int, list[str]]) -> np.ndarray:
         """Return the trees whose groups are near enough."""
         predicted = tree_predictions(loaded, "fitted")[0][places] == code
-        is_class = (loaded.rows("fitted")[1] == label).to_numpy()
+        is_class = (loaded.rows("fitted").y == label).to_numpy()
         group = group_rows(loaded, column, "fitted")
         gaps = gaps_of_models(predicted, is_class, group, rate)
         for place, gap in zip(places.tolist(), gaps.tolist()):
@@ -270,7 +270,7 @@ def _costs(loaded: LoadedRun):
         """Return the trees that are cheap enough."""
         chance = tree_predictions(loaded, "fitted")[1]
         assert chance is not None
-        is_class = (loaded.rows("fitted")[1] == label).to_numpy()
+        is_class = (loaded.rows("fitted").y == label).to_numpy()
         cost = []
         for place in places.tolist():
             curve = cost_curve(is_class, chance[place], false_positive, false_negative)

@@ -228,7 +228,7 @@ def _lens_tree(home: Path, run_id: str, epoch, fraction: float, _loaded) -> Tree
 
 def _words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
-    X, y = loaded.split.rows("test")
+    X, y, weight = loaded.split.rows("test")
     before, after = tree.predict(X), lens.predict(X)
     if tree.classes is None:
         changed = int((~np.isclose(before, after)).sum())
@@ -243,7 +243,10 @@ def _words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
         return f"{words}."
     task = loaded.run.problem.task
     metric = headline(task)
-    was, now = (significant(scores(task, y, p)[metric]) for p in (before, after))
+    was, now = (
+        significant(scores(task, y, p, sample_weight=weight)[metric])
+        for p in (before, after)
+    )
     rows = split_words(loaded, "test")
     return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
 
@@ -400,6 +403,10 @@ def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
         _line("rows", [f"{each.n_rows:,}" for each in found]),
         _line("of all rows", [percent(each.fraction) for each in found]),
     ]
+    if found[0].weight is not None:
+        lines.append(_line("weight", [_or_dash(each.weight) for each in found]))
+        shares = [each.weight_fraction for each in found]
+        lines.append(_line("of all weight", list(map(percent, shares))))
     if tree.classes is None:
         lines += _means(found)
     else:
@@ -511,7 +518,7 @@ def _show_sums(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Draw the weights of an oblique split, and the rows around its threshold."""
     if tree.feature[node] != OBLIQUE:
         return
-    X, y = loaded.split.rows("train")
+    X, y, _ = loaded.split.rows("train")
     labels = y.to_numpy() if tree.classes is not None else None
     st.markdown(
         "**How much each feature moves the sum, and the sums of the training rows**"
@@ -534,7 +541,7 @@ def _show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             format_func=SPLIT_NAMES.__getitem__,
             key=f"rows-of-{loaded.run.id}",
         )
-        X, y = loaded.split.rows(split)
+        X, y, _ = loaded.split.rows(split)
         st.download_button(
             "Download as CSV",
             lambda: _csv(tree, node, X, y, split),

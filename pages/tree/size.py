@@ -384,6 +384,7 @@ def _changes(
         loaded.run.problem.task,
         loaded.split.y_test,
         *(step_predictions(loaded, steps, step, tree_alone) for step in pair),
+        loaded.split.rows("test").weight,
     )
 
 

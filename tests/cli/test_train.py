@@ -228,13 +228,13 @@ def test_train_weighs_rows_by_a_column_and_scores_by_it(home, tmp_path):
     assert run.problem.weight == "times"
     assert "times" not in run.problem.columns
     model, split = RunStore().model(run.id), run.problem.split(frame)
-    X, y = split.rows("test")
+    X, y, _ = split.rows("test")
     right = model.predict(X) == y
     assert run.metrics["test"]["accuracy"] == pytest.approx(
-        np.average(right, weights=split.weights("test"))
+        np.average(right, weights=split.rows("test").weight)
     )
-    assert model.weight[0] == split.weights("train").sum()
-    assert any("count by the column 'times'" in note for note in run.summary["notes"])
+    assert model.weight[0] == split.rows("train").weight.sum()
+    assert "Rows are weighted by times." in run.summary["notes"]
 
 
 def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):

@@ -63,7 +63,7 @@ def one_hot(codes, n: int, sure: float = 0.9) -> np.ndarray:
 
 def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
     """A tree of depth 2 on radius, colour and texture; leaves say their rows' mean."""
-    X, y = split.rows(fitted)
+    X, y, _ = split.rows(fitted)
     tree = Tree.complete(
         FEATURES,
         np.array([0, 2, 1]),
@@ -104,7 +104,7 @@ def oblique_tree(classes, target: str, split) -> Tree:
     tree = Tree.complete(
         FEATURES, None, threshold, goes_left, leaf, weights=weights, **names
     )
-    return _with_means(tree.with_rows(*split.rows("train")), *split.rows("train"))
+    return _with_means(tree.with_rows(*split.rows("train")), *split.rows("train")[:2])
 
 
 def ensemble(classes, target: str, split, n_estimators: int = 24) -> WeightedTrees:
@@ -246,7 +246,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         summary["origin"] = origin.to_dict()
     found = {}
     for part in ("train", "valid", "test"):
-        X, y = split.rows(part)
+        X, y, _ = split.rows(part)
         found[part] = scores(problem.task, y, model.predict(X))
     store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id

@@ -87,6 +87,13 @@ def scores(
     }
 
 
+def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None):
+    """Return a quantile of values; by weight it is one of them."""
+    if weight is None:
+        return np.quantile(values, level)
+    return np.quantile(values, level, weights=weight, method="inverted_cdf")
+
+
 def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
     """Count rows by true and predicted class, or add up their weights.
 

@@ -87,7 +87,7 @@ def test_a_score_is_that_of_the_folds_by_hand(store, problem):
 
     _, study = swept(store, problem, n_trials=2, n_folds=3)
     split = problem.split(store.table(problem.table_id))
-    X, y = split.rows("train+valid")
+    X, y, _ = split.rows("train+valid")
     trial = study.trials[1]
     folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
     scores = []
