@@ -219,7 +219,7 @@ def scores_on(
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
-    return new_scores(loaded.model, given.frame, X)
+    return new_scores(loaded.model, given.frame, X, loaded.run.problem)
 
 
 def prediction_file(

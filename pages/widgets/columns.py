@@ -17,7 +17,8 @@ MOST_UNIT = 20  # letters of a unit
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    key = f"columns-{problem.table_id}-{problem.target}{problem.truth}"
+    apart = f"{problem.truth}{problem.weighting}"
+    key = f"columns-{problem.table_id}-{problem.target}{apart}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
@@ -107,7 +108,13 @@ def _follow_model(problem: Problem, key: str) -> None:
     """Follow the choice of whether the target holds predictions."""
     is_surrogate = bool(st.session_state[key])
     change_problem(
-        problem, lambda now: replace(now, is_surrogate=is_surrogate, truth="")
+        problem,
+        lambda now: replace(
+            now,
+            is_surrogate=is_surrogate,
+            truth="",
+            exposure="" if is_surrogate else now.exposure,
+        ),
     )
 
 
@@ -120,9 +127,10 @@ def _follow_truth(problem: Problem, key: str) -> None:
 
 
 def _rows(problem: Problem) -> pd.DataFrame:
-    """Return one row a column, the target and its truth left out."""
+    """Return one row a column, without the target and what goes with it."""
     facts = column_facts(problem.table_id)
-    facts = facts[~facts["column"].isin([problem.target, problem.truth])]
+    apart = problem.target, problem.truth, problem.weight, problem.exposure
+    facts = facts[~facts["column"].isin(apart)]
     kinds, units = column_kinds(problem), dict(problem.units)
     rare = dict(problem.rare)
     return pd.DataFrame(

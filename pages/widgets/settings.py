@@ -9,6 +9,7 @@ import streamlit as st
 from pages.cached.tables import problem_errors
 from pages.widgets.constraints import constraint_fields, read_constraints
 from pages.widgets.import_model import import_box
+from pages.widgets.weights import weight_fields
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
@@ -251,8 +252,11 @@ def learners_form(
     """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
     specs = [LEARNERS[key] for key in chosen]
     with st.expander(
-        "Learner settings, constraints, import", icon=":material/tune:", key="settings"
+        "Weights, learner settings, constraints, import",
+        icon=":material/tune:",
+        key="settings",
     ):
+        weight_fields(problem)
         settings, complete = settings_form(specs, problem.task)
         st.segmented_control(
             "Data splits",

@@ -458,13 +458,18 @@ def split_problem(problem: Problem, way: str, column: str) -> Problem:
     return replace(problem, split_by=way, split_column=column, columns=columns)
 
 
-def weighted_problem(problem: Problem, weight: str = "", exposure: str = "") -> Problem:
+def weighted_problem(
+    problem: Problem,
+    weight: str = "",
+    exposure: str = "",
+    columns: Sequence[str] | None = None,
+) -> Problem:
     """Return a problem with a weight and an exposure, which are not predicted from.
 
-    Columns that were left out for those before are not put back.
+    ``columns`` are those to predict from otherwise, by default the problem's.
     """
-    left_out = {weight, exposure}
-    columns = tuple(name for name in problem.columns if name not in left_out)
+    given = problem.columns if columns is None else columns
+    columns = tuple(name for name in given if name not in (weight, exposure))
     return replace(problem, weight=weight, exposure=exposure, columns=columns)
 
 
