@@ -85,6 +85,8 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
         f"“{plain(labels[worst])}”, {percent(found)}."
         f"{undefined_words(labels, scores)}"
     )
+    if loaded.split.weight is not None:
+        scores = scores.rename(columns={"rows": "weight"})
     names = pd.Series([str(label) for label in labels], name="class")
     st.dataframe(
         pd.concat([names, scores], axis=1),

@@ -446,7 +446,7 @@ def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list
     lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
     seen = {
         i: sum(
-            each.n_rows * each.class_fractions[i]
+            (each.weight or each.n_rows) * each.class_fractions[i]
             for each in found
             if each.class_fractions is not None
         )

@@ -270,11 +270,12 @@ def learners_form(
             "Compare shows the mean over splits and tests the difference.",
         )
         asked = constraint_fields(problem, specs)
-        import_box(problem)
+        if not (errors := problem_errors(problem)):
+            import_box(problem)
     constraints, can_keep = read_constraints(asked, problem, specs)
     for spec in specs:
         if spec.keeps_constraints:
             settings[spec.key]["constraints"] = constraints
-    for error in (errors := problem_errors(problem)):
+    for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors

@@ -44,12 +44,13 @@ def _field(
 ) -> None:
     """Show the choice of one of the two columns."""
     chosen = getattr(problem, name)
+    options = list(dict.fromkeys(["", *columns, chosen]))
     key = f"{name}-{problem.table_id}-{problem.target}"
     st.selectbox(
         label,
-        columns,
-        index=columns.index(chosen) if chosen in columns else None,
-        placeholder=none,
+        options,
+        index=options.index(chosen),
+        format_func=lambda column: column or none,
         key=key,
         on_change=_follow,
         args=(problem, name, key),
@@ -60,7 +61,7 @@ def _field(
 
 def _follow(problem: Problem, name: str, key: str) -> None:
     """Follow a choice; the column that was chosen before is predicted from again."""
-    chosen = st.session_state[key] or ""
+    chosen = st.session_state[key]
     frame = table(problem.table_id)
 
     def change(now: Problem) -> Problem:

@@ -292,7 +292,7 @@ def new_scores(
         return {}, f"Column {name!r} is empty, so nothing is scored."
     note = "" if known.all() else f"{counted(int((~known).sum()), 'row')} without it."
     if weights is not None:
-        known &= weights.to_numpy() > 0
+        known = known & (weights.to_numpy() > 0)
         weight = weights.to_numpy()[known]
     predicted = model.predict(X[known])
     if model.classes is None:
