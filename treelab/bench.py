@@ -24,6 +24,7 @@ from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
+from treelab.learners.common.base import device_name, resolve_device
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
@@ -256,20 +257,23 @@ def dense_oblique_tree(
 
 
 def oblique_steps(
-    n_starts: int, depth: int, n_features: int, n_rows: int
+    n_starts: int, depth: int, n_features: int, n_rows: int, device: str = "cpu"
 ) -> dict[str, Callable[[], None]]:
     """Steps (forward, backward, AdamW) by the name of their formulation.
 
     "dense" trains one start; "ours" trains all starts.
     """
-    draw: dict[str, Any] = {"generator": torch.Generator().manual_seed(0)}
+    draw: dict[str, Any] = {
+        "generator": torch.Generator(device).manual_seed(0),
+        "device": device,
+    }
     x = torch.rand(n_features, n_rows, **draw)
     y = torch.randn(n_rows, **draw)
     n_splits = 2**depth - 1
     weights = torch.randn(n_starts, n_splits, n_features, **draw).requires_grad_()
-    threshold = torch.zeros(n_starts, n_splits).requires_grad_()
+    threshold = torch.zeros(n_starts, n_splits, device=device).requires_grad_()
     leaf = torch.randn(n_starts, n_splits + 1, 1, **draw).requires_grad_()
-    scale_factor = torch.full((n_starts, 1, 1), 20.0)
+    scale_factor = torch.full((n_starts, 1, 1), 20.0, device=device)
     optimizer = torch.optim.AdamW([weights, threshold, leaf])
 
     def dense() -> None:
@@ -307,7 +311,7 @@ EPOCHS, ROWS, FEATURES, DEPTH = 20, 5000, 20, 5
 FITS = 3
 
 
-def solver_rows(steps: int) -> list[dict]:
+def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
     """Time the solver, then the training of one tree and of 16; print both.
 
     Parameters
@@ -321,8 +325,8 @@ def solver_rows(steps: int) -> list[dict]:
         As ``bench speed`` saves them.
     """
     names = [name for name, *_ in SOLVER_STEPS]
-    solves = [solver_step(*step) for step in SOLVER_STEPS]
-    seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps)))
+    solves = [solver_step(*step, device) for step in SOLVER_STEPS]
+    seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps, device)))
     rows: list[dict] = []
     for name, n_trees, depth, n_rows in SOLVER_STEPS:
         row = {
@@ -337,7 +341,8 @@ def solver_rows(steps: int) -> list[dict]:
             line += f" ({row['times_one']:.1f} times one tree)"
         rows.append(row)
         print(line)
-    one, many = medians([argmin_fit(1), argmin_fit(RESTARTS)], FITS)
+    fits = [argmin_fit(n_restarts, device=device) for n_restarts in (1, RESTARTS)]
+    one, many = medians(fits, FITS, device)
     for name, taken in (("1 restart", one), (f"{RESTARTS} restarts", many)):
         row = {"step": f"argmin fit, {name}", "auto_ms": 1000 * taken / EPOCHS}
         rows.append(row | {"times_one": taken / one})
@@ -378,7 +383,7 @@ def solver_step(
 
 
 def argmin_fit(
-    n_restarts: int, n_rows: int = ROWS, epochs: int = EPOCHS
+    n_restarts: int, n_rows: int = ROWS, epochs: int = EPOCHS, device: str = "cpu"
 ) -> Callable[[], None]:
     """Return a function that trains trees side by side, export included."""
     rng = np.random.default_rng(0)
@@ -394,6 +399,7 @@ def argmin_fit(
             sparse_splits=False,
             patience=epochs,
             random_state=0,
+            device=device,
         )
         rest = slice(n_rows, None)
         model.fit(X[:n_rows], y[:n_rows], X_valid=X[rest], y_valid=y[rest])
@@ -495,14 +501,17 @@ STEPS = (
 )
 
 
-def report(*, steps: int, out: Path | None) -> int:
+def report(*, steps: int, device: str = "cpu", out: Path | None = None) -> int:
     """Time every step with every formulation and print a line for each.
 
     Parameters
     ----------
     steps : int
         Runs that a median is taken of, at least.
-    out : Path or None
+    device : str, default="cpu"
+        Where the steps run: "auto", "cpu", "cuda" or "cuda:N". What visitors wait for
+        is timed on the CPU alone.
+    out : Path or None, default=None
         JSON file to write.
 
     Returns
@@ -510,21 +519,28 @@ def report(*, steps: int, out: Path | None) -> int:
     int
         The exit code, 0.
     """
-    print(f"{machine()}, torch threads: {torch.get_num_threads()}")
-    rows = [_axis_trees_row(step, steps) for step in STEPS]
-    rows.append(_weighting_row(STEPS[0], steps))
-    rows += solver_rows(steps)
-    rows.append(_oblique_row(steps))
-    rows += table_rows(steps)
+    place = resolve_device(device)
+    where = str(place)
+    print(
+        f"{machine()}, torch threads: {torch.get_num_threads()}, {device_name(place)}"
+    )
+    rows = [_axis_trees_row(step, steps, where) for step in STEPS]
+    rows.append(_weighting_row(STEPS[0], steps, where))
+    rows += solver_rows(steps, where)
+    rows.append(_oblique_row(steps, where))
+    if place.type == "cpu":
+        rows += table_rows(steps)
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
 
 
-def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
+def _axis_trees_row(step: AxisTreesStep, steps: int, device: str) -> dict:
     """Time one step with each formulation and print a line."""
     seconds = {
-        backend: median_seconds(step.make(backend), steps, at_least=AT_LEAST)
+        backend: median_seconds(
+            step.make(backend, device), steps, device, at_least=AT_LEAST
+        )
         for backend in ("dense", "torch", "auto")
         if backend != "dense" or step.depth <= DEEPEST_DENSE
     }
@@ -546,10 +562,10 @@ def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
     } | {f"{backend}_ms": 1000 * taken for backend, taken in seconds.items()}
 
 
-def _weighting_row(step: AxisTreesStep, steps: int) -> dict:
+def _weighting_row(step: AxisTreesStep, steps: int, device: str) -> dict:
     """Time a step with its mixture of trees, by each weighting, and print a line."""
-    made = [step.make("auto", weighting=weighting) for weighting in WEIGHTINGS]
-    taken = dict(zip(WEIGHTINGS, medians(made, steps, at_least=AT_LEAST)))
+    made = [step.make("auto", device, weighting) for weighting in WEIGHTINGS]
+    taken = dict(zip(WEIGHTINGS, medians(made, steps, device, at_least=AT_LEAST)))
     ratio = taken["entmax15"] / taken["softmax"]
     print(
         f"{step.name}, trees mixed: entmax15 {1000 * taken['entmax15']:.2f} ms, "
@@ -560,11 +576,11 @@ def _weighting_row(step: AxisTreesStep, steps: int) -> dict:
     }
 
 
-def _oblique_row(steps: int) -> dict:
+def _oblique_row(steps: int, device: str) -> dict:
     """Time GET's step for a start and print a line; ours trains all starts at once."""
-    step = oblique_steps(**SHAPE)
-    dense = median_seconds(step["dense"], steps, at_least=AT_LEAST)
-    ours = median_seconds(step["ours"], steps, at_least=AT_LEAST)
+    step = oblique_steps(**SHAPE, device=device)
+    dense = median_seconds(step["dense"], steps, device, at_least=AT_LEAST)
+    ours = median_seconds(step["ours"], steps, device, at_least=AT_LEAST)
     ours /= SHAPE["n_starts"]
     print(
         f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "
