@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 from entmax import entmax15
-from torch import Generator, Tensor, float32, full, randn
+from torch import Generator, Tensor, float32, full, nn, randn
 from torch.nn import functional
 
 from treelab.data.builtin import BUILTIN
@@ -32,6 +32,7 @@ from treelab.ops.axis_trees import axis_trees
 from treelab.ops.decide import decide
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.runs.store.run_store import RunStore
+from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
 
 # What a benchmark ran on.
@@ -276,22 +277,21 @@ def oblique_steps(
     scale_factor = torch.full((n_starts, 1, 1), 20.0, device=device)
     optimizer = torch.optim.AdamW([weights, threshold, leaf])
 
-    def dense() -> None:
-        optimizer.zero_grad(set_to_none=True)
+    def dense() -> Tensor:
         output = dense_oblique_tree(
             x, weights[0], threshold[0], scale_factor[0], leaf[0, :, 0]
         )
-        (output - y).square().mean().backward()
-        optimizer.step()
+        return (output - y).square().mean()
 
-    def ours() -> None:
-        optimizer.zero_grad(set_to_none=True)
+    def ours() -> Tensor:
         margin = oblique_margin(x, weights, threshold)
         output = soft_route(margin, scale_factor, leaf)[:, 0]
-        (output - y).square().mean(1).sum().backward()
-        optimizer.step()
+        return (output - y).square().mean(1).sum()
 
-    return {"dense": dense, "ours": ours}
+    return {
+        "dense": step_of(dense, optimizer, is_captured=False),
+        "ours": step_of(ours, optimizer),
+    }
 
 
 # How long argmin trees' solver takes, and what restarts cost to train.
@@ -468,8 +468,7 @@ class AxisTreesStep:
         if backend != "dense":
             formulation = partial(axis_trees, backend=backend)
 
-        def step() -> None:
-            optimizer.zero_grad(set_to_none=True)
+        def loss() -> Tensor:
             output = formulation(
                 x, logits, threshold, leaf, columns=columns, soft=self.soft
             )
@@ -481,15 +480,48 @@ class AxisTreesStep:
                     weighting=weighting,
                 )
                 output, weights = mix(max_deciders=most)
-            loss = output.square().mean()
+            found = output.square().mean()
             if most is not None:
                 by_fewer, _ = mix(max_deciders=most // 2)
                 penalty = GrandeSettings.entropy_penalty * entropy(weights)
-                loss = (loss + by_fewer.square().mean()) / 2 + penalty.mean()
-            loss.backward()
-            optimizer.step()
+                found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
+            return found
 
-        return step
+        # The threshold of an entmax is searched for until it is found, and the dense
+        # formulation makes its paths in Python.
+        is_captured = weighting != "entmax15" and backend != "dense"
+        return step_of(loss, optimizer, is_captured=is_captured)
+
+
+class _Trained(nn.Module):
+    """What an optimizer moves, and its loss, as the training loop wants them."""
+
+    def __init__(self, parameters: list, loss: Callable, *, is_captured: bool):
+        super().__init__()
+        self.moved = nn.ParameterList(parameters)
+        self.loss, self.is_captured = loss, is_captured
+
+    def batch_loss(self, rows: Tensor) -> Tensor:
+        """Return the loss (1,), of all rows whatever these are."""
+        return self.loss()[None]
+
+
+def step_of(
+    loss: Callable[[], Tensor],
+    optimizer: torch.optim.Optimizer,
+    *,
+    is_captured: bool = True,
+) -> Callable[[], None]:
+    """Return a step of training: forward, backward, optimizer; captured on a GPU."""
+    parameters = optimizer.param_groups[0]["params"]
+    gradients = Gradients(_Trained(parameters, loss, is_captured=is_captured))
+    rows = torch.zeros(1, dtype=torch.long, device=parameters[0].device)
+
+    def step() -> None:
+        gradients(rows)
+        optimizer.step()
+
+    return step
 
 
 STEPS = (
