@@ -290,3 +290,17 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
     assert "above 0, but is 0 in row 4" in capsys.readouterr().err
     assert main(["train", str(path), *given[:-1], "none", *own]) == 2
     assert "no column 'none'" in capsys.readouterr().err
+
+
+def test_a_target_that_the_loss_does_not_know_is_named_by_its_row(
+    home, tmp_path, capsys
+):
+    path = tmp_path / "claims.csv"
+    frame = pd.DataFrame({"x": np.tile(np.arange(60), 2), "times": 1.0, "y": 1.0})
+    frame.loc[[2, 40], "y"], frame.loc[[0, 2], "times"] = -1.0, 0.0
+    frame.to_csv(path, index=False)
+    given = ["--target", "y", "--task", "regression", "--weight", "times"]
+    given += ["--learner", "cart", "--set", "loss=poisson"]
+    for seed in range(5):  # in whatever part of the data split it is
+        assert main(["train", str(path), *given, "--seed", str(seed)]) == 2
+        assert "'y' holds -1 in row 41" in capsys.readouterr().err
