@@ -16,7 +16,7 @@ from pages.cached.rashomon import (
     tree_predictions,
     trees_like,
 )
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.runs import LoadedRun, error_costs, ranked_classes
 from pages.cached.store import queue, store, table
 from pages.cached.tree_pictures import sketch
 from pages.state.run import choose_run
@@ -248,11 +248,19 @@ def _costs(loaded: LoadedRun):
     """Ask what errors cost, and how much a row may cost at the best threshold."""
     first, second, third = st.columns(3)
     label = loaded.model.classes[1]
+    costs = error_costs(loaded, loaded.model.classes)
+    each = (1.0, 1.0) if costs is None else (float(costs[0, 1]), float(costs[1, 0]))
     false_positive = first.number_input(
-        f"Cost of a false “{plain(label)}”", 0.0, value=1.0, key="rashomon-fp"
+        f"Cost of a false “{plain(label)}”",
+        0.0,
+        value=each[0],
+        key=f"rashomon-fp-{loaded.run.id}",
     )
     false_negative = second.number_input(
-        f"Cost of a missed “{plain(label)}”", 0.0, value=1.0, key="rashomon-fn"
+        f"Cost of a missed “{plain(label)}”",
+        0.0,
+        value=each[1],
+        key=f"rashomon-fn-{loaded.run.id}",
     )
     most = third.number_input(
         "Mean cost of a row at most",
