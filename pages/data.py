@@ -28,19 +28,10 @@ from pages.state.problem import (
 )
 from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
-from pages.widgets.page import (
-    mode,
-    page_tabs,
-    page_title,
-    show_figure,
-)
+from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.store_trouble import explained
-from pages.widgets.upload import (
-    UPLOAD_OPEN,
-    reading_notes,
-    upload_box,
-)
+from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
@@ -109,8 +100,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(
-            f"{about}Histograms of all {counted(len(frame), 'row')}.",
-            width="stretch",
+            f"{about}Histograms of all {counted(len(frame), 'row')}.", width="stretch"
         )
         if key == FIRST_TABLE:
             st.button(

@@ -22,11 +22,7 @@ from treelab.evaluation.ensembles import (
     rows_decided_by_one,
     scores_of_heaviest,
 )
-from treelab.evaluation.explanations import (
-    least_sure,
-    typical_rows,
-    worst_errors,
-)
+from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
 from treelab.evaluation.importance import (
     Dependence,
     dependence,

@@ -8,12 +8,7 @@ import streamlit as st
 
 from pages.cached.comparison import trained_run
 from pages.cached.runs import LoadedRun
-from pages.cached.store import (
-    all_runs,
-    finished_runs,
-    look_after_queue,
-    store,
-)
+from pages.cached.store import all_runs, finished_runs, look_after_queue, store
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure

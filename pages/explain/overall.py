@@ -3,11 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import (
-    decided_rows,
-    run_dependence,
-    shuffled_importances,
-)
+from pages.cached.predictions import decided_rows, run_dependence, shuffled_importances
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, show_figure

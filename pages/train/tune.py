@@ -6,13 +6,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.cached.store import (
-    find_run,
-    look_after_queue,
-    place_in_queue,
-    queue,
-    store,
-)
+from pages.cached.store import find_run, look_after_queue, place_in_queue, queue, store
 from pages.state.run import write_address
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
@@ -21,11 +15,7 @@ from pages.widgets.words import distinct, duration, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations import importance_figure
-from treelab.figures.sweeps import (
-    history_figure,
-    parallel_figure,
-    size_figure,
-)
+from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
 from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
@@ -84,10 +74,7 @@ def tune(problem: Problem) -> None:
         st.session_state["chosen-sweep"] = next(iter(sweeps))
     titles = distinct({run_id: run.title for run_id, run in sweeps.items()})
     chosen = st.selectbox(
-        "Sweep",
-        list(sweeps),
-        format_func=titles.__getitem__,
-        key="chosen-sweep",
+        "Sweep", list(sweeps), format_func=titles.__getitem__, key="chosen-sweep"
     )
     write_address(ADDRESS, chosen)
     show_sweep(sweeps[chosen])
@@ -165,9 +152,7 @@ def sweep_form(problem: Problem) -> SweepForm:
     plan = None
     if space is not None:
         plan = _checked(
-            learner,
-            problem,
-            SweepPlan(space, int(n_trials), scoring=scoring),
+            learner, problem, SweepPlan(space, int(n_trials), scoring=scoring)
         )
     return SweepForm(learner, dict(preset.fixed), plan)
 
@@ -179,11 +164,7 @@ def _space_table(
     settings = {setting.name: setting for setting in spec.settings_of(task)}
     table = pd.DataFrame(
         [
-            {
-                "setting": name,
-                "what is tried": str(tried),
-                "help": settings[name].help,
-            }
+            {"setting": name, "what is tried": str(tried), "help": settings[name].help}
             for name, tried in preset.space.items()
         ]
     )

@@ -335,11 +335,7 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         )
         plan = plan_picture(tree, depth=depth)
     text = to_dot(
-        tree,
-        palette=colors or None,
-        mode=mode(),
-        legend=False,
-        layout=plan.layout,
+        tree, palette=colors or None, mode=mode(), legend=False, layout=plan.layout
     )
     with st.container(
         key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
