@@ -10,11 +10,11 @@ import streamlit as st
 from pages.cached.comparison import (
     RunOnFrontier,
     band_of,
-    differences_at,
     few_trees,
     runs_on_frontier,
     small_pictures,
 )
+from pages.cached.predictions import score_differences
 from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
@@ -47,8 +47,8 @@ def _size_words(
     places = first.place_for(leaves), second.place_for(leaves)
     if places[0] is None or places[1] is None:
         return ""
-    found = differences_at(*pair, (places[0], places[1]))
-    best = found[headline(pair[0].loaded.run.problem.task)]
+    at = (own.at(place) for own, place in zip(pair, places) if place is not None)
+    best = score_differences(*at)[headline(pair[0].loaded.run.problem.task)]
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
@@ -194,9 +194,9 @@ def _use(own: RunOnFrontier, place: int) -> None:
     """Make the tree of a point the one that all pages show; save it where it is new."""
     run_id = own.loaded.run.id
     if own.line is not None:
-        steps, step = pruning_steps(own.loaded), int(own.line.table["step"][place])
-        if step != steps.own:
-            run_id = save_step(own.loaded, steps, step)
+        step = int(own.line.table["step"][place])
+        if step != pruning_steps(own.loaded).own:
+            run_id = save_step(own.loaded, step)
     choose_run(run_id)
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import streamlit as st
+
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline
@@ -120,6 +122,12 @@ def short_rule(tree: Tree, node: int) -> str:
     """Write a node's rule; where that is long, three terms of each weighted sum."""
     rule = rule_text(tree, node)
     return rule if len(rule) <= LONGEST_RULE else rule_text(tree, node, most=3)
+
+
+def percents(**columns: str) -> dict:
+    """Return how a table shows columns of fractions, by their names: their titles."""
+    number = st.column_config.NumberColumn
+    return {name: number(title, format="percent") for name, title in columns.items()}
 
 
 def plain(text: object) -> str:
