@@ -10,7 +10,7 @@ from pages.cached.runs import load_readable
 from pages.compare.outcomes import outcomes_title, show_outcomes
 from pages.compare.pair import Names, Pair, names_of
 from pages.compare.residuals import show_residuals
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import plain, split_words, with_unit
 from treelab.evaluation.comparison import (
     Disagreement,
@@ -134,12 +134,8 @@ def _show_links(
             args=("compare-row", row),
         )
         for loaded, name in zip(pair, names):
-            st.page_link(
-                "pages/explain.py",
-                label=f"Explain {plain(name)} on row {row:,}",
-                icon=":material/help:",
-                query_params={"run": loaded.run.id, "row": str(row)},
-            )
+            label = f"Explain {plain(name)} on row {row:,}"
+            page_link("explain", label, run=loaded.run.id, row=str(row))
 
 
 # How alike all runs with the same test rows predict.

@@ -13,6 +13,7 @@ from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
 from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
+from pages.widgets.page import page_link
 from pages.widgets.run_cards import (
     cluster_result_words,
     names_and_colors,
@@ -64,7 +65,7 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
         ):
             for run in earlier:
                 st.html(run_card(run, *names[run.id]))
-            st.page_link("pages/runs.py", label="All runs")
+            page_link("runs", "All runs")
 
 
 @dataclass
@@ -194,16 +195,9 @@ def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
             st.markdown(training if n_active else none)
             return
         st.markdown(words, width="content")
-        st.page_link(
-            "pages/tree.py",
-            label="See the tree",
-            query_params={"run": live.id},
-            disabled=not live.has_model,
-        )
+        page_link("tree", "See the tree", disabled=not live.has_model, run=live.id)
         if not of_clusters:
-            st.page_link(
-                "pages/compare.py", label="Compare", query_params={"run": live.id}
-            )
+            page_link("compare", "Compare", run=live.id)
 
 
 def _show_tree(run: Run, name: str) -> None:
@@ -247,14 +241,7 @@ def _show_card(
         if run.can_resume:
             resume_button(run, "resume")
         elif run.is_finished:
-            st.page_link(
-                "pages/tree.py",
-                label="Open",
-                icon=":material/account_tree:",
-                query_params={"run": run.id},
-                disabled=not run.has_model,
-                width=86,
-            )
+            page_link("tree", "Open", disabled=not run.has_model, run=run.id)
         else:
             pause_button(run, "pause")
             st.button(

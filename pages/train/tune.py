@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.cached.store import find_run, look_after_queue, place_in_queue, queue, store
 from pages.state.run import write_address
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import distinct, duration, plain
@@ -313,9 +313,8 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
             scored = run.metrics.get("test", {}).get(headline(run.problem.task))
             if scored is not None:
                 st.caption(f"Trained with the best: test {title} {scored:.3f}")
-            params = {"run": run.id}
-            st.page_link("pages/tree.py", label="See the tree", query_params=params)
-            st.page_link("pages/compare.py", label="Compare", query_params=params)
+            page_link("tree", "See the tree", run=run.id)
+            page_link("compare", "Compare", run=run.id)
     if not run.is_finished:
         st.progress(run.progress)
 

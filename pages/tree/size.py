@@ -22,7 +22,7 @@ from pages.cached.tree_pictures import (
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import interval_words, show_trees
 from pages.widgets.curves import CLUSTER_LOSS, VARIANCE_UNIT
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import selection
 from pages.widgets.words import plain, split_words, with_unit
@@ -143,10 +143,8 @@ def offer_run(size: Size) -> None:
         run = store().run(saved)
         st.markdown(f"Saved as {plain(run.title)}.")
         with st.container(horizontal=True):
-            address = {"run": run.id}
-            st.page_link("pages/tree.py", label="See the tree", query_params=address)
-            both = {"run": run.id, "against": loaded.run.id}
-            st.page_link("pages/compare.py", label="Compare", query_params=both)
+            page_link("tree", "See the tree", run=run.id)
+            page_link("compare", "Compare", run=run.id, against=loaded.run.id)
 
 
 def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:

@@ -79,6 +79,26 @@ def page_tabs(*names: str):
     return st.tabs(names, key="tab", on_change="rerun")
 
 
+_ICONS = {
+    "compare": "compare",
+    "explain": "help",
+    "runs": "history",
+    "train": "show_chart",
+    "tree": "account_tree",
+}
+
+
+def page_link(page: str, label: str, *, disabled: bool = False, **params: str) -> None:
+    """Lead to a page, with what its address then names."""
+    st.page_link(
+        f"pages/{page}.py",
+        label=label,
+        icon=f":material/{_ICONS[page]}:",
+        query_params=params,
+        disabled=disabled,
+    )
+
+
 def show_figure(
     figure: go.Figure, key: str, *, alt: str | None = None, on_select="ignore"
 ):
