@@ -18,7 +18,12 @@ def show_residuals(pair: Pair, names: Names) -> None:
     truth = pair[0].split.y_test.to_numpy(float)
     predicted = [predictions(loaded, "test") for loaded in pair]
     residuals = [truth - own for own in predicted]
-    st.markdown(plain(_words(pair, names, residuals)))
+    words = [
+        f"{name} misses by {with_unit(pair[0], float(np.sqrt(np.mean(own**2))))} "
+        f"(mean {significant(own.mean())})"
+        for name, own in zip(names, residuals)
+    ]
+    st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
     some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
     ends = _ends(predicted), _ends(residuals)
     shown = zip(
@@ -53,12 +58,3 @@ def _ends(values: list[np.ndarray]) -> tuple[float, float]:
     low, high = min(own.min() for own in values), max(own.max() for own in values)
     room = 0.04 * (high - low) or 0.5
     return float(low - room), float(high + room)
-
-
-def _words(pair: Pair, names: Names, residuals: list[np.ndarray]) -> str:
-    """Write how large residuals are, and their mean."""
-    parts = []
-    for name, own in zip(names, residuals):
-        typical = with_unit(pair[0], float(np.sqrt(np.mean(own**2))))
-        parts.append(f"{name} misses by {typical} (mean {significant(own.mean())})")
-    return f"Root mean square of the residuals: {'; '.join(parts)}."

@@ -165,7 +165,12 @@ def _show_side(
         label += f" · {significant(value)}"
     estimator = _heaviest(loaded)
     words = ["" if loaded.variant else origin_words(loaded.run)]
-    words += [_ensemble_words(loaded)] if estimator is not None else []
+    if estimator is not None:
+        of_all = f"Tree {estimator} of {loaded.model.n_estimators:,}"
+        how = f"{of_all}, the one of highest weight; the ensemble predicts with all."
+        if are_equal(top_estimators(loaded)[1]):
+            how = f"{of_all}; all have the same weight and predict together."
+        words.append(how)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(chip(color, label), width="content")
         st.caption(plain(" ".join(filter(None, words))), width="stretch")
@@ -185,12 +190,3 @@ def _show_side(
 def _heaviest(loaded: LoadedRun) -> int | None:
     """Return an ensemble's tree of highest weight; None for a single tree."""
     return int(top_estimators(loaded)[0][0]) if loaded.is_ensemble else None
-
-
-def _ensemble_words(loaded: LoadedRun) -> str:
-    """Say which of an ensemble's trees is drawn, and that all predict together."""
-    index, weight = top_estimators(loaded)
-    of_all = f"Tree {index[0]} of {loaded.model.n_estimators:,}"
-    if are_equal(weight):
-        return f"{of_all}; all have the same weight and predict together."
-    return f"{of_all}, the one of highest weight; the ensemble predicts with all."
