@@ -125,14 +125,6 @@ def show_first_rows(problem: Problem, key: str) -> None:
             confirm_delete(key, titles[key])
 
 
-def show_notes(notes: list[str]) -> None:
-    """Say in one line how much was noticed; it opens."""
-    label = f"{counted(len(notes), 'thing')} we noticed" if notes else "Nothing unusual"
-    with st.expander(label, icon=":material/info:", key="notes-open"):
-        found = notes or ["No gaps in the target, no ids, no column that tells it all."]
-        st.markdown("\n".join(f"- {plain(note)}" for note in found))
-
-
 def show_target(problem: Problem, is_fine: bool) -> None:
     """Draw how the target is distributed."""
     st.subheader(plain(problem.target), anchor=False)
@@ -235,9 +227,16 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
-        noticed = [each for each in findings(problem) if each.level == "note"]
-        with place_of_notes.container():
-            show_notes(notes + [each.sentence for each in noticed])
+        found = findings(problem)
+        notes += [each.sentence for each in found if each.level == "note"]
+        label = f"{counted(len(notes), 'thing')} we noticed"
+        none = "No gaps in the target, no ids, no column that tells it all."
+        with place_of_notes.expander(
+            label if notes else "Nothing unusual",
+            icon=":material/info:",
+            key="notes-open",
+        ):
+            st.markdown("\n".join(f"- {plain(note)}" for note in notes or [none]))
 if columns_tab.open and not errors:
     with columns_tab:
         show_columns(problem)

@@ -84,23 +84,13 @@ def test_score(loaded: LoadedRun, tree: Tree) -> float:
 
 @dataclass(frozen=True)
 class Editing:
-    """What the parts of the page read.
-
-    Attributes
-    ----------
-    loaded : LoadedRun
-    session : Session
-    now, before : EditedTree
-        The tree as it is edited, and the run's own.
-    path : str
-        The selected node.
-    """
+    """What the parts of the page read."""
 
     loaded: LoadedRun
     session: Session
     now: EditedTree
-    before: EditedTree
-    path: str
+    before: EditedTree  # the run's own
+    path: str  # of the selected node
 
     def key(self, name: str) -> str:
         """Return a key of a control that belongs to the run."""

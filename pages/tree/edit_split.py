@@ -91,22 +91,9 @@ def threshold_line(
 ) -> None:
     """Draw a node's rows, and the threshold as a line that can be dragged.
 
-    Parameters
-    ----------
-    rows : dict
-        As ``threshold_rows`` returns it.
-    key : str
-        Names the component: under one key it stays as it is while data change.
-    title : str
-        Of the axis: the column, with its unit.
-    missing : str
-        What is said of rows without a value.
-    fades : bool
-        Whether bars that go right are pale.
-    fixed : bool
-        Whether the line cannot be moved.
-    on_move : function of a float
-        Takes the threshold that the line was let go at, before the page runs again.
+    Under one key the component stays as it is while data change. ``missing`` is said
+    of rows without a value, bars that go right may be pale, a fixed line cannot be
+    moved; ``on_move`` takes where it was let go, before the page runs again.
     """
     n_moves = f"{key}-moves"
 

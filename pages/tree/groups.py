@@ -38,16 +38,7 @@ def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> No
 
 
 def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
-    """Show the rates of each group by one run, in all and at nodes.
-
-    Parameters
-    ----------
-    loaded : LoadedRun
-    tree : Tree or None
-        The tree that is drawn, where it makes the predictions.
-    node : int or None
-        Node that is selected.
-    """
+    """Show the rates of each group by a run; where its tree predicts, also at nodes."""
     asked = _ask(loaded, "tree")
     if asked is None:
         return

@@ -25,21 +25,9 @@ _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen co
 def settings_form(
     specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
 ) -> tuple[dict[str, dict], bool]:
-    """Show the settings of some learners side by side.
+    """Show the settings of some learners side by side; some name columns of the table.
 
-    Parameters
-    ----------
-    specs : list of LearnerSpec
-    task : str
-    columns : sequence of str
-        Of the table, for settings that name some of them.
-
-    Returns
-    -------
-    settings : dict of learner to dict
-        As a run takes them.
-    complete : bool
-        False where a setting cannot be read; the page shows why.
+    Returns them by learner, as a run takes them, and whether all can be read.
     """
     chosen: dict[str, dict] = {}
     complete = True

@@ -40,13 +40,7 @@ def run_name(run: Run) -> str:
 
 
 def run_names(runs: Sequence[Run]) -> dict[str, str]:
-    """Name runs, newest first, so that no two are alike; the oldest has the bare name.
-
-    Returns
-    -------
-    dict of str to str
-        By run id.
-    """
+    """Name runs, newest first, so that no two are alike; the oldest has no number."""
     return distinct({run.id: run_name(run) for run in runs})
 
 
