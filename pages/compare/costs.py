@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import curves_of, probabilities
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.runs import ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain, split_words
@@ -32,11 +32,13 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
-    false_positive = inputs[0].number_input(
-        f"Cost of a false “{plain(label)}”", 0.0, value=1.0, key="false-positive"
-    )
-    false_negative = inputs[1].number_input(
-        f"Cost of a missed “{plain(label)}”", 0.0, value=1.0, key="false-negative"
+    false_positive, false_negative = (
+        column.number_input(
+            f"Cost of a {error} “{plain(label)}”", 0.0, value=1.0, key=f"false-{key}"
+        )
+        for column, error, key in zip(
+            inputs, ("false", "missed"), ("positive", "negative")
+        )
     )
     threshold = inputs[2].slider(
         "Threshold",
@@ -48,7 +50,10 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         help=f"“{plain(label)}” is predicted from this probability on.",
     )
     is_class = (pair[0].split.y_test == label).to_numpy()
-    chances = [_chance(loaded, label) for loaded in pair]
+    chances = [
+        probabilities(loaded)[:, list(loaded.model.classes).index(label)]
+        for loaded in pair
+    ]
     curves = [
         cost_curve(is_class, chance, false_positive, false_negative)
         for chance in chances
@@ -134,11 +139,6 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     )
 
 
-def _chance(loaded: LoadedRun, label) -> np.ndarray:
-    """Return the probability of one class for each test row."""
-    return probabilities(loaded)[:, list(loaded.model.classes).index(label)]
-
-
 def _show_confusion(
     counts: np.ndarray, labels: list, name: str, key: str, pair: Pair
 ) -> None:
@@ -161,6 +161,7 @@ CHARTS = (
     ("ROC", "roc", "false positive rate", "true positive rate"),
     ("Calibration", "calibration", "predicted probability", "observed fraction"),
 )
+POINTS = {"predicted": "x", "observed": "y"}
 
 
 def show_curves(pair: Pair, names: Names) -> None:
@@ -180,7 +181,16 @@ def show_curves(pair: Pair, names: Names) -> None:
         width=300,
     )
     found = [curves_of(loaded, label) for loaded in pair]
-    st.markdown(plain(_words(found, names)))
+    measures = {
+        "roc_area": "Area under the ROC curve",
+        "average_precision": "average precision",
+        "brier": "Brier score (less is better)",
+    }
+    words = []
+    for measure, title in measures.items():
+        one, other = (significant(getattr(own, measure)) for own in found)
+        words.append(f"{title}: {names[0]} {one}, {names[1]} {other}")
+    st.markdown(plain(f"{'; '.join(words)}."))
     _draw(found, pair, names)
     st.caption(
         f"“{plain(label)}” against the rest, {split_words(pair[0], 'test')}. ROC: "
@@ -197,7 +207,7 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
     """Draw the three charts beside each other."""
     for column, (title, field, x_title, y_title) in zip(st.columns(3), CHARTS):
         curves = [
-            DrawnCurve(name, color, _points(getattr(own, field)))
+            DrawnCurve(name, color, getattr(own, field).rename(columns=POINTS))
             for own, name, color in zip(found, names, pair_colors(pair))
         ]
         with column:
@@ -213,22 +223,3 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
                 key=f"curve-{field}",
                 alt=f"{title} of {' and '.join(names)}.",
             )
-
-
-def _points(table):
-    """Return a curve's points as x and y."""
-    return table.rename(columns={"predicted": "x", "observed": "y"})
-
-
-def _words(found: list[ClassCurves], names: Names) -> str:
-    """Write the areas and the errors of the probabilities."""
-    measures = (
-        ("Area under the ROC curve", [own.roc_area for own in found]),
-        ("average precision", [own.average_precision for own in found]),
-        ("Brier score (less is better)", [own.brier for own in found]),
-    )
-    parts = [
-        f"{title}: {names[0]} {significant(one)}, {names[1]} {significant(other)}"
-        for title, (one, other) in measures
-    ]
-    return "; ".join(parts) + "."
