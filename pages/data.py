@@ -85,6 +85,8 @@ def delete_table(table_id: str, runs: list[Run]) -> None:
 def follow(shown: Problem, name: str, key: str) -> None:
     """Follow the choice of what the problem calls ``name``."""
     chosen = {name: st.session_state[key]}
+    if name == "task" and chosen[name] != "regression":
+        chosen["exposure"] = ""
     change_problem(shown, lambda problem: replace(problem, **chosen))
 
 

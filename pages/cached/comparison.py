@@ -19,6 +19,7 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
+from treelab.data.split import Rows
 from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.comparison import (
     FEWEST_SPLITS,
@@ -58,7 +59,7 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(run_tree(loaded), _some_rows(*train), _some_rows(*test))
+    return greedy_gap(run_tree(loaded), _some_rows(train), _some_rows(test))
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -107,8 +108,9 @@ def probabilities(loaded: LoadedRun) -> np.ndarray:
 def curves_of(loaded: LoadedRun, label) -> ClassCurves:
     """Return a run's curves of one class against the rest, on the test rows."""
     column = list(loaded.model.classes).index(label)
-    is_class = (loaded.split.y_test == label).to_numpy()
-    return class_curves(is_class, probabilities(loaded)[:, column])
+    _, truth, weight = loaded.split.rows("test")
+    is_class = (truth == label).to_numpy()
+    return class_curves(is_class, probabilities(loaded)[:, column], weight)
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -126,12 +128,12 @@ def marked_splits(
     return first, second
 
 
-def _some_rows(X, y):
-    """Return rows and their target, a sample of them where they are many."""
-    if len(X) <= GREEDY_ROWS:
-        return X, y
-    drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:GREEDY_ROWS])
-    return X.iloc[drawn], np.asarray(y)[drawn]
+def _some_rows(rows: Rows) -> Rows:
+    """Return rows, a sample of them where they are many."""
+    if len(rows.X) <= GREEDY_ROWS:
+        return rows
+    drawn = np.random.default_rng(0).permutation(len(rows.X))[:GREEDY_ROWS]
+    return rows.take(np.sort(drawn))
 
 
 # The trees by size of runs that compare, and over data splits, measured once.

@@ -1,6 +1,6 @@
 """What a run predicts for rows, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
@@ -10,7 +10,7 @@ import streamlit as st
 from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import SPLITS
+from treelab.data.split import SPLITS, Rows
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
@@ -51,22 +51,24 @@ MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 WHOLE = "table"  # all rows of the run's table, whatever their data split
 
 
-def rows_of(loaded: LoadedRun, split: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return (X, y) of a data split, or of the ``WHOLE`` table; never changed."""
+def rows_of(loaded: LoadedRun, split: str) -> Rows:
+    """Return the rows of a data split, or of the ``WHOLE`` table; never changed."""
     return _whole(loaded) if split == WHOLE else loaded.rows(split)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
-def _whole(loaded: LoadedRun) -> tuple[pd.DataFrame, pd.Series]:
+def _whole(loaded: LoadedRun) -> Rows:
     """All rows of a run's table that have a target, in the table's order."""
-    X, y = (pd.concat(own) for own in zip(*map(loaded.split.rows, SPLITS)))
-    return X.sort_index(), y.sort_index()
+    parts = [loaded.split.rows(name) for name in SPLITS]
+    X, y = (pd.concat(own).sort_index() for own in zip(*((r.X, r.y) for r in parts)))
+    weight = loaded.split.weight
+    return Rows(X, y, None if weight is None else weight.loc[y.index].to_numpy())
 
 
 @st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(rows_of(loaded, split)[0])
+    return loaded.model.predict(rows_of(loaded, split).X)
 
 
 @st.cache_data(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
@@ -74,15 +76,17 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     """Return the scores on one data split, as the run stored them, or measured now."""
     if stored := (loaded.run.metrics or {}).get(split):
         return stored
-    truth = loaded.split.rows(split)[1]
-    return scores(loaded.run.problem.task, truth, predictions(loaded, split))
+    _, truth, weight = loaded.split.rows(split)
+    task, predicted = loaded.run.problem.task, predictions(loaded, split)
+    return scores(task, truth, predicted, sample_weight=weight)
 
 
 def tree_score(loaded: LoadedRun, split: str) -> float:
     """Return the score of the tree by its leaves, with no predictor on top."""
     task = loaded.run.problem.task
-    X, truth = loaded.split.rows(split)
-    return scores(task, truth, run_tree(loaded).predict(X))[headline(task)]
+    X, truth, weight = loaded.split.rows(split)
+    predicted = run_tree(loaded).predict(X)
+    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
 
 
 @st.cache_resource(
@@ -108,6 +112,7 @@ def score_differences(
         first.split.y_test.to_numpy(),
         predictions(first, "test"),
         predictions(second, "test"),
+        first.split.rows("test").weight,
     )
 
 
@@ -119,10 +124,10 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
     ValueError says that truth and predictions share no label.
     """
     run = loaded.run
-    X, of_model = loaded.rows("fitted")
+    X, of_model, weight = loaded.rows("fitted")
     predicted = loaded.model.predict(X)
     return {
-        "fitted": imitation(run.problem.task, of_model, predicted),
+        "fitted": imitation(run.problem.task, of_model, predicted, weight=weight),
         "test": run_imitation(run, loaded.model, table(run.problem.table_id)),
     }
 
@@ -185,7 +190,7 @@ def scores_on(
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
-    return new_scores(loaded.model, given.frame, X)
+    return new_scores(loaded.model, given.frame, X, loaded.run.problem)
 
 
 def prediction_file(
@@ -213,7 +218,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return the class probabilities of one data split; None for regression."""
     if loaded.model.classes is None:
         return None
-    return loaded.model.predict_proba(rows_of(loaded, split)[0])
+    return loaded.model.predict_proba(rows_of(loaded, split).X)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -224,7 +229,7 @@ def ranked_rows(
 
     ``label`` is the class of which rows are typical; None: of all rows.
     """
-    X, y = rows_of(loaded, split)
+    X, y, _ = rows_of(loaded, split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
@@ -251,8 +256,8 @@ def known_values(loaded: LoadedRun) -> KnownValues:
 )
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    X, y = loaded.split.rows("test")
-    return permutation_importances(loaded.model, X, y, loaded.run.problem.task)
+    X, y, weight = loaded.split.rows("test")
+    return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -260,7 +265,10 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
     values = grid(loaded.split.X_train[column])
     rows = sample_rows(loaded.split.X_test)
-    return dependence(loaded.model, rows, column, values, output)
+    found = dependence(loaded.model, rows, column, values, output)
+    if loaded.split.weight is None:
+        return found
+    return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
 
 
 # How few trees of a run's ensemble decide, computed once.
@@ -280,8 +288,8 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
     counts = counts_to_try(loaded.model)
     rows = {split: loaded.split.rows(split) for split in HELD_OUT}
     scores = {
-        split: scores_of_heaviest(loaded.model, X, y, counts)
-        for split, (X, y) in rows.items()
+        split: scores_of_heaviest(loaded.model, X, y, counts, weight)
+        for split, (X, y, weight) in rows.items()
         if len(y)
     }
     return counts, scores
@@ -292,4 +300,5 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 )
 def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
-    return rows_decided_by_one(loaded.model, *loaded.split.rows("test"), share=share)
+    X, y, _ = loaded.split.rows("test")
+    return rows_decided_by_one(loaded.model, X, y, share=share)

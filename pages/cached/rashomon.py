@@ -55,7 +55,7 @@ def tree_predictions(
     """
     found = trees_like(loaded)
     assert found is not None
-    predicted, value = predictions(found.trees, loaded.rows(split)[0])
+    predicted, value = predictions(found.trees, loaded.rows(split).X)
     if loaded.model.classes is None:
         return predicted.astype(np.float32), None
     is_binary = value.shape[-1] == 2
@@ -82,4 +82,4 @@ def near_value(loaded: LoadedRun) -> float:
 def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
     """Return the group of each row of a data split, by any column of its table."""
     groups = groups_of(table(loaded.run.problem.table_id)[column])
-    return groups[loaded.rows(split)[0].index]
+    return groups[loaded.rows(split).X.index]

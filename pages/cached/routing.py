@@ -67,7 +67,7 @@ def routed_split(
     loaded: LoadedRun, split: str, estimator: int | None = None
 ) -> RoutedRows:
     """Return the rows of a data split at the nodes of a run's tree."""
-    X, y = loaded.rows(split)
+    X, y, _ = loaded.rows(split)
     is_fitted = (
         not loaded.has_labels  # then all rows were clustered
         or split == loaded.fitted_split

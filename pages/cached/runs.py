@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import model_of, shared_store, split_of, store, table
-from treelab.data.split import DataSplit
+from treelab.data.split import DataSplit, Rows
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
@@ -45,8 +45,8 @@ class LoadedRun:
         """Name of the rows that the model was fitted to; see ``fitted_split``."""
         return fitted_split(self.model, self.split)
 
-    def rows(self, split: str) -> tuple[pd.DataFrame, pd.Series]:
-        """Return (X, y) of a data split, or of the "fitted" rows."""
+    def rows(self, split: str) -> Rows:
+        """Return the rows of a data split, or the "fitted" rows, with their weights."""
         return self.split.rows(self.fitted_split if split == "fitted" else split)
 
     def n_rows(self, split: str) -> int:

@@ -8,7 +8,7 @@ from pages.cached.comparison import curves_of, probabilities
 from pages.cached.runs import ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import capital, plain, split_words
 from treelab.evaluation.comparison import (
     ClassCurves,
     calibrated_threshold,
@@ -89,7 +89,7 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
             counts = confusion_matrix(*codes, 2)
             _show_confusion(counts, [label, rest], name, key, pair)
     st.caption(
-        f"{split_words(pair[0], 'test').capitalize()}; the dotted line is the chosen "
+        f"{capital(split_words(pair[0], 'test'))}; the dotted line is the chosen "
         "threshold. The least cost was found on these rows, so new rows cost a little "
         "more."
     )

@@ -26,13 +26,9 @@ def show_errors(pair: Pair, names: Names) -> None:
     """Show the rows on which the runs differ, and how each errs."""
     st.header("Where they differ", anchor=False)
     predicted = (predictions(loaded, "test") for loaded in pair)
-    truth = pair[0].split.y_test
-    rows_that_differ(
-        disagreement(pair[0].run.problem.task, truth, *predicted),
-        pair,
-        names,
-        has_links=True,
-    )
+    _, truth, weight = pair[0].split.rows("test")
+    found = disagreement(pair[0].run.problem.task, truth, *predicted, weight)
+    rows_that_differ(found, pair, names, has_links=True)
     st.header(outcomes_title(pair[0]), anchor=False)
     for column, loaded, name, key in zip(
         st.columns(2, gap="large"), pair, names, ("first", "second")
@@ -152,7 +148,8 @@ def _show_agreement(pair: Pair) -> None:
     others = load_readable([run for run in found if run.id not in ids])
     runs = [*pair, *others][:MOST_RUNS]
     task, titles = pair[0].run.problem.task, list(names_of(runs))
-    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs])
+    weight = pair[0].split.rows("test").weight
+    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs], weight)
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")

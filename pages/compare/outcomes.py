@@ -7,9 +7,9 @@ import streamlit as st
 from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import named_with_unit, plain, split_words
+from pages.widgets.words import capital, named_with_unit, plain, split_words
 from treelab.evaluation.explanations import joined
-from treelab.evaluation.metrics import class_scores, confusion_matrix
+from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.words import percent, significant
 
@@ -42,9 +42,10 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
         alt=f"Predicted against {target_is} values of the test rows.",
     )
     error = np.abs(truth - predicted)
+    median = quantile(error, 0.5, loaded.split.rows("test").weight)
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Dotted: prediction equals "
-        f"target. Median absolute error: {significant(np.median(error))}."
+        f"{capital(split_words(loaded, 'test'))}. Dotted: prediction equals "
+        f"target. Median absolute error: {significant(median)}."
     )
 
 
@@ -53,7 +54,10 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     labels = ranked_classes(loaded)
     known, codes = np.isin(truth, labels), pd.Index(labels).get_indexer
     confusion = confusion_matrix(
-        codes(truth[known]), codes(predicted[known]), len(labels)
+        codes(truth[known]),
+        codes(predicted[known]),
+        len(labels),
+        loaded.split.rows("test").take(known).weight,
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
@@ -66,10 +70,12 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     found = scores["recall"].iloc[worst]
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Lowest recall: "
+        f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
         f"“{plain(labels[worst])}”, {percent(found)}."
         f"{undefined_words(labels, scores)}"
     )
+    if loaded.split.weight is not None:
+        scores = scores.rename(columns={"rows": "weight"})
     names = pd.Series([str(label) for label in labels], name="class")
     st.dataframe(
         pd.concat([names, scores], axis=1),

@@ -130,7 +130,7 @@ def _removed(fraction: float) -> str:
 
 def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     """Draw the rows of the node by two columns, with its split and those below it."""
-    X, y = loaded.rows("fitted")
+    X, y, _ = loaded.rows("fitted")
     rows = rows_at_node(tree, gap.node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
     axes = tuple(axis_of(tree.features[j], matrix[:, j]) for j in gap.axes)
@@ -278,7 +278,7 @@ def _test_points(
     loaded: LoadedRun, columns: tuple[str, str], place: int | None
 ) -> pd.DataFrame:
     """Return the test rows in the plane or a sample of them, the followed one named."""
-    X, y = loaded.split.rows("test")
+    X, y, _ = loaded.split.rows("test")
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
     )

@@ -88,12 +88,15 @@ def _brought(loaded: LoadedRun, source: str) -> GivenTable | None:
 def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
+    problem = loaded.run.problem
+    scored = filter(None, (problem.target, problem.exposure, problem.weight))
+    needed = listed([repr(name) for name in scored])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
             f"The model {reads if columns else 'reads no column'}. They may stand in "
-            f"any order, among others. With a column {loaded.model.target!r} the "
-            "predictions are scored. The table is not stored."
+            f"any order, among others. With {needed}, predictions are scored."
+            " The table is not stored."
         ),
         icon=":material/info:",
     )

@@ -296,7 +296,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
         key=f"side-{key}",
     )
     bound = st.number_input(
-        loaded.run.problem.target,
+        loaded.run.problem.target_name,
         value=float(f"{high if is_low else low:.3g}"),
         key=f"bound-{key}",
         width=160,

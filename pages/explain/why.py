@@ -300,7 +300,8 @@ def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> Non
 def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     """Write how many test rows reach the leaf, and how well they are predicted."""
     predicted = predictions(loaded, "test") if loaded.has_predictor else None
-    score: LeafScore = score_leaf(tree, path[-1], *loaded.split.rows("test"), predicted)
+    test = loaded.split.rows("test")
+    score: LeafScore = score_leaf(tree, path[-1], *test, predictions=predicted)
     n_total = counted(score.n_total, "test row")
     if score.n_rows == 0:
         return f"None of the {n_total} reaches this leaf."

@@ -216,7 +216,7 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     )
     code = list(own.loaded.model.classes).index(label)
     predicted = tree_predictions(own.loaded, "fitted")[0][places] == code
-    is_class = (own.loaded.rows("fitted")[1] == label).to_numpy()
+    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
     group = group_rows(own.loaded, column, "fitted")
     gaps = gaps_of_models(predicted, is_class, group, rate)
     for place, gap in zip(places.tolist(), gaps.tolist()):
@@ -248,7 +248,7 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     chance = tree_predictions(own.loaded, "fitted")[1]
     assert chance is not None
-    is_class = (own.loaded.rows("fitted")[1] == label).to_numpy()
+    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
     left = []
     for place in places.tolist():
         curve = cost_curve(is_class, chance[place], false_positive, false_negative)

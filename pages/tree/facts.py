@@ -208,7 +208,7 @@ def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
 
 def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
-    X, y = loaded.split.rows("test")
+    X, y, weight = loaded.split.rows("test")
     before, after = tree.predict(X), lens.predict(X)
     if tree.classes is None:
         changed = int((~np.isclose(before, after)).sum())
@@ -223,7 +223,10 @@ def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
         return f"{words}."
     task = loaded.run.problem.task
     metric = headline(task)
-    was, now = (significant(scores(task, y, p)[metric]) for p in (before, after))
+    was, now = (
+        significant(scores(task, y, p, sample_weight=weight)[metric])
+        for p in (before, after)
+    )
     rows = split_words(loaded, "test")
     return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
 
@@ -359,6 +362,10 @@ def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
         _line("rows", [f"{each.n_rows:,}" for each in found]),
         _line("of all rows", [percent(each.fraction) for each in found]),
     ]
+    if found[0].weight is not None:
+        lines.append(_line("weight", [_or_dash(each.weight) for each in found]))
+        shares = [each.weight_fraction for each in found]
+        lines.append(_line("of all weight", list(map(percent, shares))))
     if tree.classes is None:
         for name in ("mean", "std"):
             here = [_or_dash(getattr(part, name)) for part in found]
@@ -391,7 +398,11 @@ def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list
     )
     lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
     there = [part for part in found if part.class_fractions is not None]
-    seen = {i: sum(p.n_rows * p.class_fractions[i] for p in there) for i in places}
+    n_rows = [part.weight or part.n_rows for part in there]
+    seen = {
+        i: sum(n * part.class_fractions[i] for n, part in zip(n_rows, there))
+        for i in places
+    }
     most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
     for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
         fractions = [part.class_fractions for part in found]
@@ -449,7 +460,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         words = f"{split_text(tree, node, most=3)}?"
     st.markdown(f"**{plain(words)}**")
     if tree.feature[node] == OBLIQUE:
-        X, y = loaded.split.rows("train")
+        X, y, _ = loaded.split.rows("train")
         labels = y.to_numpy() if tree.classes is not None else None
         title = "How much each feature moves the sum, and the sums of the training rows"
         st.markdown(f"**{title}**")
@@ -467,7 +478,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             format_func=SPLIT_NAMES.__getitem__,
             key=f"rows-of-{loaded.run.id}",
         )
-        X, y = loaded.split.rows(split)
+        X, y, _ = loaded.split.rows(split)
 
         def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""

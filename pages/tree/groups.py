@@ -11,7 +11,7 @@ from pages.cached.predictions import predictions
 from pages.cached.rashomon import group_rows
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.cached.store import table
-from pages.widgets.words import percents, plain, split_words
+from pages.widgets.words import capital, percents, plain, split_words
 from treelab.evaluation.fairness import (
     RATES,
     rate_at_nodes,
@@ -91,7 +91,7 @@ def _ask(loaded: LoadedRun, key: str) -> Asked | None:
 def _explain(loaded: LoadedRun) -> None:
     """Say which rows these are, and what the rates mean."""
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. {_MEANINGS[0].upper()}"
+        f"{capital(split_words(loaded, 'test'))}. {_MEANINGS[0].upper()}"
         f"{_MEANINGS[1:]}. A dash: the group has no such row. A difference is the "
         "highest rate minus the lowest; in brackets 95% of bootstrap resamples. Among "
         "small groups chance alone makes a difference."
@@ -100,10 +100,10 @@ def _explain(loaded: LoadedRun) -> None:
 
 def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
     """List one rate of each group at every node, those furthest apart marked."""
-    X, y = loaded.split.rows("test")
+    X, y, weight = loaded.split.rows("test")
     is_class = (y == asked.label).to_numpy()
     predicted = np.asarray(predictions(loaded, "test")) == asked.label
-    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate)
+    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate, weight)
     words = []
     for node in found.index:
         if tree.is_leaf[node]:
@@ -125,17 +125,18 @@ def _show_rates(
     """Show the rates of each group, and how far they are apart."""
     group, label = asked.group, asked.label
     among = np.ones(len(group), dtype=bool) if rows is None else rows
-    is_class = (loaded.split.y_test == label).to_numpy()[among]
+    _, truth, weight = loaded.split.rows("test").take(among)
+    is_class = (truth == label).to_numpy()
     predicted = (np.asarray(predictions(loaded, "test")) == label)[among]
-    rates = rates_by_group(is_class, predicted, group[among])
-    whole = rates_by_group(is_class, predicted, ["all"] * int(among.sum()))
+    rates = rates_by_group(is_class, predicted, group[among], weight)
+    whole = rates_by_group(is_class, predicted, ["all"] * len(truth), weight)
     shown = pd.concat([rates, whole]).rename_axis(str(asked.column)).reset_index()
     _show_table(shown, RATES, f"rates-{key}")
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")
         return
     words = []
-    for name, found in rate_gaps(is_class, predicted, group[among]).items():
+    for name, found in rate_gaps(is_class, predicted, group[among], weight).items():
         if np.isnan(found.difference):  # fewer than two groups have it
             continue
         ends = f"({percent(found.low)} to {percent(found.high)})"

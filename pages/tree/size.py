@@ -285,7 +285,8 @@ def show_pair(size: Size) -> None:
         task = loaded.run.problem.task
         best = score_differences(first, second)[headline(task)]
         predicted = (predictions(own, "test") for own in (first, second))
-        found = disagreement(task, loaded.split.y_test, *predicted)
+        _, truth, weight = loaded.split.rows("test")
+        found = disagreement(task, truth, *predicted, weight)
         n_rows = counted(found.n_rows, "test row")
         change = f"{len(found.rows):,} of {n_rows} change their class"
         if found.mean_distance is not None:

@@ -18,7 +18,7 @@ from pages.state.problem import (
 from pages.state.run import choose_run, current_run, current_runs, follow_address
 from pages.widgets.html import dot
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import distinct, run_names, score
+from pages.widgets.words import distinct, plain, run_names, score
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.style import learner_color
@@ -42,7 +42,8 @@ def show_bar() -> None:
         _pick_run(problem, run)
         if run is not None and score(run) is not None:
             n_rows = counted(run.metrics["test"]["n_rows"], "test row")
-            st.caption(f"{TITLES[headline(run.problem.task)]}, {n_rows}")
+            metric = TITLES[headline(run.problem.task)]
+            st.caption(plain(f"{metric}, {n_rows}{run.problem.weighted_words}"))
     if lost:
         st.caption(
             "The run that the address names is not here: it was deleted, or is not "
@@ -95,6 +96,9 @@ def _pick_target(problem: Problem) -> None:
         key,
         target_names(problem),
         None if finds_clusters() else problem.target,
+        format_func=lambda name: (
+            problem.target_name if name == problem.target else name
+        ),
         placeholder="clusters",
         on_change=follow,
         width=190,

@@ -18,7 +18,8 @@ _FACTS = ("meaning", "reason", "missing", "different", "example", "note")
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    key = f"columns-{problem.table_id}-{problem.target}{problem.truth}"
+    apart = f"{problem.truth}{problem.weighting}"
+    key = f"columns-{problem.table_id}-{problem.target}{apart}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
@@ -79,6 +80,7 @@ def model_column(problem: Problem) -> None:
     def follow_model() -> None:
         """Follow the choice of whether the target holds predictions."""
         given = {"is_surrogate": bool(st.session_state[key]), "truth": ""}
+        given |= {"exposure": ""} if given["is_surrogate"] else {}
         change_problem(problem, lambda now: replace(now, **given))
 
     def follow_truth() -> None:
@@ -114,9 +116,10 @@ def model_column(problem: Problem) -> None:
 
 
 def _rows(problem: Problem) -> pd.DataFrame:
-    """Return one row a column, the target and its truth left out."""
+    """Return one row a column, without the target and what goes with it."""
     facts = column_facts(problem.table_id)
-    facts = facts[~facts["column"].isin([problem.target, problem.truth])]
+    apart = problem.target, problem.truth, problem.weight, problem.exposure
+    facts = facts[~facts["column"].isin(apart)]
     kinds, units = column_kinds(problem), dict(problem.units)
     rare, names = dict(problem.rare), facts["column"]
     found = facts.assign(

@@ -52,7 +52,7 @@ def show_curves(
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
     unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
     has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
-    baseline = baseline_loss(problem) if has_baseline else None
+    baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
         [

@@ -60,7 +60,8 @@ def result_words(runs: list[Run]) -> str:
         found.append(own)
     metric = TITLES[headline(ranked[0].problem.task)]
     n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
-    words = f"**{', '.join(found)}**, {metric} on {n_rows}"
+    weighted = plain(ranked[0].problem.weighted_words)
+    words = f"**{', '.join(found)}**, {metric} on {n_rows}{weighted}"
     if others := len(_scored(runs)) - len(ranked):
         words += f". {counted(others, 'run')} of another data split had other test rows"
     return words

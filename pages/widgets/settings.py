@@ -9,6 +9,7 @@ import streamlit as st
 from pages.cached.tables import problem_errors
 from pages.widgets.constraints import constraint_fields, read_constraints
 from pages.widgets.import_model import import_box
+from pages.widgets.weights import weight_fields
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
@@ -235,8 +236,11 @@ def learners_form(
     """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
     specs = [LEARNERS[key] for key in chosen]
     with st.expander(
-        "Learner settings, constraints, import", icon=":material/tune:", key="settings"
+        "Weights, learner settings, constraints, import",
+        icon=":material/tune:",
+        key="settings",
     ):
+        weight_fields(problem)
         settings, complete = settings_form(specs, problem.task)
         st.segmented_control(
             "Data splits",
@@ -250,11 +254,12 @@ def learners_form(
             "Compare shows the mean over splits and tests the difference.",
         )
         asked = constraint_fields(problem, specs)
-        import_box(problem)
+        if not (errors := problem_errors(problem)):
+            import_box(problem)
     constraints, can_keep = read_constraints(asked, problem, specs)
     for spec in specs:
         if spec.keeps_constraints:
             settings[spec.key]["constraints"] = constraints
-    for error in (errors := problem_errors(problem)):
+    for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors

@@ -81,8 +81,8 @@ def score_words(run: Run, split: str = "test") -> str:
     if value is None:
         return run.state
     metric = TITLES[headline(run.problem.task)]
-    n_rows = run.metrics[split]["n_rows"]
-    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+    rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
+    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
 
 
 def signed(value: float) -> str:
@@ -93,13 +93,19 @@ def signed(value: float) -> str:
 
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
+    n_rows = counted(loaded.n_rows(split), "row")
+    return f"{SPLIT_NAMES[split]}, {n_rows}{loaded.run.problem.weighted_words}"
 
 
 def fitted_words(loaded: LoadedRun) -> str:
     """Name the rows that a run's model was fitted to: "341 training rows"."""
     split = loaded.fitted_split
     return counted(loaded.n_rows(split), f"{SPLIT_NAMES[split]} row")
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital, and leave names in it as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def with_unit(loaded: LoadedRun, value: float) -> str:

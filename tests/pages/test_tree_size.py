@@ -88,7 +88,7 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     run = add_run(store, "argmin")
     loaded = load_run(store.run(run))
     path = loaded.model
-    X, y = loaded.split.rows("test")
+    X, y, _ = loaded.split.rows("test")
     alone = scores(path.task, y, run_tree(loaded).predict(X))["macro_f1"]
     app = visit("tree", run=run)
     assert "predictor on top" in notes(app)
@@ -133,7 +133,7 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
 def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
     run = add_run(store, "grande", target)
     model = store.model(run)
-    X, y = load_run(store.run(run)).split.rows("test")
+    X, y, _ = load_run(store.run(run)).split.rows("test")
     app = visit("tree", tab="Scores", run=run)
     counts = counts_to_try(model)
     of_test = scores_of_heaviest(model, X, y, counts)
