@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ import streamlit as st
 
 from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
-from treelab.data.reading.read_table import ReadResult, read_table
+from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS, Rows
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
@@ -22,11 +21,7 @@ from treelab.evaluation.ensembles import (
     rows_decided_by_one,
     scores_of_heaviest,
 )
-from treelab.evaluation.explanations import (
-    least_sure,
-    typical_rows,
-    worst_errors,
-)
+from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
 from treelab.evaluation.importance import (
     Dependence,
     dependence,
@@ -76,18 +71,13 @@ def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     return loaded.model.predict(rows_of(loaded, split).X)
 
 
+@st.cache_data(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     """Return the scores on one data split, as the run stored them, or measured now."""
-    stored = (loaded.run.metrics or {}).get(split)
-    return stored or _split_scores(*loaded.key, split, loaded)
-
-
-@st.cache_data(show_spinner=False, max_entries=48)
-def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
-    """Scores of a run that stored none."""
-    _, truth, weight = _loaded.split.rows(split)
-    predicted = predictions(_loaded, split)
-    task = _loaded.run.problem.task
+    if stored := (loaded.run.metrics or {}).get(split):
+        return stored
+    _, truth, weight = loaded.split.rows(split)
+    task, predicted = loaded.run.problem.task, predictions(loaded, split)
     return scores(task, truth, predicted, sample_weight=weight)
 
 
@@ -103,14 +93,9 @@ def tree_score(loaded: LoadedRun, split: str) -> float:
     show_spinner="Weighing the trees…", max_entries=16, hash_funcs=BY_KEY
 )
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the trees of highest mean weight on the test rows, and these weights.
+    """Return the trees of highest mean weight on the test rows, and these, (k,) each.
 
-    Returns
-    -------
-    index : int array of shape (k,)
-        Heaviest first.
-    weight : float array of shape (k,)
-        Mean weight, in [0, 1].
+    The heaviest comes first; weights are in [0, 1].
     """
     return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
@@ -133,17 +118,10 @@ def score_differences(
 
 @st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
 def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
-    """Hold a surrogate run against the model it imitates.
+    """Hold a surrogate run against the model it imitates, and against the truth.
 
-    Returns
-    -------
-    dict of str to Imitation
-        On the "fitted" rows, and on the "test" rows with the truth where it is known.
-
-    Raises
-    ------
-    ValueError
-        If truth and predictions share no label.
+    Of the "fitted" rows, and of the "test" rows with the truth where it is known. A
+    ValueError says that truth and predictions share no label.
     """
     run = loaded.run
     X, of_model, weight = loaded.rows("fitted")
@@ -159,43 +137,36 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
 
 @dataclass(frozen=True)
 class GivenTable:
-    """A table to predict.
+    """A table to predict."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        As the run's model reads it. Shared, so never changed.
-    written : DataFrame
-        The cells as they came.
-    name : str
-    key : str
-        What caches know it by.
-    notes : tuple of str
-        How it was read.
-    """
-
-    frame: pd.DataFrame
-    written: pd.DataFrame
+    frame: pd.DataFrame  # as the run's model reads it; shared, never changed
+    written: pd.DataFrame  # the cells as they came
     name: str
-    key: str
-    notes: tuple[str, ...] = ()
+    key: str  # what caches know it by
+    notes: tuple[str, ...] = ()  # how it was read
+    dates: tuple[str, ...] = ()  # its columns of dates
 
 
 GIVEN_BY_KEY = {**BY_KEY, GivenTable: attrgetter("key")}
 
 
+@st.cache_resource(
+    show_spinner="Reading the new rows…", max_entries=4, hash_funcs=BY_KEY
+)
 def read_given(
-    loaded: LoadedRun, key: str, name: str, sheet: str | None, content: bytes
-) -> ReadResult:
+    loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
+) -> GivenTable:
     """Read a table that a visitor brought as the run's model does; it is not stored."""
-    return _read(*loaded.key, key, name, sheet, content, loaded)
-
-
-@st.cache_resource(show_spinner="Reading the new rows…", max_entries=2)
-def _read(home: Path, run_id: str, epoch, key, name, sheet, _content, _loaded):
-    """``read_given``, by values that name it."""
-    forms = forms_of_model(_loaded.model)
-    return read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
+    forms = forms_of_model(loaded.model)
+    found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
+    return GivenTable(
+        found.frame,
+        found.cells,
+        f"{name}, {sheet}" if sheet else name,
+        f"{key} {sheet or ''}",
+        tuple(found.notes),
+        tuple(found.dates),
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=1, hash_funcs=GIVEN_BY_KEY)
@@ -312,12 +283,7 @@ HELD_OUT = ("valid", "test")
 def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return how many trees are tried, and their scores on each held-out data split.
 
-    Returns
-    -------
-    counts : tuple of int
-        Ascending; the last one is all that may decide.
-    scores : dict of str to ndarray of shape (n_counts,)
-        By data split, those with rows alone.
+    Counts ascend, the last is all; scores are (n_counts,) by data split that has rows.
     """
     counts = counts_to_try(loaded.model)
     rows = {split: loaded.split.rows(split) for split in HELD_OUT}

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached.comparison import curves_of, probabilities
 from pages.cached.predictions import predictions
-from pages.cached.runs import LoadedRun, error_costs, ranked_classes
+from pages.cached.runs import error_costs, ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import capital, plain, split_words
@@ -34,18 +34,19 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
     costs, whose = _first_costs(pair, names, [label, rest])
-    key = _key(pair)
-    false_positive = inputs[0].number_input(
-        f"Cost of a false “{plain(label)}”",
-        0.0,
-        value=float(costs[1, 0]),
-        key=f"false-positive-{key}-{label}",
-    )
-    false_negative = inputs[1].number_input(
-        f"Cost of a missed “{plain(label)}”",
-        0.0,
-        value=float(costs[0, 1]),
-        key=f"false-negative-{key}-{label}",
+    false_positive, false_negative = (
+        column.number_input(
+            f"Cost of a {error} “{plain(label)}”",
+            0.0,
+            value=float(cost),
+            key=f"false-{key}-{pair[0].run.id}-{pair[1].run.id}-{label}",
+        )
+        for column, error, key, cost in zip(
+            inputs,
+            ("false", "missed"),
+            ("positive", "negative"),
+            (costs[1, 0], costs[0, 1]),
+        )
     )
     threshold = inputs[2].slider(
         "Threshold",
@@ -58,7 +59,10 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     )
     _, truth, weight = pair[0].split.rows("test")
     is_class = (truth == label).to_numpy()
-    chances = [_chance(loaded, label) for loaded in pair]
+    chances = [
+        probabilities(loaded)[:, list(loaded.model.classes).index(label)]
+        for loaded in pair
+    ]
     curves = [
         cost_curve(is_class, chance, false_positive, false_negative, weight)
         for chance in chances
@@ -66,11 +70,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     right = calibrated_threshold(false_positive, false_negative)
     matrix = np.array([[0.0, false_negative], [false_positive, 0.0]])
     codes = (~is_class).astype(int)
-    own = [
-        mean_cost(codes, (predictions(loaded, "test") != label).astype(int), *given)
-        for loaded in pair
-        for given in [(matrix, weight)]
-    ]
+    chosen = [(predictions(loaded, "test") != label).astype(int) for loaded in pair]
+    own = [mean_cost(codes, predicted, matrix, weight) for predicted in chosen]
     words = [
         f"{name} {significant(curve.at(threshold))} "
         f"(as it predicts {significant(cost)}, least "
@@ -126,7 +127,7 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     )
     costs = st.data_editor(
         matrix,
-        key=f"costs-{_key(pair)}",
+        key=f"costs-{pair[0].run.id}-{pair[1].run.id}",
         width="stretch",
         disabled=["_index"],
     )
@@ -144,6 +145,7 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         chance = probabilities(loaded)[known][:, order]
         predicted = cheapest_classes(chance, costs)
         own = pd.Index(labels).get_indexer(predictions(loaded, "test")[known])
+        own = np.where(own < 0, chance.argmax(axis=1), own)  # a class of this run alone
         plainly = mean_cost(codes, own, costs, weight)
         cheapest = mean_cost(codes, predicted, costs, weight)
         words.append(f"{name} {significant(cheapest)} ({significant(plainly)})")
@@ -158,22 +160,12 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     )
 
 
-def _key(pair: Pair) -> str:
-    """Names the costs of two runs."""
-    return f"{pair[0].run.id}-{pair[1].run.id}"
-
-
 def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, str]:
-    """Return the costs by which a run of the pair was trained, and say so; else 0, 1."""
+    """Return the costs that a run was trained by, and say so; else 1 for each error."""
     for loaded, name in zip(pair, names):
         if (costs := error_costs(loaded, labels)) is not None:
-            return costs, f" At first: the costs by which {name} was trained."
+            return costs, f" At first, costs are those by which {name} was trained."
     return 1.0 - np.eye(len(labels)), ""
-
-
-def _chance(loaded: LoadedRun, label) -> np.ndarray:
-    """Return the probability of one class for each test row."""
-    return probabilities(loaded)[:, list(loaded.model.classes).index(label)]
 
 
 def _show_confusion(
@@ -198,6 +190,7 @@ CHARTS = (
     ("ROC", "roc", "false positive rate", "true positive rate"),
     ("Calibration", "calibration", "predicted probability", "observed fraction"),
 )
+POINTS = {"predicted": "x", "observed": "y"}
 
 
 def show_curves(pair: Pair, names: Names) -> None:
@@ -217,7 +210,16 @@ def show_curves(pair: Pair, names: Names) -> None:
         width=300,
     )
     found = [curves_of(loaded, label) for loaded in pair]
-    st.markdown(plain(_words(found, names)))
+    measures = {
+        "roc_area": "Area under the ROC curve",
+        "average_precision": "average precision",
+        "brier": "Brier score (less is better)",
+    }
+    words = []
+    for measure, title in measures.items():
+        one, other = (significant(getattr(own, measure)) for own in found)
+        words.append(f"{title}: {names[0]} {one}, {names[1]} {other}")
+    st.markdown(plain(f"{'; '.join(words)}."))
     _draw(found, pair, names)
     st.caption(
         f"“{plain(label)}” against the rest, {split_words(pair[0], 'test')}. ROC: "
@@ -234,7 +236,7 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
     """Draw the three charts beside each other."""
     for column, (title, field, x_title, y_title) in zip(st.columns(3), CHARTS):
         curves = [
-            DrawnCurve(name, color, _points(getattr(own, field)))
+            DrawnCurve(name, color, getattr(own, field).rename(columns=POINTS))
             for own, name, color in zip(found, names, pair_colors(pair))
         ]
         with column:
@@ -250,22 +252,3 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
                 key=f"curve-{field}",
                 alt=f"{title} of {' and '.join(names)}.",
             )
-
-
-def _points(table):
-    """Return a curve's points as x and y."""
-    return table.rename(columns={"predicted": "x", "observed": "y"})
-
-
-def _words(found: list[ClassCurves], names: Names) -> str:
-    """Write the areas and the errors of the probabilities."""
-    measures = (
-        ("Area under the ROC curve", [own.roc_area for own in found]),
-        ("average precision", [own.average_precision for own in found]),
-        ("Brier score (less is better)", [own.brier for own in found]),
-    )
-    parts = [
-        f"{title}: {names[0]} {significant(one)}, {names[1]} {significant(other)}"
-        for title, (one, other) in measures
-    ]
-    return "; ".join(parts) + "."

@@ -19,7 +19,12 @@ def show_residuals(pair: Pair, names: Names) -> None:
     truth = target.to_numpy(float)
     predicted = [predictions(loaded, "test") for loaded in pair]
     residuals = [truth - own for own in predicted]
-    st.markdown(plain(_words(pair, names, residuals, weight)))
+    words = []
+    for name, own in zip(names, residuals):
+        square, mean = (np.average(v, weights=weight) for v in (own**2, own))
+        typical = with_unit(pair[0], float(np.sqrt(square)))
+        words.append(f"{name} misses by {typical} (mean {significant(mean)})")
+    st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
     some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
     ends = _ends(predicted), _ends(residuals)
     shown = zip(
@@ -54,15 +59,3 @@ def _ends(values: list[np.ndarray]) -> tuple[float, float]:
     low, high = min(own.min() for own in values), max(own.max() for own in values)
     room = 0.04 * (high - low) or 0.5
     return float(low - room), float(high + room)
-
-
-def _words(
-    pair: Pair, names: Names, residuals: list[np.ndarray], weight: np.ndarray | None
-) -> str:
-    """Write how large residuals are, and their mean."""
-    parts = []
-    for name, own in zip(names, residuals):
-        square, mean = (np.average(v, weights=weight) for v in (own**2, own))
-        typical = with_unit(pair[0], float(np.sqrt(square)))
-        parts.append(f"{name} misses by {typical} (mean {significant(mean)})")
-    return f"Root mean square of the residuals: {'; '.join(parts)}."

@@ -39,27 +39,13 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Row:
-    """A row, and its target where it is known.
+    """A row, and its target where it is known."""
 
-    Attributes
-    ----------
-    values : DataFrame
-        Of one row, in the table's own columns.
-    target : object
-        Its class or value; None of new rows, and of changed ones.
-    predicted : object
-        The run's prediction for the values.
-    proba : float64 array of shape (n_classes,) or None
-        Class probabilities; None for regression.
-    key : str
-        What the row is known by among the rows of its run.
-    """
-
-    values: pd.DataFrame
-    target: object
-    predicted: object
-    proba: np.ndarray | None
-    key: str
+    values: pd.DataFrame  # of one row, in the table's own columns
+    target: object  # its class or value; None of new rows, and of changed ones
+    predicted: object  # the run's prediction for the values
+    proba: np.ndarray | None  # of the classes, (n_classes,); None for regression
+    key: str  # what it is known by among the rows of its run
 
     @property
     def output(self) -> int:

@@ -26,21 +26,9 @@ _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen co
 def settings_form(
     specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
 ) -> tuple[dict[str, dict], bool]:
-    """Show the settings of some learners side by side.
+    """Show the settings of some learners side by side; some name columns of the table.
 
-    Parameters
-    ----------
-    specs : list of LearnerSpec
-    task : str
-    columns : sequence of str
-        Of the table, for settings that name some of them.
-
-    Returns
-    -------
-    settings : dict of learner to dict
-        As a run takes them.
-    complete : bool
-        False where a setting cannot be read; the page shows why.
+    Returns them by learner, as a run takes them, and whether all can be read.
     """
     chosen: dict[str, dict] = {}
     complete = True
@@ -96,12 +84,8 @@ def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     key = f"setting-{spec.key}-{setting.name}"
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
-        return st.selectbox(
-            setting.label,
-            list(setting.choices),
-            index=setting.choices.index(setting.default),
-            **given,
-        )
+        at = setting.choices.index(setting.default)
+        return st.selectbox(setting.label, list(setting.choices), at, **given)
     if setting.kind == "bool":
         return st.toggle(setting.label, setting.default, **given)
     if setting.kind == "floats":
@@ -218,11 +202,17 @@ def pick_learners() -> list[str]:
     if "learners" not in st.session_state:
         known = named and {*named} <= {*LEARNERS}
         st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
+
+    def pill(key: str) -> str:
+        """Write a learner's name after a dot in its colour."""
+        dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
+        return f"{dot} {LEARNERS[key].title}"
+
     chosen = st.pills(
         "Learners",
         list(LEARNERS),
         selection_mode="multi",
-        format_func=_pill,
+        format_func=pill,
         wrap=True,
         key="learners",
         persist_state="session",
@@ -238,12 +228,6 @@ def chosen_splits(problem: Problem) -> int | str:
     """Return on how many data splits the learners are to be trained, or on folds."""
     chosen = st.session_state.get(SPLITS) or N_SPLITS[0]
     return N_SPLITS[0] if chosen == FOLDS and not problem.can_have_folds else chosen
-
-
-def _pill(key: str) -> str:
-    """Write a learner's name after a dot in its colour, where the theme has that."""
-    dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
-    return f"{dot} {LEARNERS[key].title}"
 
 
 def learners_form(

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import streamlit as st
+
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline
@@ -38,13 +40,7 @@ def run_name(run: Run) -> str:
 
 
 def run_names(runs: Sequence[Run]) -> dict[str, str]:
-    """Name runs, newest first, so that no two are alike; the oldest has the bare name.
-
-    Returns
-    -------
-    dict of str to str
-        By run id.
-    """
+    """Name runs, newest first, so that no two are alike; the oldest has no number."""
     return distinct({run.id: run_name(run) for run in runs})
 
 
@@ -126,6 +122,12 @@ def short_rule(tree: Tree, node: int) -> str:
     """Write a node's rule; where that is long, three terms of each weighted sum."""
     rule = rule_text(tree, node)
     return rule if len(rule) <= LONGEST_RULE else rule_text(tree, node, most=3)
+
+
+def percents(**columns: str) -> dict:
+    """Return how a table shows columns of fractions, by their names: their titles."""
+    number = st.column_config.NumberColumn
+    return {name: number(title, format="percent") for name, title in columns.items()}
 
 
 def plain(text: object) -> str:

@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from pages.cached.runs import error_costs, load_run
@@ -17,6 +18,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.words import significant
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
@@ -358,7 +360,7 @@ def test_costs_are_at_first_those_that_a_run_was_trained_by(visit, store):
     assert {missed, false} == {1.0, 7.0}
     assert (missed == 7.0) == (label is True or str(label) == "True")
     text = page_text(app)
-    assert "At first: the costs by which CART was trained" in text
+    assert "costs are those by which CART was trained" in text
     loaded = load_run(store.run(runs[1]))
     X, y, weight = loaded.rows("test")
     predicted = loaded.model.predict(X)
@@ -372,7 +374,7 @@ def test_a_cost_matrix_is_at_first_that_of_a_run(visit, store):
     asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
     runs = [add_run(store, "argmin"), add_run(store, "cart", settings=asked)]
     app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
-    assert "the costs by which CART was trained" in page_text(app)
+    assert "those by which CART was trained" in page_text(app)
     loaded = load_run(store.run(runs[1]))
     labels = ["fine", "small"]
     assert error_costs(loaded, labels).tolist() == [[0, 1], [5, 0]]

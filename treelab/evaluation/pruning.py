@@ -378,35 +378,6 @@ def pruning_steps(
     )
 
 
-def step_predictions(
-    model: Tree | PruningPath,
-    steps: PruningSteps,
-    step: int,
-    X: pd.DataFrame,
-    *,
-    tree_alone: bool = False,
-) -> np.ndarray:
-    """Predict by the tree of one step, as it was scored.
-
-    Parameters
-    ----------
-    model : Tree or PruningPath
-    steps : PruningSteps
-        As ``pruning_steps`` made them of the model.
-    step : int
-    X : DataFrame of shape (n_rows, n_columns)
-    tree_alone : bool, default=False
-        As ``pruning_steps`` takes it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    if isinstance(model, PruningPath) and not tree_alone:
-        return model.predict(X, step)
-    return steps.trees[step].predict(X)
-
-
 def is_scored(path: SizePath) -> bool:
     """Whether the scores of trees by size on held-out rows are known."""
     return bool(path.scores["score"].notna().sum() >= 2)
