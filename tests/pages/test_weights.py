@@ -88,6 +88,8 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     rate = page_text(visit("tree", run=years, tab=tab))
     if tab == "Scores":
         assert "weight predicted, " in rate
+    if tab == "Alternatives":
+        assert "or it is of weighted rows" in text
     if tab == "Rules":
         assert "<th>weight</th>" in text
 
