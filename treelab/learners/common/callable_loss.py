@@ -107,7 +107,7 @@ class CallableLoss(Loss):
         return slope
 
     def constants(self, group, y, weight, n_groups, base=None):
-        """Best constants (n_groups,) by bisection; of an interval its lower end.
+        """Best constants (n_groups,) by bisection; of an interval one that lies in it.
 
         The search begins between the least and the greatest target of a group and
         widens while the loss falls beyond.
