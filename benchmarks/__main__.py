@@ -168,6 +168,29 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         ),
         "deciders.run",
     ),
+    "devices": (
+        "default fits on the CPU and on a GPU: seconds and accuracy",
+        (
+            option(
+                "--devices",
+                "joined by commas; the last is what others are compared with "
+                "(default: %(default)s)",
+                default="cuda,cpu",
+            ),
+            option(
+                "--learners",
+                "keys joined by commas (default: %(default)s)",
+                default="gradtree,grande,get,argmin",
+            ),
+            option(
+                "--rows",
+                "of the tables, joined by commas (default: %(default)s)",
+                default="2000,20000",
+            ),
+            OUT,
+        ),
+        "devices.run",
+    ),
     "first-minute": (
         "how soon a newcomer sees a curve and a tree, in a browser; exit code 1 where "
         "it takes too long",

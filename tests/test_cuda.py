@@ -1,5 +1,7 @@
 """The same work on every device: a GPU learns and answers as the CPU does."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from treelab.learners.registry import make_estimator
 from treelab.ops.activity import preference_activity, ridge_activity
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.oblique import oblique_margin, soft_route
+from treelab.training.gradients import Gradients
 
 DEVICES = [
     "cpu",
@@ -95,6 +98,45 @@ def test_a_learner_learns_there_and_answers_without_the_device(key, task, device
     learner = make_estimator(key, task, QUICK[key], random_state=0, device=device)
     learner.fit(X, target)
     assert learner.score(X, target) > (0.5 if task == "regression" else 0.75)
+
+
+@pytest.mark.parametrize("device", DEVICES[1:])
+@pytest.mark.parametrize("key", ["gradtree", "get", "argmin"])
+def test_a_captured_step_has_the_gradients_of_the_step_as_written(
+    key, device, monkeypatch
+):
+    replay, steps = Gradients._replay, []
+
+    def checked(self, graph, rows):
+        loss = replay(self, graph, rows)
+        ours = [p.grad.clone() for p in self._parameters()]
+        exact = self._as_written(rows)
+        theirs = [p.grad for p in self._parameters()]
+        torch.testing.assert_close(loss, exact, rtol=1e-3, atol=1e-4)
+        for own, other in zip(ours, theirs, strict=True):
+            largest = float(other.abs().max())
+            torch.testing.assert_close(own, other, rtol=1e-2, atol=1e-3 * largest)
+        steps.append(len(rows))
+        return loss
+
+    monkeypatch.setattr(Gradients, "_replay", checked)
+    X, y = table()
+    learner = make_estimator(key, "regression", QUICK[key], random_state=0)
+    learner.set_params(device=device).fit(X, y)
+    assert len(steps) > 20
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("key", ["gradtree", "grande"])
+def test_a_loss_that_is_no_number_ends_the_training_with_a_word(key, device):
+    X, y = table()
+    learner = make_estimator(key, "binary", QUICK[key], random_state=0, device=device)
+    learner.set_params(learning_rate_leaf=1e38)
+    if key == "grande":
+        learner.set_params(learning_rate_weights=1e38)
+    warnings.simplefilter("error", RuntimeWarning)  # pytest puts the filters back
+    with pytest.raises((FloatingPointError, RuntimeWarning), match="learning_rate"):
+        learner.fit(X, np.where(y > y.mean(), "more", "less"))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 from entmax import entmax15
-from torch import Generator, Tensor, float32, full, randn
+from torch import Generator, Tensor, float32, full, nn, randn
 from torch.nn import functional
 
 from treelab.data.builtin import BUILTIN
@@ -24,6 +24,7 @@ from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
+from treelab.learners.common.base import device_name, resolve_device
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
@@ -31,6 +32,7 @@ from treelab.ops.axis_trees import axis_trees
 from treelab.ops.decide import decide
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.runs.store.run_store import RunStore
+from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
 
 # What a benchmark ran on.
@@ -256,38 +258,40 @@ def dense_oblique_tree(
 
 
 def oblique_steps(
-    n_starts: int, depth: int, n_features: int, n_rows: int
+    n_starts: int, depth: int, n_features: int, n_rows: int, device: str = "cpu"
 ) -> dict[str, Callable[[], None]]:
     """Steps (forward, backward, AdamW) by the name of their formulation.
 
     "dense" trains one start; "ours" trains all starts.
     """
-    draw: dict[str, Any] = {"generator": torch.Generator().manual_seed(0)}
+    draw: dict[str, Any] = {
+        "generator": torch.Generator(device).manual_seed(0),
+        "device": device,
+    }
     x = torch.rand(n_features, n_rows, **draw)
     y = torch.randn(n_rows, **draw)
     n_splits = 2**depth - 1
     weights = torch.randn(n_starts, n_splits, n_features, **draw).requires_grad_()
-    threshold = torch.zeros(n_starts, n_splits).requires_grad_()
+    threshold = torch.zeros(n_starts, n_splits, device=device).requires_grad_()
     leaf = torch.randn(n_starts, n_splits + 1, 1, **draw).requires_grad_()
-    scale_factor = torch.full((n_starts, 1, 1), 20.0)
+    scale_factor = torch.full((n_starts, 1, 1), 20.0, device=device)
     optimizer = torch.optim.AdamW([weights, threshold, leaf])
 
-    def dense() -> None:
-        optimizer.zero_grad(set_to_none=True)
+    def dense() -> Tensor:
         output = dense_oblique_tree(
             x, weights[0], threshold[0], scale_factor[0], leaf[0, :, 0]
         )
-        (output - y).square().mean().backward()
-        optimizer.step()
+        return (output - y).square().mean()
 
-    def ours() -> None:
-        optimizer.zero_grad(set_to_none=True)
+    def ours() -> Tensor:
         margin = oblique_margin(x, weights, threshold)
         output = soft_route(margin, scale_factor, leaf)[:, 0]
-        (output - y).square().mean(1).sum().backward()
-        optimizer.step()
+        return (output - y).square().mean(1).sum()
 
-    return {"dense": dense, "ours": ours}
+    return {
+        "dense": step_of(dense, optimizer, is_captured=False),
+        "ours": step_of(ours, optimizer),
+    }
 
 
 # How long argmin trees' solver takes, and what restarts cost to train.
@@ -307,7 +311,7 @@ EPOCHS, ROWS, FEATURES, DEPTH = 20, 5000, 20, 5
 FITS = 3
 
 
-def solver_rows(steps: int) -> list[dict]:
+def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
     """Time the solver, then the training of one tree and of 16; print both.
 
     Parameters
@@ -321,8 +325,8 @@ def solver_rows(steps: int) -> list[dict]:
         As ``bench speed`` saves them.
     """
     names = [name for name, *_ in SOLVER_STEPS]
-    solves = [solver_step(*step) for step in SOLVER_STEPS]
-    seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps)))
+    solves = [solver_step(*step, device) for step in SOLVER_STEPS]
+    seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps, device)))
     rows: list[dict] = []
     for name, n_trees, depth, n_rows in SOLVER_STEPS:
         row = {
@@ -337,7 +341,8 @@ def solver_rows(steps: int) -> list[dict]:
             line += f" ({row['times_one']:.1f} times one tree)"
         rows.append(row)
         print(line)
-    one, many = medians([argmin_fit(1), argmin_fit(RESTARTS)], FITS)
+    fits = [argmin_fit(n_restarts, device=device) for n_restarts in (1, RESTARTS)]
+    one, many = medians(fits, FITS, device)
     for name, taken in (("1 restart", one), (f"{RESTARTS} restarts", many)):
         row = {"step": f"argmin fit, {name}", "auto_ms": 1000 * taken / EPOCHS}
         rows.append(row | {"times_one": taken / one})
@@ -378,7 +383,7 @@ def solver_step(
 
 
 def argmin_fit(
-    n_restarts: int, n_rows: int = ROWS, epochs: int = EPOCHS
+    n_restarts: int, n_rows: int = ROWS, epochs: int = EPOCHS, device: str = "cpu"
 ) -> Callable[[], None]:
     """Return a function that trains trees side by side, export included."""
     rng = np.random.default_rng(0)
@@ -394,6 +399,7 @@ def argmin_fit(
             sparse_splits=False,
             patience=epochs,
             random_state=0,
+            device=device,
         )
         rest = slice(n_rows, None)
         model.fit(X[:n_rows], y[:n_rows], X_valid=X[rest], y_valid=y[rest])
@@ -462,8 +468,7 @@ class AxisTreesStep:
         if backend != "dense":
             formulation = partial(axis_trees, backend=backend)
 
-        def step() -> None:
-            optimizer.zero_grad(set_to_none=True)
+        def loss() -> Tensor:
             output = formulation(
                 x, logits, threshold, leaf, columns=columns, soft=self.soft
             )
@@ -475,15 +480,48 @@ class AxisTreesStep:
                     weighting=weighting,
                 )
                 output, weights = mix(max_deciders=most)
-            loss = output.square().mean()
+            found = output.square().mean()
             if most is not None:
                 by_fewer, _ = mix(max_deciders=most // 2)
                 penalty = GrandeSettings.entropy_penalty * entropy(weights)
-                loss = (loss + by_fewer.square().mean()) / 2 + penalty.mean()
-            loss.backward()
-            optimizer.step()
+                found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
+            return found
 
-        return step
+        # The threshold of an entmax is searched for until it is found, and the dense
+        # formulation makes its paths in Python.
+        is_captured = weighting != "entmax15" and backend != "dense"
+        return step_of(loss, optimizer, is_captured=is_captured)
+
+
+class _Trained(nn.Module):
+    """What an optimizer moves, and its loss, as the training loop wants them."""
+
+    def __init__(self, parameters: list, loss: Callable, *, is_captured: bool):
+        super().__init__()
+        self.moved = nn.ParameterList(parameters)
+        self.loss, self.is_captured = loss, is_captured
+
+    def batch_loss(self, rows: Tensor) -> Tensor:
+        """Return the loss (1,), of all rows whatever these are."""
+        return self.loss()[None]
+
+
+def step_of(
+    loss: Callable[[], Tensor],
+    optimizer: torch.optim.Optimizer,
+    *,
+    is_captured: bool = True,
+) -> Callable[[], None]:
+    """Return a step of training: forward, backward, optimizer; captured on a GPU."""
+    parameters = optimizer.param_groups[0]["params"]
+    gradients = Gradients(_Trained(parameters, loss, is_captured=is_captured))
+    rows = torch.zeros(1, dtype=torch.long, device=parameters[0].device)
+
+    def step() -> None:
+        gradients(rows)
+        optimizer.step()
+
+    return step
 
 
 STEPS = (
@@ -495,14 +533,17 @@ STEPS = (
 )
 
 
-def report(*, steps: int, out: Path | None) -> int:
+def report(*, steps: int, device: str = "cpu", out: Path | None = None) -> int:
     """Time every step with every formulation and print a line for each.
 
     Parameters
     ----------
     steps : int
         Runs that a median is taken of, at least.
-    out : Path or None
+    device : str, default="cpu"
+        Where the steps run: "auto", "cpu", "cuda" or "cuda:N". What visitors wait for
+        is timed on the CPU alone.
+    out : Path or None, default=None
         JSON file to write.
 
     Returns
@@ -510,21 +551,28 @@ def report(*, steps: int, out: Path | None) -> int:
     int
         The exit code, 0.
     """
-    print(f"{machine()}, torch threads: {torch.get_num_threads()}")
-    rows = [_axis_trees_row(step, steps) for step in STEPS]
-    rows.append(_weighting_row(STEPS[0], steps))
-    rows += solver_rows(steps)
-    rows.append(_oblique_row(steps))
-    rows += table_rows(steps)
+    place = resolve_device(device)
+    where = str(place)
+    print(
+        f"{machine()}, torch threads: {torch.get_num_threads()}, {device_name(place)}"
+    )
+    rows = [_axis_trees_row(step, steps, where) for step in STEPS]
+    rows.append(_weighting_row(STEPS[0], steps, where))
+    rows += solver_rows(steps, where)
+    rows.append(_oblique_row(steps, where))
+    if place.type == "cpu":
+        rows += table_rows(steps)
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
 
 
-def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
+def _axis_trees_row(step: AxisTreesStep, steps: int, device: str) -> dict:
     """Time one step with each formulation and print a line."""
     seconds = {
-        backend: median_seconds(step.make(backend), steps, at_least=AT_LEAST)
+        backend: median_seconds(
+            step.make(backend, device), steps, device, at_least=AT_LEAST
+        )
         for backend in ("dense", "torch", "auto")
         if backend != "dense" or step.depth <= DEEPEST_DENSE
     }
@@ -546,10 +594,10 @@ def _axis_trees_row(step: AxisTreesStep, steps: int) -> dict:
     } | {f"{backend}_ms": 1000 * taken for backend, taken in seconds.items()}
 
 
-def _weighting_row(step: AxisTreesStep, steps: int) -> dict:
+def _weighting_row(step: AxisTreesStep, steps: int, device: str) -> dict:
     """Time a step with its mixture of trees, by each weighting, and print a line."""
-    made = [step.make("auto", weighting=weighting) for weighting in WEIGHTINGS]
-    taken = dict(zip(WEIGHTINGS, medians(made, steps, at_least=AT_LEAST)))
+    made = [step.make("auto", device, weighting) for weighting in WEIGHTINGS]
+    taken = dict(zip(WEIGHTINGS, medians(made, steps, device, at_least=AT_LEAST)))
     ratio = taken["entmax15"] / taken["softmax"]
     print(
         f"{step.name}, trees mixed: entmax15 {1000 * taken['entmax15']:.2f} ms, "
@@ -560,11 +608,11 @@ def _weighting_row(step: AxisTreesStep, steps: int) -> dict:
     }
 
 
-def _oblique_row(steps: int) -> dict:
+def _oblique_row(steps: int, device: str) -> dict:
     """Time GET's step for a start and print a line; ours trains all starts at once."""
-    step = oblique_steps(**SHAPE)
-    dense = median_seconds(step["dense"], steps, at_least=AT_LEAST)
-    ours = median_seconds(step["ours"], steps, at_least=AT_LEAST)
+    step = oblique_steps(**SHAPE, device=device)
+    dense = median_seconds(step["dense"], steps, device, at_least=AT_LEAST)
+    ours = median_seconds(step["ours"], steps, device, at_least=AT_LEAST)
     ours /= SHAPE["n_starts"]
     print(
         f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "

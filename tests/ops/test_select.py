@@ -69,3 +69,11 @@ def test_what_does_not_fit_is_refused(width, transform, message):
     logits = torch.zeros(1, 1, width)
     with pytest.raises(ValueError, match=message):
         select(logits, logits, torch.zeros(4, 2), transform=transform)
+
+
+@pytest.mark.parametrize("transform", ["entmax15", "softmax"])
+def test_logits_that_are_no_number_have_such_a_gradient_and_no_error(transform):
+    logits = torch.full((1, 1, 3), torch.nan, requires_grad=True)
+    margin = select(logits, torch.zeros(1, 1, 3), torch.ones(2, 3), transform=transform)
+    margin.sum().backward()
+    assert logits.grad.isnan().all()

@@ -3,6 +3,8 @@
 from argparse import Namespace
 from pathlib import Path
 
+from treelab.cli.arguments import add_device
+
 
 def add_command(commands) -> None:
     """Add ``bench`` and its measurement to the commands."""
@@ -12,6 +14,7 @@ def add_command(commands) -> None:
         "speed", help="time a step of each operator against its dense formulation"
     )
     speed.add_argument("--steps", type=int, default=10, help="steps a measurement")
+    add_device(speed)
     speed.add_argument("--out", type=Path, help="JSON file to write")
     speed.set_defaults(command=_speed)
 
@@ -20,4 +23,4 @@ def _speed(chosen: Namespace) -> int:
     """Time the operators and print ratios."""
     from treelab.bench import report
 
-    return report(steps=chosen.steps, out=chosen.out)
+    return report(steps=chosen.steps, device=chosen.device, out=chosen.out)

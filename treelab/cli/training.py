@@ -109,7 +109,8 @@ def print_report(
         f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
-    print(f"Fitted to {ROWS_WORDS[run.fitted_split]} rows")
+    rows = ROWS_WORDS[run.fitted_split]
+    print(f"Fitted to {rows} rows{run.problem.weighted_words}")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.provenance:
@@ -129,7 +130,8 @@ def run_facts(run: Run, **more) -> dict:
         "error": run.error,
         "settings": run.settings,
         "table": problem.table_name,
-        "target": problem.target,
+        "target": problem.target_name,
+        "weighted_by": problem.weighting,
         "task": problem.task,
         "seed": problem.seed,
         "split_by": problem.split_by,

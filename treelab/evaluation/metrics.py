@@ -87,6 +87,13 @@ def scores(
     }
 
 
+def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None):
+    """Return a quantile of values; by weight it is one of them."""
+    if weight is None:
+        return np.quantile(values, level)
+    return np.quantile(values, level, weights=weight, method="inverted_cdf")
+
+
 def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
     """Count rows by true and predicted class, or add up their weights.
 
@@ -113,14 +120,15 @@ def class_scores(confusion: np.ndarray) -> pd.DataFrame:
 
     Parameters
     ----------
-    confusion : int array of shape (n_classes, n_classes)
+    confusion : array of shape (n_classes, n_classes)
         As ``confusion_matrix`` returns it.
 
     Returns
     -------
     DataFrame of n_classes rows
         ``precision`` (NaN where the class is never predicted), ``recall`` (NaN where
-        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class.
+        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class, or their
+        weight.
     """
     hits, rows, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
     with np.errstate(invalid="ignore"):

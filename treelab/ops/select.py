@@ -116,7 +116,8 @@ def transform_gradient(logits: Tensor, gradient: Tensor, transform: str) -> Tens
     if transform == "softmax":
         p = logits.softmax(-1)
         return p * (gradient - (p * gradient).sum(-1, keepdim=True))
-    root = entmax15(logits, dim=-1).sqrt()  # (..., K)
+    # entmax looks for a support, which NaN lacks: on a GPU that would end the process.
+    root = entmax15(logits.nan_to_num(), dim=-1).sqrt() + 0 * logits  # (..., K)
     weighted = root * gradient
     mean = weighted.sum(-1, keepdim=True) / root.sum(-1, keepdim=True)
     return weighted - root * mean

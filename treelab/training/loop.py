@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from treelab.training.checkpointer import Stage, State
 from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
+from treelab.training.gradients import Gradients
 
 # What the training loop trains, how long, and in what batches.
 
@@ -261,7 +262,7 @@ class Steps:
 
     Attributes
     ----------
-    candidates : Candidates
+    gradients : Gradients
     optimizer : Optimizer
     scheduler : Scheduler or None
     plan : TrainingPlan
@@ -271,7 +272,7 @@ class Steps:
         Gets each validation loss (K,).
     """
 
-    candidates: Candidates
+    gradients: Gradients
     optimizer: torch.optim.Optimizer
     scheduler: Scheduler | None
     plan: TrainingPlan
@@ -280,13 +281,11 @@ class Steps:
 
     def take(self, rows: Tensor) -> Tensor:
         """Take one step on a batch of rows; return its loss (K,)."""
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.candidates.batch_loss(rows)  # (K,)
-        loss.sum().backward()
+        loss = self.gradients(rows)
         self.optimizer.step()
         if self.scheduler is not None:
             self.scheduler.step()
-        return loss.detach()
+        return loss
 
     def draw_order(self) -> Tensor:
         """Shuffled row indices of an epoch."""
@@ -406,10 +405,11 @@ def train(
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
     stage = monitor.begin_stage()
+    gradients = Gradients(candidates, generators_of(candidates))
     training = _Training(
         candidates,
         plan,
-        Steps(candidates, optimizer, scheduler, plan, generator, after_epoch),
+        Steps(gradients, optimizer, scheduler, plan, generator, after_epoch),
         BestCheckpoints(candidates, plan.n_averaged),
         monitor,
         stage,

@@ -48,6 +48,8 @@ class WeightedTreesNetwork(nn.Module):
         Trees that may decide a row, for now. Ours.
     """
 
+    is_captured = False  # how many trees may decide changes from step to step
+
     def __init__(
         self,
         rows: Rows,
