@@ -15,6 +15,7 @@ from sklearn.metrics import d2_tweedie_score
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import significant
 
 SLOW_TRAIN = (
     "import sys; from tests.runs.workers.slow_tree import register; register();"
@@ -283,7 +284,14 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
         power=1,
     )
     assert run.metrics["test"]["d2"] == pytest.approx(counts)
-    assert "weighted by years" in capsys.readouterr().out
+    found = run.metrics["test"]
+    assert found["total"] == pytest.approx(frame["claims"][X.index].sum())
+    expected = (model.predict(X) * frame["years"][X.index]).sum()
+    assert found["predicted_total"] == pytest.approx(expected)
+    printed = capsys.readouterr().out
+    assert "weighted by years" in printed
+    total = significant(float(frame["claims"][X.index].sum()))
+    assert f"claims predicted, {total} observed." in printed
     frame.loc[3, "years"] = 0
     frame.to_csv(path, index=False)
     assert main(["train", str(path), *given, *own]) == 2
