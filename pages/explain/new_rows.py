@@ -89,14 +89,13 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
     problem = loaded.run.problem
-    scored = filter(None, (problem.target, problem.exposure, problem.weight))
-    needed = listed([repr(name) for name in scored])
+    scored = listed([*filter(None, (problem.target, problem.exposure, problem.weight))])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
             f"The model {reads if columns else 'reads no column'}. They may stand in "
-            f"any order, among others. With {needed}, predictions are scored."
-            " The table is not stored."
+            f"any order, among others. With {scored}, predictions are scored. The "
+            "table is not stored."
         ),
         icon=":material/info:",
     )
