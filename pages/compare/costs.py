@@ -27,19 +27,25 @@ from treelab.trees.words import rounded, significant
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 
 
+def ask_costs(places: list, label, key: str) -> tuple[float, float]:
+    """Ask what a false and a missed prediction of a class cost."""
+    false, missed = (
+        place.number_input(
+            f"Cost of a {error} “{plain(label)}”", 0.0, value=1.0, key=f"{key}-{name}"
+        )
+        for place, error, name in zip(
+            places, ("false", "missed"), ("positive", "negative")
+        )
+    )
+    return false, missed
+
+
 def show_threshold(pair: Pair, names: Names, label) -> None:
     """Let the visitor set costs and a threshold; show what each run then costs."""
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
-    false_positive, false_negative = (
-        column.number_input(
-            f"Cost of a {error} “{plain(label)}”", 0.0, value=1.0, key=f"false-{key}"
-        )
-        for column, error, key in zip(
-            inputs, ("false", "missed"), ("positive", "negative")
-        )
-    )
+    false_positive, false_negative = ask_costs(inputs, label, "false")
     threshold = inputs[2].slider(
         "Threshold",
         0.0,
