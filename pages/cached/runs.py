@@ -2,11 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +17,7 @@ from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import Constraints, constraint_checks
+from treelab.trees.constraints import Constraints, constraint_checks, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.text import to_rules
@@ -142,6 +143,19 @@ def run_colors(loaded: LoadedRun) -> dict:
     if loaded.model.classes is None:
         return {}
     return label_colors(loaded.split.y_train, loaded.model.classes)
+
+
+def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
+    """Return what errors cost where a run was trained by costs; None elsewhere.
+
+    True classes down, predicted classes across, (n_labels, n_labels).
+    """
+    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    if not asked.class_costs:
+        return None
+    classes = tuple(loaded.model.classes)
+    places = [classes.index(label) for label in labels]
+    return cost_matrix(asked, classes)[np.ix_(places, places)]
 
 
 def ranked_classes(loaded: LoadedRun) -> list:

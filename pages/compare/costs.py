@@ -5,7 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import curves_of, probabilities
-from pages.cached.runs import ranked_classes
+from pages.cached.predictions import predictions
+from pages.cached.runs import error_costs, ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import capital, plain, split_words
@@ -27,14 +28,19 @@ from treelab.trees.words import rounded, significant
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 
 
-def ask_costs(places: list, label, key: str) -> tuple[float, float]:
-    """Ask what a false and a missed prediction of a class cost."""
+def ask_costs(
+    places: list, label, first: tuple[float, float], key: str
+) -> tuple[float, float]:
+    """Ask what a false and a missed prediction of a class cost, at first so much."""
     false, missed = (
         place.number_input(
-            f"Cost of a {error} “{plain(label)}”", 0.0, value=1.0, key=f"{key}-{name}"
+            f"Cost of a {error} “{plain(label)}”",
+            0.0,
+            value=float(cost),
+            key=f"false-{name}-{key}",
         )
-        for place, error, name in zip(
-            places, ("false", "missed"), ("positive", "negative")
+        for place, error, name, cost in zip(
+            places, ("false", "missed"), ("positive", "negative"), first
         )
     )
     return false, missed
@@ -45,7 +51,10 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
-    false_positive, false_negative = ask_costs(inputs, label, "false")
+    costs, whose = _first_costs(pair, names, [label, rest])
+    key = f"{pair[0].run.id}-{pair[1].run.id}-{label}"
+    first = costs[1, 0], costs[0, 1]
+    false_positive, false_negative = ask_costs(inputs, label, first, key)
     threshold = inputs[2].slider(
         "Threshold",
         0.0,
@@ -55,27 +64,33 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         key="threshold",
         help=f"“{plain(label)}” is predicted from this probability on.",
     )
-    is_class = (pair[0].split.y_test == label).to_numpy()
+    _, truth, weight = pair[0].split.rows("test")
+    is_class = (truth == label).to_numpy()
     chances = [
         probabilities(loaded)[:, list(loaded.model.classes).index(label)]
         for loaded in pair
     ]
     curves = [
-        cost_curve(is_class, chance, false_positive, false_negative)
+        cost_curve(is_class, chance, false_positive, false_negative, weight)
         for chance in chances
     ]
     right = calibrated_threshold(false_positive, false_negative)
+    matrix = np.array([[0.0, false_negative], [false_positive, 0.0]])
+    codes = (~is_class).astype(int)
+    chosen = [(predictions(loaded, "test") != label).astype(int) for loaded in pair]
+    own = [mean_cost(codes, predicted, matrix, weight) for predicted in chosen]
     words = [
         f"{name} {significant(curve.at(threshold))} "
-        f"(least {significant(float(curve.cost.min()))} at "
+        f"(as it predicts {significant(cost)}, least "
+        f"{significant(float(curve.cost.min()))} at "
         f"{rounded(round(curve.cheapest, 3))})"
-        for name, curve in zip(names, curves)
+        for name, cost, curve in zip(names, own, curves)
     ]
     st.markdown(
         plain(
             f"Mean cost of a test row at threshold {threshold:.2f}: "
             f"{', '.join(words)}. If the probabilities were right, "
-            f"{rounded(right)} would be best."
+            f"{rounded(right)} would be best.{whose}"
         )
     )
     drawn = [
@@ -91,8 +106,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         )
     for column, name, chance, key in zip(sides, names, chances, ("first", "second")):
         with column:
-            codes = (~is_class).astype(int), (chance < threshold).astype(int)
-            counts = confusion_matrix(*codes, 2)
+            predicted = (chance < threshold).astype(int)
+            counts = confusion_matrix(codes, predicted, 2, weight)
             _show_confusion(counts, [label, rest], name, key, pair)
     st.caption(
         f"{capital(split_words(pair[0], 'test'))}; the dotted line is the chosen "
@@ -109,9 +124,14 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         st.markdown(f"A cost matrix is offered for up to {MOST_CLASSES} classes.")
         return
     texts = [str(own) for own in labels]
-    matrix = pd.DataFrame(1.0 - np.eye(len(labels)), index=texts, columns=texts)
+    first, whose = _first_costs(pair, names, labels)
+    matrix = pd.DataFrame(first, index=texts, columns=texts)
     matrix.index.name = f"{pair[0].run.problem.target_is} class"
-    st.caption("What it costs to predict the class of a column for one of a row.")
+    st.caption(
+        plain(
+            f"What it costs to predict the class of a column for one of a row.{whose}"
+        )
+    )
     costs = st.data_editor(
         matrix,
         key=f"costs-{pair[0].run.id}-{pair[1].run.id}",
@@ -120,9 +140,10 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     )
     sentence = st.container()
     costs = costs.fillna(0).to_numpy(float)
-    truth = pair[0].split.y_test
-    known = truth.isin(labels).to_numpy()
-    codes = pd.Index(labels).get_indexer(truth[known])
+    rows = pair[0].split.rows("test")
+    known = rows.y.isin(labels).to_numpy()
+    _, truth, weight = rows.take(known)
+    codes = pd.Index(labels).get_indexer(truth)
     words = []
     for loaded, name, key, column in zip(
         pair, names, ("first", "second"), st.columns(2, gap="large")
@@ -130,19 +151,28 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         order = [list(loaded.model.classes).index(own) for own in labels]
         chance = probabilities(loaded)[known][:, order]
         predicted = cheapest_classes(chance, costs)
-        plainly = mean_cost(codes, chance.argmax(axis=1), costs)
-        cheapest = mean_cost(codes, predicted, costs)
+        own = pd.Index(labels).get_indexer(predictions(loaded, "test")[known])
+        own = np.where(own < 0, chance.argmax(axis=1), own)  # a class of this run alone
+        plainly = mean_cost(codes, own, costs, weight)
+        cheapest = mean_cost(codes, predicted, costs, weight)
         words.append(f"{name} {significant(cheapest)} ({significant(plainly)})")
         with column:
-            counts = confusion_matrix(codes, predicted, len(labels))
+            counts = confusion_matrix(codes, predicted, len(labels), weight)
             _show_confusion(counts, labels, name, key, pair)
     sentence.markdown(
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
-            f"expected cost: {', '.join(words)}; in brackets, as the most probable "
-            "class."
+            f"expected cost: {', '.join(words)}; in brackets, as the run predicts."
         )
     )
+
+
+def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, str]:
+    """Return the costs that a run was trained by, and say so; else 1 for each error."""
+    for loaded, name in zip(pair, names):
+        if (costs := error_costs(loaded, labels)) is not None:
+            return costs, f" At first, costs are those by which {name} was trained."
+    return 1.0 - np.eye(len(labels)), ""
 
 
 def _show_confusion(

@@ -15,7 +15,7 @@ from pages.cached.rashomon import (
     tree_predictions,
     trees_like,
 )
-from pages.cached.runs import LoadedRun
+from pages.cached.runs import LoadedRun, error_costs
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import sketch
 from pages.compare.costs import ask_costs
@@ -213,8 +213,11 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
 
 def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     """Ask what errors cost, and how much a row may cost; return trees that keep it."""
-    columns, label = st.columns(3), own.loaded.model.classes[1]
-    false_positive, false_negative = ask_costs(columns, label, "rashomon")
+    columns, classes = st.columns(3), own.loaded.model.classes
+    costs = error_costs(own.loaded, classes)
+    first = (1.0, 1.0) if costs is None else (costs[0, 1], costs[1, 0])
+    label, key = classes[1], f"rashomon-{own.loaded.run.id}"
+    false_positive, false_negative = ask_costs(columns, label, first, key)
     most = columns[2].number_input(
         "Mean cost of a row at most",
         0.0,

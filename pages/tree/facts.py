@@ -23,7 +23,13 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
-from treelab.evaluation.metrics import TITLES, headline, log_loss_words, scores
+from treelab.evaluation.metrics import (
+    TITLES,
+    headline,
+    log_loss_words,
+    scores,
+    total_words,
+)
 from treelab.evaluation.node_report import (
     MOST_ROWS,
     NodeReport,
@@ -120,6 +126,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
+    if words := total_words(scores, loaded.run.problem.target):
+        st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
             f"{words[0].upper()}{words[1:]}.",

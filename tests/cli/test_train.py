@@ -15,6 +15,7 @@ from sklearn.metrics import d2_tweedie_score
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import significant
 
 SLOW_TRAIN = (
     "import sys; from tests.runs.workers.slow_tree import register; register();"
@@ -283,10 +284,31 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
         power=1,
     )
     assert run.metrics["test"]["d2"] == pytest.approx(counts)
-    assert "weighted by years" in capsys.readouterr().out
+    found = run.metrics["test"]
+    assert found["total"] == pytest.approx(frame["claims"][X.index].sum())
+    expected = (model.predict(X) * frame["years"][X.index]).sum()
+    assert found["predicted_total"] == pytest.approx(expected)
+    printed = capsys.readouterr().out
+    assert "weighted by years" in printed
+    total = significant(float(frame["claims"][X.index].sum()))
+    assert f"claims predicted, {total} observed." in printed
     frame.loc[3, "years"] = 0
     frame.to_csv(path, index=False)
     assert main(["train", str(path), *given, *own]) == 2
     assert "above 0, but is 0 in row 4" in capsys.readouterr().err
     assert main(["train", str(path), *given[:-1], "none", *own]) == 2
     assert "no column 'none'" in capsys.readouterr().err
+
+
+def test_a_target_that_the_loss_does_not_know_is_named_by_its_row(
+    home, tmp_path, capsys
+):
+    path = tmp_path / "claims.csv"
+    frame = pd.DataFrame({"x": np.tile(np.arange(60), 2), "times": 1.0, "y": 1.0})
+    frame.loc[[2, 40], "y"], frame.loc[[0, 2], "times"] = -1.0, 0.0
+    frame.to_csv(path, index=False)
+    given = ["--target", "y", "--task", "regression", "--weight", "times"]
+    given += ["--learner", "cart", "--set", "loss=poisson"]
+    for seed in range(5):  # in whatever part of the data split it is
+        assert main(["train", str(path), *given, "--seed", str(seed)]) == 2
+        assert "'y' holds -1 in row 41" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.data.problem import make_problem, weighted_problem
 from treelab.data.split import JOINED
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.splits import split_scores
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.fit import fitted_split, model_size, with_names
 from treelab.runs.store.run_store import RunStore
@@ -247,11 +247,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     summary = model_size(model) | {"fitted": fitted_split(model, split)}
     if origin is not None:
         summary["origin"] = origin.to_dict()
-    found = {}
-    for part in ("train", "valid", "test"):
-        X, y, weight = split.rows(part)
-        predicted = model.predict(X)
-        found[part] = scores(problem.task, y, predicted, sample_weight=weight)
+    found = split_scores(model, problem.task, split)
     store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id
 

@@ -84,6 +84,10 @@ def test_every_page_of_a_weighted_run_opens_and_says_so(visit, store, page, targ
 def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     run = add_run(store, "cart", weight="weight", sizes=True)
     text = page_text(visit("tree", run=run, tab=tab))
+    years = add_run(store, "cart", "weight", exposure="years", more=YEARS)
+    rate = page_text(visit("tree", run=years, tab=tab))
+    if tab == "Scores":
+        assert "weight predicted, " in rate
     if tab == "Rules":
         assert "<th>weight</th>" in text
 

@@ -103,6 +103,9 @@ def print_report(
     _print_scores(run)
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")
+    test = run.metrics.get("test") or {}
+    if words := metrics.total_words(test, run.problem.target):
+        print(f"Test rows: {printable(words)}.")
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
     print(

@@ -364,7 +364,9 @@ class Problem:
             notes.append(
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
-        return DataSplit(**rows, notes=tuple(notes), weight=weight)
+        return DataSplit(
+            **rows, notes=tuple(notes), weight=weight, is_rate=bool(self.exposure)
+        )
 
     def weights(self, frame: pd.DataFrame) -> pd.Series | None:
         """Return what each row of a table counts, weight times exposure; None: alike.

@@ -62,6 +62,9 @@ class DataSplit:
         Sentences on what was left out or could not be stratified.
     weight : Series or None
         What each row of all three counts, by the table's index; None: all alike.
+    is_rate : bool
+        Whether the target is an amount by its exposure, so that weight times target
+        is an amount.
     """
 
     X_train: pd.DataFrame
@@ -72,6 +75,7 @@ class DataSplit:
     y_test: pd.Series
     notes: tuple[str, ...] = ()
     weight: pd.Series | None = None
+    is_rate: bool = False
 
     def rows(self, name: str) -> Rows:
         """Return the rows of the split "train", "valid" or "test", or of ``JOINED``.

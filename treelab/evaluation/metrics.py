@@ -5,6 +5,7 @@ import pandas as pd
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
+from treelab.trees.words import significant
 
 TITLES = {
     "accuracy": "accuracy",
@@ -276,6 +277,25 @@ def log_loss_words(found: dict[str, float]) -> str:
     if own > baseline + SAME_LOSS:
         words += ". Its probabilities are worse than the class frequencies"
     return words
+
+
+def total_words(found: dict[str, float], target: str) -> str:
+    """Write the amounts of a rate: "121 claims predicted, 125 observed"; "" without.
+
+    Parameters
+    ----------
+    found : dict of str to float
+        As ``split_scores`` returns it of one part of a data split.
+    target : str
+        What is counted.
+    """
+    if "total" not in found:
+        return ""
+    predicted, total = (
+        significant(found["predicted_total"]),
+        significant(found["total"]),
+    )
+    return f"{predicted} {target} predicted, {total} observed"
 
 
 def dendrogram_purity(parent, leaf, y) -> float:

@@ -117,7 +117,8 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of another loss
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
+        ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; and of classes the log
         loss of the training rows' class frequencies, ``metrics.BASELINE``.
     """
@@ -135,6 +136,9 @@ def split_scores(
         predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, **own)
+        if split.is_rate and weight is not None:
+            scores[name]["predicted_total"] = float(weight @ predicted)
+            scores[name]["total"] = float(weight @ np.asarray(y))
         if (loss := getattr(model, "loss", None)) is not None:
             truth = np.asarray(y, dtype=np.float64)
             scores[name]["d2"] = loss.score(predicted, truth, weight)

@@ -31,6 +31,7 @@ from treelab.evaluation.metrics import (
     headline,
     quantile,
     scores,
+    total_words,
 )
 from treelab.evaluation.node_report import score_leaf
 from treelab.evaluation.paired_bootstrap import (
@@ -574,6 +575,9 @@ def result_section(found: Sequence[RunFacts]) -> Section:
     if len(found) == 1:
         blocks.append(Paragraph(_result_words(first), strong=True))
         blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
+        test = first.run.metrics.get("test", {})
+        if words := total_words(test, first.run.problem.target):
+            blocks.append(Paragraph(f"Test rows: {words}."))
     else:
         rows = [
             [own.name, *_scored(own, own.metric), _size_words(own)] for own in found

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, DataSplit, Rows
+from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
@@ -22,6 +22,7 @@ from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
 from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.losses import POSITIVE_LOSSES, Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
@@ -397,6 +398,7 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
+    check_loss(getattr(estimator, "loss", ""), run.problem, split)
     fit_rows(estimator, split.rows("train"), split.rows("valid"), callbacks)
     path = getattr(estimator, "path_", None)  # ensembles have none
     path = path if isinstance(path, SizePath) else None  # argmin's is its model
@@ -415,6 +417,19 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         path=path,
         rashomon=rashomon,
     )
+
+
+def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
+    """Raise ValueError unless a loss knows the targets of all rows of a split.
+
+    It names the row of the table, counted from 1; scored rows are looked at, too.
+    """
+    if loss not in POSITIVE_LOSSES:
+        return
+    known = Loss(loss, 1.5 if loss == "tweedie" else 0.0)
+    y = pd.concat([split.rows(name).y for name in SPLITS])
+    rows = (y.index + 1).to_numpy()
+    known.check_target(y.to_numpy(), repr(problem.target_name), rows)
 
 
 def fit_rows(
