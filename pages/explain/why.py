@@ -38,7 +38,12 @@ from treelab.figures.explanations import contributions_figure
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import row_path
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text import conditions_text, path_lines, prediction_text
+from treelab.trees.text import (
+    conditions_text,
+    interval_text,
+    path_lines,
+    prediction_text,
+)
 from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, shortest
 
@@ -68,13 +73,15 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
 
 
 def _target_words(loaded: LoadedRun, row: Row) -> str:
-    """Write the row's target, and how far off the prediction is."""
+    """Write where most rows lie, the target, and how far off the prediction is."""
+    likely = interval_text(loaded.model, row.values)
     if row.target is None:
-        return ""
+        return likely
     if row.proba is None:
         error = abs(row.predicted - float(row.target))
         target = with_unit(loaded, float(row.target))
-        return f"Target: {target}; error: {with_unit(loaded, error)}"
+        words = f"Target: {target}; error: {with_unit(loaded, error)}"
+        return f"{likely}. {words}" if likely else words
     if row.predicted == row.target:
         return "Correct"
     return f"Wrong: the row's class is “{row.target}”"

@@ -11,7 +11,14 @@ from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import term_fractions, term_name
-from treelab.trees.tree import OBLIQUE, Tree, filled, labels, read_features
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    filled,
+    knows_interval,
+    labels,
+    read_features,
+)
 
 # The columns that a split adds up: their weights, and how much each matters.
 
@@ -118,8 +125,9 @@ def split_scores(
     -------
     dict of str to dict
         Scores as in ``metrics.scores``, by "train", "valid" and "test". Of another loss
-        than the squared error its ``d2``, see ``Loss.score``; and of classes the log
-        loss of the training rows' class frequencies, ``metrics.BASELINE``.
+        than the squared error its ``d2``, see ``Loss.score``; of one with an interval
+        its ``coverage``; and of classes the log loss of the training rows' class
+        frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
@@ -138,6 +146,10 @@ def split_scores(
         if (loss := getattr(model, "loss", None)) is not None:
             truth = np.asarray(y, dtype=np.float64)
             scores[name]["d2"] = loss.score(predicted, truth, weight)
+        if knows_interval(model):
+            scores[name]["coverage"] = metrics.coverage(
+                y, model.predict_interval(X), weight
+            )
         y_train = split.rows("train")[1]
         if task != "regression" and len(y_train):
             weights = split.weights("train"), weight

@@ -199,7 +199,7 @@ class GetEstimator(GetSettings, TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_probabilities(path, frame, y, weight)
+        self.path_ = self._with_certainty(path, frame, y, weight)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
