@@ -8,9 +8,9 @@ from pages.widgets import sidebar
 from pages.widgets.page import (
     ASSETS,
     enter_app_shell,
+    lead_on,
     load_style,
     mode,
-    old_addresses,
 )
 from pages.widgets.store_trouble import guarded, say_lost_runs, say_what_failed
 
@@ -34,10 +34,15 @@ page = st.navigation(
         st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
         st.Page("pages/runs.py", title="Runs", icon=":material/history:"),
+        # Addresses of earlier versions: files, as a fresh server finds no other.
         *(
-            st.Page(lead_on, url_path=address, visibility="hidden")
-            for address, lead_on in old_addresses().items()
+            st.Page(f"pages/{name}.py", visibility="hidden")
+            for name in (
+                *("edit", "predict", "profile"),
+                *("pruning", "rashomon", "routing", "sweep"),
+            )
         ),
+        st.Page(lambda: lead_on("data"), url_path="data", visibility="hidden"),
     ],
     position="hidden" if needs_sign_in() else "sidebar",
     expanded=True,

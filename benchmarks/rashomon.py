@@ -63,7 +63,7 @@ def _measured(store: RunStore, run_id: str, tolerance: float) -> dict:
     """Count the trees of a run's set, and score them on the test rows."""
     run, found = store.run(run_id), store.rashomon(run_id)
     assert found is not None
-    X, y = run.problem.split(store.table(run.problem.table_id)).rows("test")
+    X, y, _ = run.problem.split(store.table(run.problem.table_id)).rows("test")
     near, task = found.within(tolerance), run.problem.task
     test = [
         scores(task, y, found.trees[i].predict(X))[headline(task)]

@@ -5,12 +5,7 @@ import streamlit as st
 from pages.compare.costs import show_curves
 from pages.compare.errors import show_errors
 from pages.compare.frontier import show_frontier
-from pages.compare.pair import (
-    follow_earlier_address,
-    names_of,
-    pick_row,
-    pick_runs,
-)
+from pages.compare.pair import follow_earlier_address, names_of, pick_row, pick_runs
 from pages.compare.repeats import show_seeds
 from pages.compare.verdict import show_trees, show_verdict
 from pages.compare.why import reasons

@@ -28,19 +28,10 @@ from pages.state.problem import (
 )
 from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
-from pages.widgets.page import (
-    mode,
-    page_tabs,
-    page_title,
-    show_figure,
-)
+from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.store_trouble import explained
-from pages.widgets.upload import (
-    UPLOAD_OPEN,
-    reading_notes,
-    upload_box,
-)
+from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
@@ -94,6 +85,8 @@ def delete_table(table_id: str, runs: list[Run]) -> None:
 def follow(shown: Problem, name: str, key: str) -> None:
     """Follow the choice of what the problem calls ``name``."""
     chosen = {name: st.session_state[key]}
+    if name == "task" and chosen[name] != "regression":
+        chosen["exposure"] = ""
     change_problem(shown, lambda problem: replace(problem, **chosen))
 
 
@@ -109,8 +102,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(
-            f"{about}Histograms of all {counted(len(frame), 'row')}.",
-            width="stretch",
+            f"{about}Histograms of all {counted(len(frame), 'row')}.", width="stretch"
         )
         if key == FIRST_TABLE:
             st.button(
@@ -133,14 +125,6 @@ def show_first_rows(problem: Problem, key: str) -> None:
             "another person uses it.",
         ):
             confirm_delete(key, titles[key])
-
-
-def show_notes(notes: list[str]) -> None:
-    """Say in one line how much was noticed; it opens."""
-    label = f"{counted(len(notes), 'thing')} we noticed" if notes else "Nothing unusual"
-    with st.expander(label, icon=":material/info:", key="notes-open"):
-        found = notes or ["No gaps in the target, no ids, no column that tells it all."]
-        st.markdown("\n".join(f"- {plain(note)}" for note in found))
 
 
 def show_target(problem: Problem, is_fine: bool) -> None:
@@ -245,9 +229,16 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
-        noticed = [each for each in findings(problem) if each.level == "note"]
-        with place_of_notes.container():
-            show_notes(notes + [each.sentence for each in noticed])
+        found = findings(problem)
+        notes += [each.sentence for each in found if each.level == "note"]
+        label = f"{counted(len(notes), 'thing')} we noticed"
+        none = "No gaps in the target, no ids, no column that tells it all."
+        with place_of_notes.expander(
+            label if notes else "Nothing unusual",
+            icon=":material/info:",
+            key="notes-open",
+        ):
+            st.markdown("\n".join(f"- {plain(note)}" for note in notes or [none]))
 if columns_tab.open and not errors:
     with columns_tab:
         show_columns(problem)

@@ -34,7 +34,8 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "metric": [TITLES[headline(run.problem.task)] for run in runs],
             "state": [f"● {run.state}" for run in runs],
             "table": [run.problem.table_name for run in runs],
-            "target": [run.problem.target for run in runs],
+            "target": [run.problem.target_name for run in runs],
+            "weighted by": [run.problem.weighting for run in runs],
             "splits": [split_words(run) for run in runs],
             "leaves": pd.array(
                 [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"

@@ -14,12 +14,10 @@ from pages.tree.facts import (
     has_sums,
     open_rows,
     overview,
-    report_of,
     show_facts,
     show_lens,
     show_node,
     show_surrogate,
-    tree_notes,
 )
 from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
@@ -99,7 +97,6 @@ def draw(
     run_id, tree = loaded.run.id, run_tree(loaded, estimator)
     if choices.view == STATIC:
         draw_tree(tree, loaded, "learned")
-        tree_notes(tree, loaded)
         return tree, None
     if choices.view in AREAS:
         name = f"areas-{estimator}{loaded.variant}"
@@ -156,7 +153,7 @@ def show_beside(loaded: LoadedRun, own: LoadedRun, tree: Tree, key: str | None) 
     if node is None:
         show_facts(loaded, tree, own)
         return
-    show_node(loaded, tree, report_of(loaded, tree, node))
+    show_node(loaded, tree, node)
     if st.button("Rows at this node", icon=":material/table_rows:", key="node-rows"):
         open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
 

@@ -203,6 +203,20 @@ def test_the_first_minute(workers, page):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_an_earlier_address_leads_on_before_any_page_was_opened(address):
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(SLOW)
+        page.goto(f"{address}/sweep")
+        opened(page, "Train and watch")
+        assert "tab=Tune" in page.url
+        assert not page.get_by_role("dialog").count()  # such as "Page not found"
+        browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_a_deleted_data_folder_is_said_and_begun_anew(page, address, tmp_path):
     expect = sync_api.expect
     opened(page, "What have I tried?")

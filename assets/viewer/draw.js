@@ -4,7 +4,7 @@ import { drawBlock, drawCard, pillText, pillWidth, predictionText } from "./card
 import { edgeEnds, edgePath, edgePlate, edgeWidth, edgeWord, LOW_ACTIVITY, platePlace, plateWidth, PLATE_ROOM } from "./edges.js";
 import { leavesBelow, nodeOf } from "./model.js";
 import { svg } from "./svg.js";
-import { percent, rowsText } from "./text.js";
+import { percent, rowsText, weightText } from "./text.js";
 
 const GLIDE = 250; // milliseconds
 const FAR = 0.45; // zoom below which words cannot be read
@@ -21,7 +21,7 @@ export function nodeLabel(data, node, status, leaves) {
     parts.push(percent(node.confidence));
     if (node.likeliest) parts.push(`${node.likeliest[0]} ${percent(node.likeliest[1])}`);
   }
-  parts.push(`${rowsText(node.rows)}, ${percent(node.share)}`);
+  parts.push(`${rowsText(node.rows)}, ${percent(node.share)}${weightText(node)}`);
   if (status === "alike") parts.push(`${leaves} leaves of this class`);
   if (status === "ghost") return "branch hidden by the filter";
   return parts.join(", ");

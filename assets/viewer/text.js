@@ -161,6 +161,11 @@ export function rowsText(n) {
   return `${count(n)} ${n === 1 ? "row" : "rows"}`;
 }
 
+/** What a node's rows weigh, where they do not count alike. */
+export function weightText(node) {
+  return node.weight === undefined ? "" : `, weight ${short(node.weight)}`;
+}
+
 /** A share of one as a percentage that never rounds a remainder away. */
 export function percent(share) {
   if (share === null || share === undefined) return "–";

@@ -4,7 +4,7 @@ import { splitHistogram, plainHistogram } from "./charts.js";
 import { predictionText } from "./card.js";
 import { isSum, sumPlan } from "./sum.js";
 import { html, svg } from "./svg.js";
-import { count, percent, rowsText, short } from "./text.js";
+import { count, percent, rowsText, short, weightText } from "./text.js";
 
 const TIP_WIDTH = 300;
 const TIP_LINES = 10; // lines of a list
@@ -92,7 +92,7 @@ function missingText(node) {
 }
 
 function rowsFact(data, node) {
-  return [data.rows?.label ?? "rows", `${count(node.rows)} · ${percent(node.share)}`];
+  return [data.rows?.label ?? "rows", `${count(node.rows)} · ${percent(node.share)}${weightText(node)}`];
 }
 
 /** All terms that are known here, not only those on the card. */

@@ -17,8 +17,9 @@ from pages.cached.store import (
     store,
     table,
 )
-from pages.cached.tree_pictures import pruning_steps, step_predictions
+from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
+from treelab.data.split import Rows
 from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.comparison import (
     FEWEST_SPLITS,
@@ -36,7 +37,6 @@ from treelab.evaluation.comparison import (
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.evaluation.metrics import headline
-from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
@@ -59,7 +59,7 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(run_tree(loaded), _some_rows(*train), _some_rows(*test))
+    return greedy_gap(run_tree(loaded), _some_rows(train), _some_rows(test))
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -75,10 +75,11 @@ def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
     return most_used(uses, shared)
 
 
+@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
     """Return a test row, or where none is named the typical training row."""
     if place is None:
-        return _typical_row(*loaded.key, loaded)
+        return typical_row(loaded.split.X_train)
     return loaded.split.X_test.iloc[[place]]
 
 
@@ -103,23 +104,13 @@ def probabilities(loaded: LoadedRun) -> np.ndarray:
     return np.clip(loaded.model.predict_proba(loaded.split.X_test), 0, 1)
 
 
+@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def curves_of(loaded: LoadedRun, label) -> ClassCurves:
     """Return a run's curves of one class against the rest, on the test rows."""
-    return _curves(*loaded.key, str(label), label, loaded)
-
-
-@st.cache_resource(show_spinner=False, max_entries=48)
-def _curves(home: Path, run_id: str, epoch, name: str, _label, _loaded) -> ClassCurves:
-    """``curves_of``, by values that name them."""
-    column = list(_loaded.model.classes).index(_label)
-    is_class = (_loaded.split.y_test == _label).to_numpy()
-    return class_curves(is_class, probabilities(_loaded)[:, column])
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _typical_row(home: Path, run_id: str, epoch, _loaded) -> pd.DataFrame:
-    """``held_row`` of no row, by values that name it."""
-    return typical_row(_loaded.split.X_train)
+    column = list(loaded.model.classes).index(label)
+    _, truth, weight = loaded.split.rows("test")
+    is_class = (truth == label).to_numpy()
+    return class_curves(is_class, probabilities(loaded)[:, column], weight)
 
 
 @st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
@@ -137,12 +128,12 @@ def marked_splits(
     return first, second
 
 
-def _some_rows(X, y):
-    """Return rows and their target, a sample of them where they are many."""
-    if len(X) <= GREEDY_ROWS:
-        return X, y
-    drawn = np.sort(np.random.default_rng(0).permutation(len(X))[:GREEDY_ROWS])
-    return X.iloc[drawn], np.asarray(y)[drawn]
+def _some_rows(rows: Rows) -> Rows:
+    """Return rows, a sample of them where they are many."""
+    if len(rows.X) <= GREEDY_ROWS:
+        return rows
+    drawn = np.random.default_rng(0).permutation(len(rows.X))[:GREEDY_ROWS]
+    return rows.take(np.sort(drawn))
 
 
 # The trees by size of runs that compare, and over data splits, measured once.
@@ -153,24 +144,20 @@ MOST_TREES = 10  # of an ensemble that are marked; more are no small model
 
 @dataclass(frozen=True, eq=False)
 class RunOnFrontier:
-    """A run, and its trees by size; an ensemble has none.
-
-    Attributes
-    ----------
-    loaded : LoadedRun
-    line : FrontierLine or None
-    trees : sequence of Tree
-        By the steps of the line.
-    """
+    """A run, and its trees by size; an ensemble has none."""
 
     loaded: LoadedRun
     line: FrontierLine | None
-    trees: Sequence[Tree] = ()
+    trees: Sequence[Tree] = ()  # by the steps of the line
 
     def score(self, column: str) -> float:
         """Return an ensemble's own score on the rows of a column."""
         split = "valid" if column == HELD_OUT else "test"
         return split_scores(self.loaded, split)[headline(self.loaded.model.task)]
+
+    def at(self, place: int) -> LoadedRun:
+        """Return the run as if it had retained the tree of a row of its line."""
+        return run_at(self.loaded, int(self.line.table["step"][place]))
 
 
 def few_trees(own: RunOnFrontier, column: str) -> pd.DataFrame | None:
@@ -196,21 +183,18 @@ def without_sizes(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.summary.get("pruned_from") not in ids]
 
 
+@st.cache_resource(
+    show_spinner=False,
+    max_entries=64,
+    hash_funcs={RunOnFrontier: lambda own: (own.loaded.key, own.line is None)},
+)
 def small_pictures(own: RunOnFrontier) -> str:
     """Return the trees of a run's line as small pictures, in JSON; null without."""
-    return (
-        _small_pictures(*own.loaded.key, own.line.chosen, own) if own.line else "null"
-    )
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _small_pictures(home: Path, run_id: str, epoch, chosen, _own) -> str:
-    """``small_pictures``, by values that name the run."""
-    trees = [_own.trees[int(step)] for step in _own.line.table["step"]]
-    loaded = _own.loaded
-    return to_json(
-        small_trees(trees, split=loaded.fitted_split, colors=run_colors(loaded) or None)
-    )
+    if own.line is None:
+        return "null"
+    trees = [own.trees[int(step)] for step in own.line.table["step"]]
+    colors = run_colors(own.loaded) or None
+    return to_json(small_trees(trees, split=own.loaded.fitted_split, colors=colors))
 
 
 def on_frontier(loaded: LoadedRun, leaves: int | None = None) -> RunOnFrontier:
@@ -241,36 +225,6 @@ def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier
     return [on_frontier(loaded, sizes.get(loaded.run.id)) for loaded in found]
 
 
-def differences_at(
-    first: RunOnFrontier, second: RunOnFrontier, places: tuple[int, int]
-) -> dict[str, ScoreDifference]:
-    """Return how the test scores of a tree of each run differ.
-
-    Parameters
-    ----------
-    first, second : RunOnFrontier
-        Both with a line.
-    places : tuple of two int
-        Rows of the trees in their lines' tables.
-    """
-    pair = first, second
-    steps = [int(own.line.table.loc[at, "step"]) for own, at in zip(pair, places)]
-    keys = tuple((own.loaded.key, step) for own, step in zip(pair, steps))
-    return _differences(keys, pair)
-
-
-@st.cache_data(show_spinner="Resampling the test rows…", max_entries=48)
-def _differences(keys: tuple, _pair) -> dict[str, ScoreDifference]:
-    """``differences_at``, by values that name the trees."""
-    predicted: list[np.ndarray] = []
-    for own, (_, step) in zip(_pair, keys):
-        steps = pruning_steps(own.loaded)
-        predicted.append(step_predictions(own.loaded, steps, step, tree_alone=False))
-    loaded = _pair[0].loaded
-    task = loaded.run.problem.task
-    return paired_bootstrap(task, loaded.split.y_test.to_numpy(), *predicted)
-
-
 def trained_run(run: Run) -> Run:
     """Return the run that was trained, of one whose size was chosen by hand."""
     return find_run(run.summary.get("pruned_from")) or run
@@ -281,28 +235,15 @@ def band_of(
 ) -> tuple[pd.DataFrame | None, int]:
     """Return a run's scores by size over data splits, and how many splits these are.
 
-    Parameters
-    ----------
-    run : Run
-    column : {"held_out", "test"}
-    known : sequence of Run
-        Among which those of other data splits are looked for.
-
-    Returns
-    -------
-    band : DataFrame or None
-        None where there are fewer than two splits. An ensemble has one score a split,
-        whatever its size: one row.
-    n_splits : int
+    None where there are fewer than two. An ensemble has one score a split, whatever its
+    size: one row.
     """
     runs = list(runs_by_seed(trained_run(run), known).values())
     if len(runs) < FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:
-        split, name = (
-            ("valid" if column == HELD_OUT else "test"),
-            headline(run.problem.task),
-        )
+        split = "valid" if column == HELD_OUT else "test"
+        name = headline(run.problem.task)
         mean, error = mean_over_splits([own.metrics[split][name] for own in runs])
         found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
         return pd.DataFrame(found), len(runs)

@@ -1,8 +1,7 @@
 """What a run predicts for rows, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,8 @@ import streamlit as st
 
 from pages.cached.runs import BY_KEY, LoadedRun, run_tree
 from pages.cached.store import table
-from treelab.data.reading.read_table import ReadResult, read_table
-from treelab.data.split import SPLITS
+from treelab.data.reading.read_table import read_table
+from treelab.data.split import SPLITS, Rows
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
@@ -22,11 +21,7 @@ from treelab.evaluation.ensembles import (
     rows_decided_by_one,
     scores_of_heaviest,
 )
-from treelab.evaluation.explanations import (
-    least_sure,
-    typical_rows,
-    worst_errors,
-)
+from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
 from treelab.evaluation.importance import (
     Dependence,
     dependence,
@@ -56,56 +51,51 @@ MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 WHOLE = "table"  # all rows of the run's table, whatever their data split
 
 
-def rows_of(loaded: LoadedRun, split: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return (X, y) of a data split, or of the ``WHOLE`` table; never changed."""
+def rows_of(loaded: LoadedRun, split: str) -> Rows:
+    """Return the rows of a data split, or of the ``WHOLE`` table; never changed."""
     return _whole(loaded) if split == WHOLE else loaded.rows(split)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
-def _whole(loaded: LoadedRun) -> tuple[pd.DataFrame, pd.Series]:
+def _whole(loaded: LoadedRun) -> Rows:
     """All rows of a run's table that have a target, in the table's order."""
-    X, y = (pd.concat(own) for own in zip(*map(loaded.split.rows, SPLITS)))
-    return X.sort_index(), y.sort_index()
+    parts = [loaded.split.rows(name) for name in SPLITS]
+    X, y = (pd.concat(own).sort_index() for own in zip(*((r.X, r.y) for r in parts)))
+    weight = loaded.split.weight
+    return Rows(X, y, None if weight is None else weight.loc[y.index].to_numpy())
 
 
 @st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(rows_of(loaded, split)[0])
+    return loaded.model.predict(rows_of(loaded, split).X)
 
 
+@st.cache_data(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     """Return the scores on one data split, as the run stored them, or measured now."""
-    stored = (loaded.run.metrics or {}).get(split)
-    return stored or _split_scores(*loaded.key, split, loaded)
-
-
-@st.cache_data(show_spinner=False, max_entries=48)
-def _split_scores(home: Path, run_id: str, epoch, split: str, _loaded) -> dict:
-    """Scores of a run that stored none."""
-    truth = _loaded.split.rows(split)[1]
-    return scores(_loaded.run.problem.task, truth, predictions(_loaded, split))
+    if stored := (loaded.run.metrics or {}).get(split):
+        return stored
+    _, truth, weight = loaded.split.rows(split)
+    task, predicted = loaded.run.problem.task, predictions(loaded, split)
+    return scores(task, truth, predicted, sample_weight=weight)
 
 
 def tree_score(loaded: LoadedRun, split: str) -> float:
     """Return the score of the tree by its leaves, with no predictor on top."""
     task = loaded.run.problem.task
-    X, truth = loaded.split.rows(split)
-    return scores(task, truth, run_tree(loaded).predict(X))[headline(task)]
+    X, truth, weight = loaded.split.rows(split)
+    predicted = run_tree(loaded).predict(X)
+    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
 
 
 @st.cache_resource(
     show_spinner="Weighing the trees…", max_entries=16, hash_funcs=BY_KEY
 )
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the trees of highest mean weight on the test rows, and these weights.
+    """Return the trees of highest mean weight on the test rows, and these, (k,) each.
 
-    Returns
-    -------
-    index : int array of shape (k,)
-        Heaviest first.
-    weight : float array of shape (k,)
-        Mean weight, in [0, 1].
+    The heaviest comes first; weights are in [0, 1].
     """
     return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
@@ -122,28 +112,22 @@ def score_differences(
         first.split.y_test.to_numpy(),
         predictions(first, "test"),
         predictions(second, "test"),
+        first.split.rows("test").weight,
     )
 
 
 @st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
 def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
-    """Hold a surrogate run against the model it imitates.
+    """Hold a surrogate run against the model it imitates, and against the truth.
 
-    Returns
-    -------
-    dict of str to Imitation
-        On the "fitted" rows, and on the "test" rows with the truth where it is known.
-
-    Raises
-    ------
-    ValueError
-        If truth and predictions share no label.
+    Of the "fitted" rows, and of the "test" rows with the truth where it is known. A
+    ValueError says that truth and predictions share no label.
     """
     run = loaded.run
-    X, of_model = loaded.rows("fitted")
+    X, of_model, weight = loaded.rows("fitted")
     predicted = loaded.model.predict(X)
     return {
-        "fitted": imitation(run.problem.task, of_model, predicted),
+        "fitted": imitation(run.problem.task, of_model, predicted, weight=weight),
         "test": run_imitation(run, loaded.model, table(run.problem.table_id)),
     }
 
@@ -153,43 +137,36 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
 
 @dataclass(frozen=True)
 class GivenTable:
-    """A table to predict.
+    """A table to predict."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        As the run's model reads it. Shared, so never changed.
-    written : DataFrame
-        The cells as they came.
-    name : str
-    key : str
-        What caches know it by.
-    notes : tuple of str
-        How it was read.
-    """
-
-    frame: pd.DataFrame
-    written: pd.DataFrame
+    frame: pd.DataFrame  # as the run's model reads it; shared, never changed
+    written: pd.DataFrame  # the cells as they came
     name: str
-    key: str
-    notes: tuple[str, ...] = ()
+    key: str  # what caches know it by
+    notes: tuple[str, ...] = ()  # how it was read
+    dates: tuple[str, ...] = ()  # its columns of dates
 
 
 GIVEN_BY_KEY = {**BY_KEY, GivenTable: attrgetter("key")}
 
 
+@st.cache_resource(
+    show_spinner="Reading the new rows…", max_entries=4, hash_funcs=BY_KEY
+)
 def read_given(
-    loaded: LoadedRun, key: str, name: str, sheet: str | None, content: bytes
-) -> ReadResult:
+    loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
+) -> GivenTable:
     """Read a table that a visitor brought as the run's model does; it is not stored."""
-    return _read(*loaded.key, key, name, sheet, content, loaded)
-
-
-@st.cache_resource(show_spinner="Reading the new rows…", max_entries=2)
-def _read(home: Path, run_id: str, epoch, key, name, sheet, _content, _loaded):
-    """``read_given``, by values that name it."""
-    forms = forms_of_model(_loaded.model)
-    return read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
+    forms = forms_of_model(loaded.model)
+    found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
+    return GivenTable(
+        found.frame,
+        found.cells,
+        f"{name}, {sheet}" if sheet else name,
+        f"{key} {sheet or ''}",
+        tuple(found.notes),
+        tuple(found.dates),
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=1, hash_funcs=GIVEN_BY_KEY)
@@ -213,7 +190,7 @@ def scores_on(
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
-    return new_scores(loaded.model, given.frame, X)
+    return new_scores(loaded.model, given.frame, X, loaded.run.problem)
 
 
 def prediction_file(
@@ -241,7 +218,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return the class probabilities of one data split; None for regression."""
     if loaded.model.classes is None:
         return None
-    return loaded.model.predict_proba(rows_of(loaded, split)[0])
+    return loaded.model.predict_proba(rows_of(loaded, split).X)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -252,7 +229,7 @@ def ranked_rows(
 
     ``label`` is the class of which rows are typical; None: of all rows.
     """
-    X, y = rows_of(loaded, split)
+    X, y, _ = rows_of(loaded, split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
@@ -279,8 +256,8 @@ def known_values(loaded: LoadedRun) -> KnownValues:
 )
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    X, y = loaded.split.rows("test")
-    return permutation_importances(loaded.model, X, y, loaded.run.problem.task)
+    X, y, weight = loaded.split.rows("test")
+    return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
@@ -288,7 +265,10 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
     values = grid(loaded.split.X_train[column])
     rows = sample_rows(loaded.split.X_test)
-    return dependence(loaded.model, rows, column, values, output)
+    found = dependence(loaded.model, rows, column, values, output)
+    if loaded.split.weight is None:
+        return found
+    return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
 
 
 # How few trees of a run's ensemble decide, computed once.
@@ -303,18 +283,13 @@ HELD_OUT = ("valid", "test")
 def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return how many trees are tried, and their scores on each held-out data split.
 
-    Returns
-    -------
-    counts : tuple of int
-        Ascending; the last one is all that may decide.
-    scores : dict of str to ndarray of shape (n_counts,)
-        By data split, those with rows alone.
+    Counts ascend, the last is all; scores are (n_counts,) by data split that has rows.
     """
     counts = counts_to_try(loaded.model)
     rows = {split: loaded.split.rows(split) for split in HELD_OUT}
     scores = {
-        split: scores_of_heaviest(loaded.model, X, y, counts)
-        for split, (X, y) in rows.items()
+        split: scores_of_heaviest(loaded.model, X, y, counts, weight)
+        for split, (X, y, weight) in rows.items()
         if len(y)
     }
     return counts, scores
@@ -325,4 +300,5 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 )
 def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
-    return rows_decided_by_one(loaded.model, *loaded.split.rows("test"), share=share)
+    X, y, _ = loaded.split.rows("test")
+    return rows_decided_by_one(loaded.model, X, y, share=share)

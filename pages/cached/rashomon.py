@@ -1,7 +1,5 @@
 """The trees that score like a run's own, and what they predict, computed once."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -18,11 +16,24 @@ NEAR = 0.1  # standard deviations of the target: values that differ less are ali
 DEFAULT_TOLERANCE = 0.01
 
 
+@st.cache_resource(
+    show_spinner="Scoring the other trees…", max_entries=16, hash_funcs=BY_KEY
+)
 def trees_like(loaded: LoadedRun) -> RashomonSet | None:
     """Return the trees near a run's own; None where no other tree compares with it."""
     if loaded.is_ensemble or not loaded.has_labels or loaded.epoch is not None:
         return None
-    return _trees_like(*loaded.key, loaded)
+    stored = store().rashomon(loaded.run.id)
+    if stored is not None:
+        return stored
+    own = run_tree(loaded)
+    if not can_be_chosen_from(own):
+        return None
+    others = []
+    if isinstance(loaded.model, PruningPath):
+        others = [shown_tree(tree) for tree in loaded.model.trees]
+    path = size_path_of(loaded.run)
+    return rashomon_set(loaded.run, own, others, loaded.rows("fitted"), path)
 
 
 def stored_trees(loaded: LoadedRun) -> RashomonSet | None:
@@ -40,16 +51,11 @@ def tree_predictions(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return what each tree of the set predicts for a data split; never changed.
 
-    Returns
-    -------
-    predicted : ndarray of shape (T, n_rows)
-        Class codes, or values.
-    chance : float32 array of shape (T, n_rows) or None
-        Of two classes: the probability of the second one.
+    Class codes, or values, (T, n_rows); and of two classes the second's probability.
     """
     found = trees_like(loaded)
     assert found is not None
-    predicted, value = predictions(found.trees, loaded.rows(split)[0])
+    predicted, value = predictions(found.trees, loaded.rows(split).X)
     if loaded.model.classes is None:
         return predicted.astype(np.float32), None
     is_binary = value.shape[-1] == 2
@@ -72,28 +78,8 @@ def near_value(loaded: LoadedRun) -> float:
     return NEAR * float(loaded.split.y_train.std(ddof=0))
 
 
+@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
 def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
     """Return the group of each row of a data split, by any column of its table."""
-    return _groups(*loaded.key[:2], column, loaded)[loaded.rows(split)[0].index]
-
-
-@st.cache_resource(show_spinner="Scoring the other trees…", max_entries=16)
-def _trees_like(home: Path, run_id: str, epoch, _loaded) -> RashomonSet | None:
-    """``trees_like``, by values that name them."""
-    stored = store().rashomon(run_id)
-    if stored is not None:
-        return stored
-    own = run_tree(_loaded)
-    if not can_be_chosen_from(own):
-        return None
-    others = []
-    if isinstance(_loaded.model, PruningPath):
-        others = [shown_tree(tree) for tree in _loaded.model.trees]
-    path = size_path_of(_loaded.run)
-    return rashomon_set(_loaded.run, own, others, _loaded.rows("fitted"), path)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _groups(home: Path, run_id: str, column: str, _loaded) -> pd.Series:
-    """The group of each row of a run's table."""
-    return groups_of(table(_loaded.run.problem.table_id)[column])
+    groups = groups_of(table(loaded.run.problem.table_id)[column])
+    return groups[loaded.rows(split).X.index]

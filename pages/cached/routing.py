@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, ranked_classes, run_tree
-from treelab.data.reading.read_table import ReadResult
+from pages.cached.predictions import GIVEN_BY_KEY, GivenTable
+from pages.cached.runs import BY_KEY, LoadedRun, ranked_classes, run_tree
 from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.evaluation.routing import (
     BANDS,
@@ -31,41 +31,18 @@ OTHER_ROWS = "no known class"
 
 @dataclass(frozen=True)
 class RoutedRows:
-    """Rows at the nodes of a tree, by group.
-
-    Attributes
-    ----------
-    tree : Tree
-    rows_name : str
-        Of one row: "test row".
-    names : tuple of str
-        Of the groups: the classes, or the bands of a number target.
-    rows : int array of shape (n_groups, n_nodes)
-        Rows of each group that pass each node; a group may have none.
-    leaf : int array of shape (n_rows,)
-        Where each row ends.
-    group : int array of shape (n_rows,)
-        Place of its group; -1 for a row that is in none.
-    key : tuple
-        What caches know tree and rows by.
-    is_fitted : bool
-        Whether the tree was fitted to these rows.
-    months : mapping of column to str array of shape (n_rows,)
-        The month of each row, by each column of dates.
-    is_stored : bool
-        Whether the rows are of the run's own table, and not of a file.
-    """
+    """Rows at the nodes of a tree, by group."""
 
     tree: Tree
-    rows_name: str
-    names: tuple[str, ...]
-    rows: np.ndarray
-    leaf: np.ndarray
-    group: np.ndarray
-    key: tuple
-    is_fitted: bool = False
-    months: Mapping[str, np.ndarray] = field(default_factory=dict)
-    is_stored: bool = True
+    rows_name: str  # of one row: "test row"
+    names: tuple[str, ...]  # of the groups: classes, or bands of a number target
+    rows: np.ndarray  # of each group that pass each node, int (n_groups, n_nodes)
+    leaf: np.ndarray  # where each row ends, int (n_rows,)
+    group: np.ndarray  # place of its group, int (n_rows,); -1 where it is in none
+    key: tuple  # what caches know tree and rows by
+    is_fitted: bool = False  # whether the tree was fitted to these rows
+    is_stored: bool = True  # whether they are of the run's own table, not of a file
+    months: Mapping[str, np.ndarray] = field(default_factory=dict)  # by date column
 
     @property
     def passing(self) -> np.ndarray:
@@ -73,80 +50,66 @@ class RoutedRows:
         every = np.zeros(len(self.leaf), dtype=int)
         return rows_passing(self.tree.parent, self.leaf, every, 1)[0]
 
+    def of(self, name: str) -> np.ndarray:
+        """Return the rows of one group that pass each node, int (n_nodes,)."""
+        return self.rows[self.names.index(name)]
+
     def table(self, name: str) -> pd.DataFrame:
         """Return ``routing_table`` of one group."""
-        return routing_table(self.tree, self.rows[self.names.index(name)])
+        return routing_table(self.tree, self.of(name))
 
 
+ROUTED_BY_KEY = {**BY_KEY, RoutedRows: attrgetter("key")}
+
+
+@st.cache_resource(show_spinner="Routing the rows…", max_entries=24, hash_funcs=BY_KEY)
 def routed_split(
     loaded: LoadedRun, split: str, estimator: int | None = None
 ) -> RoutedRows:
     """Return the rows of a data split at the nodes of a run's tree."""
-    return _routed_split(*loaded.key, split, estimator, loaded)
-
-
-@st.cache_resource(show_spinner="Routing the rows…", max_entries=24)
-def _routed_split(home: Path, run_id: str, epoch, split, estimator, _loaded):
-    """``routed_split``, by values that name it."""
-    X, y = _loaded.rows(split)
-    tree = run_tree(_loaded, estimator)
-    return route_groups(
-        tree,
-        X,
-        row_groups(_loaded, y),
-        rows_name=f"{SPLIT_NAMES[split]} row",
-        key=(*_loaded.key, split, estimator),
-        is_fitted=not _loaded.has_labels  # then all rows were clustered
-        or split == _loaded.fitted_split
-        or (_loaded.fitted_split == JOINED and split != "test"),
+    X, y, _ = loaded.rows(split)
+    is_fitted = (
+        not loaded.has_labels  # then all rows were clustered
+        or split == loaded.fitted_split
+        or (loaded.fitted_split == JOINED and split != "test")
     )
+    key = (*loaded.key, split, estimator)
+    tree, groups = run_tree(loaded, estimator), row_groups(loaded, y)
+    routed = _routed(tree, X, groups, f"{SPLIT_NAMES[split]} row", key)
+    return replace(routed, is_fitted=is_fitted)
 
 
-def route_groups(
-    tree: Tree,
-    X: pd.DataFrame,
-    groups: Mapping[str, np.ndarray],
-    *,
-    rows_name: str,
-    key: tuple,
-    is_fitted: bool = False,
-) -> RoutedRows:
-    """Send rows through a tree and count them by group, each a mask (n_rows,)."""
-    leaf = tree.apply(X)
-    code = np.full(len(X), -1)
-    for place, mask in enumerate(groups.values()):
-        code[mask] = place
-    rows = rows_passing(tree.parent, leaf, code, len(groups))
-    return RoutedRows(tree, rows_name, tuple(groups), rows, leaf, code, key, is_fitted)
-
-
+@st.cache_resource(
+    show_spinner="Routing the rows…", max_entries=4, hash_funcs=GIVEN_BY_KEY
+)
 def routed_file(
-    loaded: LoadedRun, estimator: int | None, read: ReadResult, file: str, name: str
+    loaded: LoadedRun, estimator: int | None, given: GivenTable
 ) -> RoutedRows:
-    """Return the rows of a file, which is known by an id, at the nodes of a run's tree.
+    """Return the rows of a table that was brought at the nodes of a run's tree.
 
     Raises
     ------
     ValueError
-        If the file lacks a column that the tree reads, or holds text for numbers.
+        If it lacks a column that the tree reads, or holds text for numbers.
     """
-    return _routed_file(*loaded.key, estimator, file, name, loaded, read)
+    tree = run_tree(loaded, estimator)
+    X = rows_for_model(tree, given.frame, given.name)
+    groups = _groups_of_file(loaded, given.frame)
+    key = (*loaded.key, given.key, estimator)
+    routed = _routed(tree, X, groups, "uploaded row", key)
+    by_month = {column: months(given.frame[column]) for column in given.dates}
+    return replace(routed, months=by_month, is_stored=False)
 
 
-@st.cache_resource(show_spinner="Routing the rows…", max_entries=4)
-def _routed_file(home: Path, run_id: str, epoch, estimator, file, name, _loaded, _read):
-    """``routed_file``, by values that name it."""
-    tree = run_tree(_loaded, estimator)
-    frame = _read.frame
-    routed = route_groups(
-        tree,
-        rows_for_model(tree, frame, name),
-        _groups_of_file(_loaded, frame),
-        rows_name="uploaded row",
-        key=(*_loaded.key, file, estimator),
-    )
-    dates = {column: months(frame[column]) for column in _read.dates}
-    return replace(routed, months=dates, is_stored=False)
+def _routed(
+    tree: Tree, X: pd.DataFrame, groups: Mapping[str, np.ndarray], name: str, key: tuple
+) -> RoutedRows:
+    """Send rows through a tree and count them by group, each a mask (n_rows,)."""
+    leaf, code = tree.apply(X), np.full(len(X), -1)
+    for place, mask in enumerate(groups.values()):
+        code[mask] = place
+    rows = rows_passing(tree.parent, leaf, code, len(groups))
+    return RoutedRows(tree, name, tuple(groups), rows, leaf, code, key)
 
 
 def _groups_of_file(loaded: LoadedRun, frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -169,36 +132,25 @@ def _groups_of_file(loaded: LoadedRun, frame: pd.DataFrame) -> dict[str, np.ndar
     return groups | ({OTHER_ROWS: rest} if rest.any() else {})
 
 
+@st.cache_resource(show_spinner=False, max_entries=24, hash_funcs=ROUTED_BY_KEY)
 def routing_shift_of(
     loaded: LoadedRun, estimator: int | None, routed: RoutedRows
 ) -> RoutingShift | None:
     """Hold rows against those the tree was fitted to; None of these themselves."""
     if routed.is_fitted or not len(routed.leaf):
         return None
-    return _shift(routed.key, routed, loaded, estimator)
+    fitted = routed_split(loaded, loaded.fitted_split, estimator)
+    return routing_shift(routed.tree, fitted.passing, routed.passing)
 
 
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _shift(key: tuple, _routed, _loaded, _estimator) -> RoutingShift:
-    """``routing_shift_of``, by what names the rows."""
-    fitted = routed_split(_loaded, _loaded.fitted_split, _estimator)
-    return routing_shift(_routed.tree, fitted.passing, _routed.passing)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _months(key: tuple, column: str, _routed, _loaded, _estimator) -> pd.DataFrame:
-    """``shift_by_month``, by what names the rows, and a column of dates."""
-    fitted = routed_split(_loaded, _loaded.fitted_split, _estimator)
-    return shift_by_month(
-        _routed.tree, fitted.passing, _routed.leaf, _routed.months[column]
-    )
-
-
+@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=ROUTED_BY_KEY)
 def months_of(
     loaded: LoadedRun, estimator: int | None, routed: RoutedRows, column: str
 ) -> pd.DataFrame:
     """Hold the rows of each month against those the tree was fitted to."""
-    return _months(routed.key, column, routed, loaded, estimator)
+    fitted = routed_split(loaded, loaded.fitted_split, estimator)
+    by_month = routed.months[column]
+    return shift_by_month(routed.tree, fitted.passing, routed.leaf, by_month)
 
 
 def row_groups(loaded: LoadedRun, y: pd.Series) -> dict[str, np.ndarray]:

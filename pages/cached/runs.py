@@ -2,20 +2,22 @@
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.cached.store import model_of, shared_store, split_of, store, table
-from treelab.data.split import DataSplit
+from treelab.data.split import DataSplit, Rows
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import ConstraintCheck, Constraints, constraint_checks
+from treelab.trees.constraints import Constraints, constraint_checks, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.text import to_rules
@@ -26,40 +28,26 @@ from treelab.trees.tree import OBLIQUE, Tree
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model and its rows.
-
-    Attributes
-    ----------
-    run : Run
-    model : Tree, WeightedTrees or PruningPath
-        A training run's newest snapshot while there is no model yet.
-    split : DataSplit
-        The run's rows.
-    epoch : float or None
-        Epoch of the snapshot; None for a model.
-    variant : str
-        Which tree of the run's path the model is, where it is not the retained one.
-    """
+    """A run with its model and its rows."""
 
     run: Run
-    model: Tree | WeightedTrees | PruningPath
+    model: Tree | WeightedTrees | PruningPath  # until it is there, the newest snapshot
     split: DataSplit
-    epoch: float | None = None
-    variant: str = ""
+    epoch: float | None = None  # of the snapshot
+    variant: str = ""  # which tree of the run's path, where not the retained one
 
     @property
-    def key(self) -> tuple[Path, str, float | str | None]:
+    def key(self) -> tuple:
         """What caches know the run and its model by."""
-        which = f"{self.epoch} {self.variant}" if self.variant else self.epoch
-        return default_home(), self.run.id, which
+        return default_home(), self.run.id, self.epoch, self.variant
 
     @property
     def fitted_split(self) -> str:
         """Name of the rows that the model was fitted to; see ``fitted_split``."""
         return fitted_split(self.model, self.split)
 
-    def rows(self, split: str) -> tuple[pd.DataFrame, pd.Series]:
-        """Return (X, y) of a data split, or of the "fitted" rows."""
+    def rows(self, split: str) -> Rows:
+        """Return the rows of a data split, or the "fitted" rows, with their weights."""
         return self.split.rows(self.fitted_split if split == "fitted" else split)
 
     def n_rows(self, split: str) -> int:
@@ -88,7 +76,10 @@ def is_single_tree(run: Run) -> bool:
 
 
 # How Streamlit's caches tell runs apart: by store, run and epoch, not by their content.
-BY_KEY = {LoadedRun: attrgetter("key")}
+BY_KEY: dict[str | type, Callable] = {
+    LoadedRun: attrgetter("key"),
+    Run: lambda run: (default_home(), run.id),
+}
 
 
 def load_run(run: Run) -> LoadedRun:
@@ -144,6 +135,19 @@ def run_colors(loaded: LoadedRun) -> dict:
     return label_colors(loaded.split.y_train, loaded.model.classes)
 
 
+def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
+    """Return what errors cost where a run was trained by costs; None elsewhere.
+
+    True classes down, predicted classes across, (n_labels, n_labels).
+    """
+    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    if not asked.class_costs:
+        return None
+    classes = tuple(loaded.model.classes)
+    places = [classes.index(label) for label in labels]
+    return cost_matrix(asked, classes)[np.ix_(places, places)]
+
+
 def ranked_classes(loaded: LoadedRun) -> list:
     """Return the classes, the most frequent in training first."""
     return list(run_colors(loaded))
@@ -155,57 +159,33 @@ def ranked_classes(loaded: LoadedRun) -> list:
 _TERMS = 3  # of a sum that a rule writes
 
 
-def run_tree(
-    loaded: LoadedRun, estimator: int | None = None, strength: int | None = None
-) -> Tree:
-    """Return a tree of a run with the rows that it was fitted to.
+@st.cache_resource(show_spinner="Routing the rows…", max_entries=256, hash_funcs=BY_KEY)
+def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
+    """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
 
-    Parameters
-    ----------
-    loaded : LoadedRun
-    estimator : int or None
-        Which tree of an ensemble.
-    strength : int or None
-        Which tree of a pruning path; None: the chosen one.
+    It is shared, and never changed.
     """
-    return _shown(*loaded.key, estimator, strength, loaded)
-
-
-def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
-    """Return the tree as rules, one a leaf; sums name their largest terms."""
-    return _rules(*loaded.key, estimator, loaded)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def _rules(home: Path, run_id: str, epoch, estimator, _loaded) -> pd.DataFrame:
-    """``rules``, by values that name the tree."""
-    tree = run_tree(_loaded, estimator)
-    return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
-
-
-@st.cache_resource(show_spinner="Routing the rows…", max_entries=256)
-def _shown(home: Path, run_id: str, epoch, estimator, strength, _loaded) -> Tree:
-    """``run_tree``, by values that name it."""
-    tree = shown_tree(_loaded.model, estimator=estimator, strength=strength)
-    if _loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
-        tree = tree.with_rows(*_loaded.rows("fitted"))
+    tree = shown_tree(loaded.model, estimator=estimator)
+    if loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
+        tree = tree.with_rows(*loaded.rows("fitted"))
     return tree
 
 
-def kept_constraints(
-    loaded: LoadedRun, tree: Tree, asked: Constraints
-) -> list[ConstraintCheck]:
-    """Return what was asked of a tree, and where it breaks it."""
-    drawn = (tree.n_nodes, hash(tree.threshold.tobytes()), hash(tree.value.tobytes()))
-    return _kept_constraints(*loaded.key, drawn, tree, asked)
+@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
+    """Return the tree as rules, one a leaf; sums name their largest terms."""
+    tree = run_tree(loaded, estimator)
+    return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
 
 
-@st.cache_data(show_spinner=False, max_entries=48)
-def _kept_constraints(
-    home: Path, run_id: str, epoch, drawn, _tree, _asked
-) -> list[ConstraintCheck]:
-    """``kept_constraints``, by values that name them."""
-    return constraint_checks(_tree, _asked)
+@st.cache_data(
+    show_spinner=False,
+    max_entries=48,
+    hash_funcs={Tree: lambda tree: (tree.threshold.tobytes(), tree.value.tobytes())},
+)
+def kept_constraints(run_id: str, tree: Tree, _asked: Constraints):
+    """Return what was asked of a run's trees, and where one breaks it."""
+    return constraint_checks(tree, _asked)
 
 
 # The epochs that a run has reported, read from the store as they come.
@@ -224,10 +204,7 @@ class _Curve:
 
 
 def run_events(run: Run) -> pd.DataFrame:
-    """Return a row an epoch, reading from the store only what is new.
-
-    It is shared by all who watch the run, so callers never change it.
-    """
+    """Return a row an epoch, reading from the store only what is new; never changed."""
     # Read once more at the end: the curve may then be another, see RetainedCurve. A
     # resumed run's may be fewer.
     curve = _curve(default_home(), run.id, run.attempts, run.is_finished)
@@ -246,18 +223,12 @@ def run_events(run: Run) -> pd.DataFrame:
         return curve.events
 
 
+@st.cache_resource(
+    show_spinner=False, ttl=FRESH_SECONDS, max_entries=64, hash_funcs=BY_KEY
+)
 def preparation_events(run: Run) -> pd.DataFrame:
-    """Return the curve of a running run's cross-validation; no row where there is none.
-
-    It is shared by all who watch the run, so callers never change it.
-    """
-    return _preparation(default_home(), run.id, run.attempts)
-
-
-@st.cache_resource(show_spinner=False, ttl=FRESH_SECONDS, max_entries=64)
-def _preparation(home: Path, run_id: str, attempts: int) -> pd.DataFrame:
-    """Read the curve of a cross-validation."""
-    return shared_store().preparation(run_id)
+    """Return the curve of a running run's cross-validation; never changed."""
+    return shared_store().preparation(run.id)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

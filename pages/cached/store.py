@@ -135,14 +135,7 @@ def startup_error() -> str:
 
 
 def read_once(name: Hashable, read: Callable[[], T]) -> T:
-    """Read from the store once for all sessions of a visitor, until it is written to.
-
-    Parameters
-    ----------
-    name : hashable
-        Of what is read.
-    read : callable
-    """
+    """Read once for all sessions of a visitor, until the store is written to."""
     home = default_home()
     return _reads(home, visitor()).get(name, _version(home).now(), read)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -122,13 +123,17 @@ def target_colors(problem: Problem) -> dict:
 def baseline_loss(problem: Problem) -> float:
     """Loss on the validation rows of predicting the same for every row."""
     split = split_of(problem)
-    return metrics.baseline_loss(problem.task, split.y_train, split.y_valid)
+    _, train, weight_train = split.rows("train")
+    _, valid, weight = split.rows("valid")
+    return metrics.baseline_loss(problem.task, train, valid, weight_train, weight)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def target_variance(problem: Problem) -> float:
     """Return the variance of a number target over the training rows."""
-    return float(split_of(problem).y_train.var(ddof=0))
+    _, y, weight = split_of(problem).rows("train")
+    mean = np.average(y, weights=weight)
+    return float(np.average((y - mean) ** 2, weights=weight))
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

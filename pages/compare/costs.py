@@ -5,10 +5,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import curves_of, probabilities
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.predictions import predictions
+from pages.cached.runs import error_costs, ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import capital, plain, split_words
 from treelab.evaluation.comparison import (
     ClassCurves,
     calibrated_threshold,
@@ -32,11 +33,20 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
-    false_positive = inputs[0].number_input(
-        f"Cost of a false “{plain(label)}”", 0.0, value=1.0, key="false-positive"
-    )
-    false_negative = inputs[1].number_input(
-        f"Cost of a missed “{plain(label)}”", 0.0, value=1.0, key="false-negative"
+    costs, whose = _first_costs(pair, names, [label, rest])
+    false_positive, false_negative = (
+        column.number_input(
+            f"Cost of a {error} “{plain(label)}”",
+            0.0,
+            value=float(cost),
+            key=f"false-{key}-{pair[0].run.id}-{pair[1].run.id}-{label}",
+        )
+        for column, error, key, cost in zip(
+            inputs,
+            ("false", "missed"),
+            ("positive", "negative"),
+            (costs[1, 0], costs[0, 1]),
+        )
     )
     threshold = inputs[2].slider(
         "Threshold",
@@ -47,24 +57,33 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         key="threshold",
         help=f"“{plain(label)}” is predicted from this probability on.",
     )
-    is_class = (pair[0].split.y_test == label).to_numpy()
-    chances = [_chance(loaded, label) for loaded in pair]
+    _, truth, weight = pair[0].split.rows("test")
+    is_class = (truth == label).to_numpy()
+    chances = [
+        probabilities(loaded)[:, list(loaded.model.classes).index(label)]
+        for loaded in pair
+    ]
     curves = [
-        cost_curve(is_class, chance, false_positive, false_negative)
+        cost_curve(is_class, chance, false_positive, false_negative, weight)
         for chance in chances
     ]
     right = calibrated_threshold(false_positive, false_negative)
+    matrix = np.array([[0.0, false_negative], [false_positive, 0.0]])
+    codes = (~is_class).astype(int)
+    chosen = [(predictions(loaded, "test") != label).astype(int) for loaded in pair]
+    own = [mean_cost(codes, predicted, matrix, weight) for predicted in chosen]
     words = [
         f"{name} {significant(curve.at(threshold))} "
-        f"(least {significant(float(curve.cost.min()))} at "
+        f"(as it predicts {significant(cost)}, least "
+        f"{significant(float(curve.cost.min()))} at "
         f"{rounded(round(curve.cheapest, 3))})"
-        for name, curve in zip(names, curves)
+        for name, cost, curve in zip(names, own, curves)
     ]
     st.markdown(
         plain(
             f"Mean cost of a test row at threshold {threshold:.2f}: "
             f"{', '.join(words)}. If the probabilities were right, "
-            f"{rounded(right)} would be best."
+            f"{rounded(right)} would be best.{whose}"
         )
     )
     drawn = [
@@ -80,11 +99,11 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         )
     for column, name, chance, key in zip(sides, names, chances, ("first", "second")):
         with column:
-            codes = (~is_class).astype(int), (chance < threshold).astype(int)
-            counts = confusion_matrix(*codes, 2)
+            predicted = (chance < threshold).astype(int)
+            counts = confusion_matrix(codes, predicted, 2, weight)
             _show_confusion(counts, [label, rest], name, key, pair)
     st.caption(
-        f"{split_words(pair[0], 'test').capitalize()}; the dotted line is the chosen "
+        f"{capital(split_words(pair[0], 'test'))}; the dotted line is the chosen "
         "threshold. The least cost was found on these rows, so new rows cost a little "
         "more."
     )
@@ -98,9 +117,14 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         st.markdown(f"A cost matrix is offered for up to {MOST_CLASSES} classes.")
         return
     texts = [str(own) for own in labels]
-    matrix = pd.DataFrame(1.0 - np.eye(len(labels)), index=texts, columns=texts)
+    first, whose = _first_costs(pair, names, labels)
+    matrix = pd.DataFrame(first, index=texts, columns=texts)
     matrix.index.name = f"{pair[0].run.problem.target_is} class"
-    st.caption("What it costs to predict the class of a column for one of a row.")
+    st.caption(
+        plain(
+            f"What it costs to predict the class of a column for one of a row.{whose}"
+        )
+    )
     costs = st.data_editor(
         matrix,
         key=f"costs-{pair[0].run.id}-{pair[1].run.id}",
@@ -109,9 +133,10 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     )
     sentence = st.container()
     costs = costs.fillna(0).to_numpy(float)
-    truth = pair[0].split.y_test
-    known = truth.isin(labels).to_numpy()
-    codes = pd.Index(labels).get_indexer(truth[known])
+    rows = pair[0].split.rows("test")
+    known = rows.y.isin(labels).to_numpy()
+    _, truth, weight = rows.take(known)
+    codes = pd.Index(labels).get_indexer(truth)
     words = []
     for loaded, name, key, column in zip(
         pair, names, ("first", "second"), st.columns(2, gap="large")
@@ -119,24 +144,28 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         order = [list(loaded.model.classes).index(own) for own in labels]
         chance = probabilities(loaded)[known][:, order]
         predicted = cheapest_classes(chance, costs)
-        plainly = mean_cost(codes, chance.argmax(axis=1), costs)
-        cheapest = mean_cost(codes, predicted, costs)
+        own = pd.Index(labels).get_indexer(predictions(loaded, "test")[known])
+        own = np.where(own < 0, chance.argmax(axis=1), own)  # a class of this run alone
+        plainly = mean_cost(codes, own, costs, weight)
+        cheapest = mean_cost(codes, predicted, costs, weight)
         words.append(f"{name} {significant(cheapest)} ({significant(plainly)})")
         with column:
-            counts = confusion_matrix(codes, predicted, len(labels))
+            counts = confusion_matrix(codes, predicted, len(labels), weight)
             _show_confusion(counts, labels, name, key, pair)
     sentence.markdown(
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
-            f"expected cost: {', '.join(words)}; in brackets, as the most probable "
-            "class."
+            f"expected cost: {', '.join(words)}; in brackets, as the run predicts."
         )
     )
 
 
-def _chance(loaded: LoadedRun, label) -> np.ndarray:
-    """Return the probability of one class for each test row."""
-    return probabilities(loaded)[:, list(loaded.model.classes).index(label)]
+def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, str]:
+    """Return the costs that a run was trained by, and say so; else 1 for each error."""
+    for loaded, name in zip(pair, names):
+        if (costs := error_costs(loaded, labels)) is not None:
+            return costs, f" At first, costs are those by which {name} was trained."
+    return 1.0 - np.eye(len(labels)), ""
 
 
 def _show_confusion(
@@ -161,6 +190,7 @@ CHARTS = (
     ("ROC", "roc", "false positive rate", "true positive rate"),
     ("Calibration", "calibration", "predicted probability", "observed fraction"),
 )
+POINTS = {"predicted": "x", "observed": "y"}
 
 
 def show_curves(pair: Pair, names: Names) -> None:
@@ -180,7 +210,16 @@ def show_curves(pair: Pair, names: Names) -> None:
         width=300,
     )
     found = [curves_of(loaded, label) for loaded in pair]
-    st.markdown(plain(_words(found, names)))
+    measures = {
+        "roc_area": "Area under the ROC curve",
+        "average_precision": "average precision",
+        "brier": "Brier score (less is better)",
+    }
+    words = []
+    for measure, title in measures.items():
+        one, other = (significant(getattr(own, measure)) for own in found)
+        words.append(f"{title}: {names[0]} {one}, {names[1]} {other}")
+    st.markdown(plain(f"{'; '.join(words)}."))
     _draw(found, pair, names)
     st.caption(
         f"“{plain(label)}” against the rest, {split_words(pair[0], 'test')}. ROC: "
@@ -197,7 +236,7 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
     """Draw the three charts beside each other."""
     for column, (title, field, x_title, y_title) in zip(st.columns(3), CHARTS):
         curves = [
-            DrawnCurve(name, color, _points(getattr(own, field)))
+            DrawnCurve(name, color, getattr(own, field).rename(columns=POINTS))
             for own, name, color in zip(found, names, pair_colors(pair))
         ]
         with column:
@@ -213,22 +252,3 @@ def _draw(found: list[ClassCurves], pair: Pair, names: Names) -> None:
                 key=f"curve-{field}",
                 alt=f"{title} of {' and '.join(names)}.",
             )
-
-
-def _points(table):
-    """Return a curve's points as x and y."""
-    return table.rename(columns={"predicted": "x", "observed": "y"})
-
-
-def _words(found: list[ClassCurves], names: Names) -> str:
-    """Write the areas and the errors of the probabilities."""
-    measures = (
-        ("Area under the ROC curve", [own.roc_area for own in found]),
-        ("average precision", [own.average_precision for own in found]),
-        ("Brier score (less is better)", [own.brier for own in found]),
-    )
-    parts = [
-        f"{title}: {names[0]} {significant(one)}, {names[1]} {significant(other)}"
-        for title, (one, other) in measures
-    ]
-    return "; ".join(parts) + "."

@@ -10,7 +10,7 @@ from pages.cached.runs import load_readable
 from pages.compare.outcomes import outcomes_title, show_outcomes
 from pages.compare.pair import Names, Pair, names_of
 from pages.compare.residuals import show_residuals
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import plain, split_words, with_unit
 from treelab.evaluation.comparison import (
     Disagreement,
@@ -25,7 +25,10 @@ from treelab.trees.words import counted, percent, significant
 def show_errors(pair: Pair, names: Names) -> None:
     """Show the rows on which the runs differ, and how each errs."""
     st.header("Where they differ", anchor=False)
-    _show_disagreement(pair, names)
+    predicted = (predictions(loaded, "test") for loaded in pair)
+    _, truth, weight = pair[0].split.rows("test")
+    found = disagreement(pair[0].run.problem.task, truth, *predicted, weight)
+    rows_that_differ(found, pair, names, has_links=True)
     st.header(outcomes_title(pair[0]), anchor=False)
     for column, loaded, name, key in zip(
         st.columns(2, gap="large"), pair, names, ("first", "second")
@@ -48,34 +51,52 @@ ROW, TARGET, CORRECT, CLOSER = "test row", "target", "correct", "closer"
 HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the table
 
 
-def _show_disagreement(pair: Pair, names: Names) -> None:
-    """Show on how many test rows the runs differ, and list those rows."""
-    X, y = pair[0].split.rows("test")
-    task = pair[0].run.problem.task
-    found = disagreement(task, y, *(predictions(loaded, "test") for loaded in pair))
+def rows_that_differ(
+    found: Disagreement, pair: Pair, names: Names, *, has_links: bool = False
+) -> None:
+    """Say on how many test rows two runs differ, and list those rows.
+
+    With links a row can be ticked, to be followed in the trees or explained.
+    """
     if found.rows.empty:
-        st.markdown(f"Both predict the same on all {counted(len(y), 'test row')}.")
+        st.markdown(
+            f"Both predict the same on all {counted(found.n_rows, 'test row')}."
+        )
         return
-    st.markdown(_summary(found, pair, names))
+    of_classes = found.mean_distance is None
+    st.markdown(_difference_words(found, pair, names))
     first, second = (f"{name} (run)" if name in HEADS else name for name in names)
-    names = first, second
     rows = found.rows[:MOST_ROWS]
-    last = CORRECT if found.mean_distance is None else CLOSER
+    better = [(first, second, "neither")[which] for which in rows["better"]]
     facts = pd.DataFrame(
         {
             ROW: rows["position"] + 1,
             TARGET: rows["truth"],
-            names[0]: rows["first"],
-            names[1]: rows["second"],
-            last: [(*names, "neither")[which] for which in rows["better"]],
+            first: rows["first"],
+            second: rows["second"],
+            CORRECT if of_classes else CLOSER: better,
         }
     )
-    if found.mean_distance is None:
-        facts = facts.astype(dict.fromkeys((TARGET, *names), str))
-    _show_rows(facts, X.iloc[rows["position"]], pair, names)
+    if of_classes:
+        facts = facts.astype(dict.fromkeys((TARGET, first, second), str))
+    X = pair[0].split.X_test.iloc[rows["position"]].reset_index(drop=True)
+    X = X.rename(columns={name: f"{name} " for name in X if name in facts})
+    table = st.dataframe(
+        pd.concat([facts.reset_index(drop=True), X], axis=1),
+        hide_index=True,
+        key="rows-that-differ",
+        placeholder="–",
+        on_select="rerun" if has_links else "ignore",
+        selection_mode="single-row",
+        column_config={ROW: st.column_config.NumberColumn(pinned=True)},
+    )
+    if (n_rows := len(found.rows)) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS} of {n_rows:,}.")
+    if has_links:
+        _show_links(facts, table.selection.rows, pair, names)
 
 
-def _summary(found: Disagreement, pair: Pair, names: Names) -> str:
+def _difference_words(found: Disagreement, pair: Pair, names: Names) -> str:
     """Write how often the runs differ, and which of them is better there."""
     first, second = map(plain, names)
     n_rows = counted(found.n_rows, "test row")
@@ -93,18 +114,10 @@ def _summary(found: Disagreement, pair: Pair, names: Names) -> str:
     )
 
 
-def _show_rows(facts: pd.DataFrame, X: pd.DataFrame, pair: Pair, names: Names) -> None:
-    """List rows with their predictions, then their columns; open the chosen one."""
-    X = X.rename(columns={name: f"{name} " for name in X if name in facts})
-    chosen = st.dataframe(
-        pd.concat([facts, X.reset_index(drop=True)], axis=1),
-        hide_index=True,
-        key="rows-that-differ",
-        placeholder="–",
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config={ROW: st.column_config.NumberColumn(pinned=True)},
-    ).selection.rows
+def _show_links(
+    facts: pd.DataFrame, chosen: list[int], pair: Pair, names: Names
+) -> None:
+    """Offer to follow the ticked row in the trees above, or to explain it."""
     if not chosen or chosen[0] >= len(facts):
         st.caption("Tick a row to open it on Explain.")
         return
@@ -117,12 +130,8 @@ def _show_rows(facts: pd.DataFrame, X: pd.DataFrame, pair: Pair, names: Names) -
             args=("compare-row", row),
         )
         for loaded, name in zip(pair, names):
-            st.page_link(
-                "pages/explain.py",
-                label=f"Explain {plain(name)} on row {row:,}",
-                icon=":material/help:",
-                query_params={"run": loaded.run.id, "row": str(row)},
-            )
+            label = f"Explain {plain(name)} on row {row:,}"
+            page_link("explain", label, run=loaded.run.id, row=str(row))
 
 
 # How alike all runs with the same test rows predict.
@@ -138,45 +147,40 @@ def _show_agreement(pair: Pair) -> None:
     found = comparable_runs(pair[0].run, MOST_RUNS)
     others = load_readable([run for run in found if run.id not in ids])
     runs = [*pair, *others][:MOST_RUNS]
-    task = pair[0].run.problem.task
-    titles = list(names_of(runs))
-    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs])
+    task, titles = pair[0].run.problem.task, list(names_of(runs))
+    weight = pair[0].split.rows("test").weight
+    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs], weight)
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")
         return
-    st.markdown(plain(_words(matrix, titles, of_numbers)))
-    few = len(runs) <= FEW_RUNS
-    with st.columns([1, 1])[0] if few else st.container():
+    st.markdown(plain(_agreement_words(matrix, titles, of_numbers)))
+    with st.columns([1, 1])[0] if len(runs) <= FEW_RUNS else st.container():
         show_figure(
             agreement_figure(matrix, titles, as_percent=not of_numbers, mode=mode()),
             key="agreement",
             alt="Agreement of every two runs on the test rows.",
         )
-    what = (
-        "Correlation of the predictions of every two runs"
-        if of_numbers
-        else "Percentage of rows that every two runs predict alike"
-    )
+    what = "Percentage of rows that every two runs predict alike"
+    if of_numbers:
+        what = "Correlation of the predictions of every two runs"
     st.caption(
         f"{what}; {split_words(pair[0], 'test')}. All finished runs with these test "
         f"rows, of equal ones the newest, {MOST_RUNS} at most."
     )
 
 
-def _words(matrix: np.ndarray, titles: list[str], of_numbers: bool) -> str:
+def _agreement_words(matrix: np.ndarray, titles: list[str], of_numbers: bool) -> str:
     """Say which two runs agree most, and which least."""
 
-    def value(pair: tuple[int, int]) -> str:
+    def named(pair: tuple[int, int]) -> tuple[str, str]:
         own = float(matrix[pair])
-        return f"a correlation of {significant(own)}" if of_numbers else percent(own)
+        value = f"a correlation of {significant(own)}" if of_numbers else percent(own)
+        return " and ".join(titles[i] for i in pair), value
 
     most, least = most_and_least_alike(matrix)
-    first, second = (titles[i] for i in most)
+    first, value = named(most)
     if most == least:
-        return f"{first} and {second} agree: {value(most)}."
-    one, other = (titles[i] for i in least)
-    return (
-        f"{first} and {second} are most alike ({value(most)}), {one} and {other} "
-        f"least ({value(least)})."
-    )
+        return f"{first} agree: {value}."
+    other, least_value = named(least)
+    return f"{first} are most alike ({value}), {other} least ({least_value})."

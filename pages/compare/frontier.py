@@ -10,11 +10,11 @@ import streamlit as st
 from pages.cached.comparison import (
     RunOnFrontier,
     band_of,
-    differences_at,
     few_trees,
     runs_on_frontier,
     small_pictures,
 )
+from pages.cached.predictions import score_differences
 from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
@@ -30,6 +30,7 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
+from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
@@ -47,8 +48,8 @@ def _size_words(
     places = first.place_for(leaves), second.place_for(leaves)
     if places[0] is None or places[1] is None:
         return ""
-    found = differences_at(*pair, (places[0], places[1]))
-    best = found[headline(pair[0].loaded.run.problem.task)]
+    at = (own.at(place) for own, place in zip(pair, places) if place is not None)
+    best = score_differences(*at)[headline(pair[0].loaded.run.problem.task)]
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
@@ -89,14 +90,9 @@ _mount = st.components.v2.component(
 
 
 def hover_trees(runs: Sequence[RunOnFrontier], chart: str) -> None:
-    """Show the tree of a point while the pointer rests on it.
+    """Show the tree of a point of a chart while the pointer rests on it.
 
-    Parameters
-    ----------
-    runs : sequence of RunOnFrontier
-        By the number that the chart's points carry.
-    chart : str
-        Key of the container that the chart is in, as ``show_figure`` names it.
+    The chart is named by its container's key, runs by the number its points carry.
     """
     lines = ",".join(small_pictures(own) for own in runs)
     size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
@@ -138,9 +134,30 @@ def _pick_point(
         key=f"{chart}-run",
     )
     own, name = by_id[run_id]
-    place = _pick_place(chart, own)
-    if place != ENSEMBLE:
-        _show_tree(chart, own, name, place)
+    place = ENSEMBLE
+    if own.line is not None:
+        table, chosen = own.line.table, own.line.chosen
+        leaves = [counted(int(n), "leaf", "leaves") for n in table["leaves"]]
+        place = len(leaves) - 1 if chosen is None else chosen
+        if len(leaves) > 1:
+            place = st.select_slider(
+                "Leaves",
+                range(len(leaves)),
+                place,
+                format_func=leaves.__getitem__,
+                key=f"{chart}-size-{run_id}",
+            )
+        known = [
+            f"{significant(table[column][place])} on {rows.lower()}"
+            for column, rows in COLUMNS.items()
+            if not math.isnan(table[column][place])
+        ]
+        words = plain(f"{name}, {leaves[place]}: {', '.join(known)}")
+        st.markdown(f"**{words}**")
+        step = int(table["step"][place])
+        picture = sketch(own.loaded, own.trees[step], f"frontier {step}")
+        options = {"controls": False, "compact": True}
+        tree_viewer(picture, f"{chart}-tree", height=POINT_HEIGHT, **options)
     st.button(
         "Use this tree",
         icon=":material/check:",
@@ -152,51 +169,13 @@ def _pick_point(
     )
 
 
-def _pick_place(chart: str, own: RunOnFrontier) -> int:
-    """Let the visitor pick one of a run's sizes, at first the one that it retained."""
-    if own.line is None:
-        return ENSEMBLE
-    leaves = own.line.table["leaves"].tolist()
-    if len(leaves) == 1:
-        return 0
-    return st.select_slider(
-        "Leaves",
-        range(len(leaves)),
-        len(leaves) - 1 if own.line.chosen is None else own.line.chosen,
-        format_func=lambda place: f"{leaves[place]:,}",
-        key=f"{chart}-size-{own.loaded.run.id}",
-    )
-
-
-def _show_tree(chart: str, own: RunOnFrontier, name: str, place: int) -> None:
-    """Draw the tree of a point small, under its size and scores."""
-    assert own.line is not None
-    row = own.line.table.loc[place]
-    leaves = counted(int(row["leaves"]), "leaf", "leaves")
-    known = [
-        f"{significant(row[column])} on {COLUMNS[column].lower()}"
-        for column in COLUMNS
-        if not math.isnan(row[column])
-    ]
-    words = plain(f"{name}, {leaves}: {', '.join(known)}")
-    st.markdown(f"**{words}**")
-    step = int(row["step"])
-    tree_viewer(
-        sketch(own.loaded, own.trees[step], f"frontier {step}"),
-        f"{chart}-tree",
-        height=POINT_HEIGHT,
-        controls=False,
-        compact=True,
-    )
-
-
 def _use(own: RunOnFrontier, place: int) -> None:
     """Make the tree of a point the one that all pages show; save it where it is new."""
     run_id = own.loaded.run.id
     if own.line is not None:
-        steps, step = pruning_steps(own.loaded), int(own.line.table["step"][place])
-        if step != steps.own:
-            run_id = save_step(own.loaded, steps, step)
+        step = int(own.line.table["step"][place])
+        if step != pruning_steps(own.loaded).own:
+            run_id = save_step(own.loaded, step)
     choose_run(run_id)
 
 
@@ -208,17 +187,13 @@ QUICK_WORK = 1_000_000  # trees by rows of ensembles that are looked at at once
 CHART_HEIGHT = 230  # pixels
 
 
-def show_frontier(pair: Pair) -> None:
-    """Draw all runs with the same test rows by size."""
-    runs = runs_on_frontier(pair, MOST_RUNS)
-    if any(own.line is not None for own in runs):
-        _show_chart(runs)
-
-
 @st.fragment
 @guarded
-def _show_chart(runs: list[RunOnFrontier]) -> None:
-    """Draw all runs, and say what the pair's trees of one size reach."""
+def show_frontier(pair: Pair) -> None:
+    """Draw all runs with the pair's test rows, and what its trees of one size reach."""
+    runs = runs_on_frontier(pair, MOST_RUNS)
+    if all(own.line is None for own in runs):
+        return
     st.header("Score against size", anchor=False)
     # A click counts for these runs alone.
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
@@ -250,7 +225,8 @@ def _show_chart(runs: list[RunOnFrontier]) -> None:
     if leaves is not None and len(runs) > 1:
         st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
     metric = TITLES[headline(runs[0].loaded.run.problem.task)]
-    drawn = _drawn_lines(runs, names, column, few=few)
+    known = finished_runs()
+    drawn = [_drawn_line(own, names, column, few, known) for own in runs]
     show_figure(
         frontier_figure(
             drawn,
@@ -271,31 +247,27 @@ def _show_chart(runs: list[RunOnFrontier]) -> None:
     )
 
 
-def _drawn_lines(
-    runs: Sequence[RunOnFrontier],
+def _drawn_line(
+    own: RunOnFrontier,
     names: dict[str, tuple[str, str]],
     column: str,
-    *,
-    few: bool = False,
-) -> list[DrawnLine]:
-    """Return what is drawn of each run."""
-    known, drawn = finished_runs(), []
-    for own in runs:
-        name, color = names[own.loaded.run.id]
-        run = own.loaded.run
-        band, n_splits = band_of(run, column, known)
-        line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
-        line = replace(line, symbol=learner_symbol(run.learner, run.settings))
-        if own.line is None:
-            trees = counted(own.loaded.model.n_estimators, "tree")
-            line = replace(
-                line,
-                name=f"{name}, {trees}",
-                score=own.score(column),
-                few_trees=few_trees(own, column) if few else None,
-            )
-        drawn.append(line)
-    return drawn
+    few: bool,
+    known: list[Run],
+) -> DrawnLine:
+    """Return what is drawn of a run."""
+    run, (name, color) = own.loaded.run, names[own.loaded.run.id]
+    band, n_splits = band_of(run, column, known)
+    line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
+    line = replace(line, symbol=learner_symbol(run.learner, run.settings))
+    if own.line is not None:
+        return line
+    trees = counted(own.loaded.model.n_estimators, "tree")
+    return replace(
+        line,
+        name=f"{name}, {trees}",
+        score=own.score(column),
+        few_trees=few_trees(own, column) if few else None,
+    )
 
 
 def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:

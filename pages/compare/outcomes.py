@@ -7,66 +7,57 @@ import streamlit as st
 from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import capital, named_with_unit, plain, split_words
 from treelab.evaluation.explanations import joined
-from treelab.evaluation.metrics import class_scores, confusion_matrix
+from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.words import percent, significant
 
 _MOST_NAMED = 3  # classes without a score
-TITLES = {
-    True: "Predicted against true values",
-    False: "Confusion matrix, class by class",
-}
 
 
 def outcomes_title(loaded: LoadedRun) -> str:
     """Return the heading of the section."""
-    return TITLES[loaded.model.classes is None]
+    if loaded.model.classes is None:
+        return "Predicted against true values"
+    return "Confusion matrix, class by class"
 
 
 def show_outcomes(loaded: LoadedRun, key: str) -> None:
     """Draw a run's predictions on test rows against the truth."""
     truth, predicted = loaded.split.y_test.to_numpy(), predictions(loaded, "test")
-    if loaded.model.classes is None:
-        _show_values(loaded, truth.astype(float), predicted, key)
-    else:
+    if loaded.model.classes is not None:
         _show_classes(loaded, truth, predicted, key)
-
-
-def _show_values(loaded: LoadedRun, truth, predicted, key: str) -> None:
-    """Draw the values about the diagonal."""
-    unit = f" ({loaded.model.target_unit})" if loaded.model.target_unit else ""
+        return
+    truth, target_is = truth.astype(float), loaded.run.problem.target_is
     show_figure(
         scatter_figure(
             truth,
             predicted,
-            name=f"{loaded.model.target}{unit}",
-            target_is=loaded.run.problem.target_is,
+            name=named_with_unit(loaded.model.target, loaded.model.target_unit),
+            target_is=target_is,
             mode=mode(),
         ),
         key=f"outcomes-{key}",
-        alt=f"Predicted against {loaded.run.problem.target_is} values of the test "
-        "rows.",
+        alt=f"Predicted against {target_is} values of the test rows.",
     )
     error = np.abs(truth - predicted)
+    median = quantile(error, 0.5, loaded.split.rows("test").weight)
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Dotted: prediction equals "
-        f"target. Median absolute error: {significant(np.median(error))}."
+        f"{capital(split_words(loaded, 'test'))}. Dotted: prediction equals "
+        f"target. Median absolute error: {significant(median)}."
     )
 
 
 def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     """Draw the confusion matrix, and list precision, recall and F1 of each class."""
     labels = ranked_classes(loaded)
-    codes = {label: code for code, label in enumerate(labels)}
-    known = np.isin(truth, labels)
+    known, codes = np.isin(truth, labels), pd.Index(labels).get_indexer
     confusion = confusion_matrix(
-        *(
-            np.array([codes[label] for label in each[known]])
-            for each in (truth, predicted)
-        ),
+        codes(truth[known]),
+        codes(predicted[known]),
         len(labels),
+        loaded.split.rows("test").take(known).weight,
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
@@ -79,10 +70,12 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     found = scores["recall"].iloc[worst]
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. Lowest recall: "
+        f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
         f"“{plain(labels[worst])}”, {percent(found)}."
         f"{undefined_words(labels, scores)}"
     )
+    if loaded.split.weight is not None:
+        scores = scores.rename(columns={"rows": "weight"})
     names = pd.Series([str(label) for label in labels], name="class")
     st.dataframe(
         pd.concat([names, scores], axis=1),

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.cached.runs import LoadedRun, load_readable, load_run
 from pages.state.run import PAIR, current_runs, new_in_address, write_address
-from pages.widgets.page import mode
+from pages.widgets.page import mode, page_link
 from pages.widgets.runs import pick_loaded_run
 from pages.widgets.words import plain, run_name, run_names
 from treelab.evaluation.comparison import have_same_test_rows
@@ -20,12 +20,7 @@ Names = tuple[str, str]
 def pick_runs() -> tuple[Pair, list[LoadedRun]]:
     """Let the visitor choose what the bar's run is compared with.
 
-    Returns
-    -------
-    pair : tuple of two LoadedRun
-        The one chosen here, and that of the bar.
-    others : list of LoadedRun
-        Up to two more with the same test rows.
+    First the one chosen here and that of the bar, then up to two more.
     """
     loaded = pick_loaded_run(growing=False)
     partners = {
@@ -42,7 +37,7 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
             "seed. Train a second learner to compare them.",
             icon=":material/info:",
         )
-        st.page_link("pages/train.py", label="Train", icon=":material/show_chart:")
+        page_link("train", "Train")
         st.stop()
     labels = run_names(current_runs())
     chosen = _pick_against(loaded.run, partners, labels)
@@ -52,7 +47,7 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
         against = load_run(partners[chosen])
     except (LookupError, OSError, ValueError) as error:
         st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
-        st.page_link("pages/runs.py", label="All runs")
+        page_link("runs", "All runs")
         st.stop()
     return (against, loaded), load_readable(others)
 

@@ -8,12 +8,7 @@ import streamlit as st
 
 from pages.cached.comparison import trained_run
 from pages.cached.runs import LoadedRun
-from pages.cached.store import (
-    all_runs,
-    finished_runs,
-    look_after_queue,
-    store,
-)
+from pages.cached.store import all_runs, finished_runs, look_after_queue, store
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
@@ -85,14 +80,20 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 st.rerun()
             _folds_button(list(trained.values()), key)
             waiting = [run for run in repeats if not run.is_finished]
+
+            def stop() -> None:
+                """Stop the repeats that wait or train."""
+                for run in waiting:
+                    if store().may_change(run):
+                        store().request_stop(run.id)
+
             st.button(
                 "Stop",
                 icon=":material/stop:",
                 key=f"{key}-stop",
                 type="tertiary",
                 disabled=not waiting,
-                on_click=explained(_stop),
-                args=(waiting,),
+                on_click=explained(stop),
                 help="Takes the repeats that wait out of the queue and stops those in "
                 "training; what was stopped does not count.",
             )
@@ -113,8 +114,8 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
 
 def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
     """Whether the chart has, or whether there is something to wait for."""
-    waited, waits = (any(not r.is_finished for r in own) for own in (before, repeats))
-    return _n_finished(repeats) != _n_finished(before) or waited != waits
+    was, now = ([run.is_finished for run in own] for own in (before, repeats))
+    return sum(was) != sum(now) or all(was) != all(now)
 
 
 def _folds_button(runs: list[Run], key: str) -> None:
@@ -165,18 +166,6 @@ def _fold_words(runs: list[Run], known: list[Run]) -> str:
     return f"Test {metric}, mean ± standard deviation: {', '.join(found.values())}."
 
 
-def _n_finished(runs: list[Run]) -> int:
-    """Count the runs that have ended."""
-    return sum(run.is_finished for run in runs)
-
-
-def _stop(runs: list[Run]) -> None:
-    """Stop repeats that wait or train."""
-    for run in runs:
-        if store().may_change(run):
-            store().request_stop(run.id)
-
-
 def _words(runs: list[Run], repeats: list[Run]) -> str:
     """Say on how many data splits the runs were trained, and what goes on."""
     waiting = [run for run in repeats if not run.is_finished]
@@ -195,13 +184,11 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
     ]
     n_splits = [len(by_seed[run.id]) for run in runs if not run.problem.n_folds]
     words = ""
-    if not n_splits:
-        pass
-    elif max(n_splits) == 1:
+    if n_splits and max(n_splits) == 1:
         words = "Based on one data split; repeat it to see how stable this is."
-    elif min(n_splits) == max(n_splits):
+    elif n_splits and min(n_splits) == max(n_splits):
         words = f"Trained on {counted(n_splits[0], 'data split')} each."
-    else:
+    elif n_splits:
         words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
     words = f"{words} {_fold_words(runs, known)}".strip()
     if failed:
@@ -263,7 +250,7 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         n_fitted += rows["valid"]["n_rows"]
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
     metric = TITLES[headline(pair[0].run.problem.task)]
-    st.markdown(plain(_comparison_words(found, names, metric, splits)))
+    st.markdown(plain(_test_words(found, names, metric, splits)))
     show_figure(
         seeds_figure(
             [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
@@ -288,20 +275,16 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     )
 
 
-def _comparison_words(
-    found: SeedComparison, names: Names, metric: str, splits: str
-) -> str:
+def _test_words(found: SeedComparison, names: Names, metric: str, splits: str) -> str:
     """Say which learner is better over data splits, and how sure that is."""
     low, high, mean = found.low, found.high, found.mean
-    better, other = names[1], names[0]
+    other, better = names
     if mean < 0:
-        better, other, low, high, mean = names[0], names[1], -high, -low, -mean
-    if found.clear:
-        text = f"More than chance over {splits}: {better} gains {significant(mean)}"
-    else:
-        text = f"No clear difference over {splits}: {better} gains {significant(mean)}"
-    text += (
-        f" {metric} over {other} on average, {found.level:.0%} interval "
+        better, other, low, high, mean = other, better, -high, -low, -mean
+    how = "More than chance" if found.clear else "No clear difference"
+    text = (
+        f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
+        f"{other} on average, {found.level:.0%} interval "
         f"{significant(low)} to {significant(high)} (corrected resampled t-test, p = "
         f"{significant(found.t_p, 2)}). Wilcoxon's signed-rank test: p = "
         f"{significant(found.wilcoxon_p, 2)}"

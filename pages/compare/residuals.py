@@ -6,7 +6,7 @@ import streamlit as st
 from pages.cached.predictions import predictions
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import plain, split_words, with_unit
+from pages.widgets.words import capital, plain, split_words, with_unit
 from treelab.figures.comparison import residuals_figure
 from treelab.trees.words import significant
 
@@ -15,10 +15,16 @@ MOST_POINTS = 1500
 
 def show_residuals(pair: Pair, names: Names) -> None:
     """Draw what each run misses, by what it predicts."""
-    truth = pair[0].split.y_test.to_numpy(float)
+    _, target, weight = pair[0].split.rows("test")
+    truth = target.to_numpy(float)
     predicted = [predictions(loaded, "test") for loaded in pair]
     residuals = [truth - own for own in predicted]
-    st.markdown(plain(_words(pair, names, residuals)))
+    words = []
+    for name, own in zip(names, residuals):
+        square, mean = (np.average(v, weights=weight) for v in (own**2, own))
+        typical = with_unit(pair[0], float(np.sqrt(square)))
+        words.append(f"{name} misses by {typical} (mean {significant(mean)})")
+    st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
     some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
     ends = _ends(predicted), _ends(residuals)
     shown = zip(
@@ -41,7 +47,7 @@ def show_residuals(pair: Pair, names: Names) -> None:
             )
     rows = split_words(pair[0], "test")
     sample = f"A sample of {len(some):,} of " if len(some) < len(truth) else ""
-    rows = rows if sample else rows.capitalize()
+    rows = rows if sample else capital(rows)
     st.caption(
         f"{sample}{rows}, both on the same axes. A tree that fits well leaves no "
         "pattern around the line at zero."
@@ -53,12 +59,3 @@ def _ends(values: list[np.ndarray]) -> tuple[float, float]:
     low, high = min(own.min() for own in values), max(own.max() for own in values)
     room = 0.04 * (high - low) or 0.5
     return float(low - room), float(high + room)
-
-
-def _words(pair: Pair, names: Names, residuals: list[np.ndarray]) -> str:
-    """Write how large residuals are, and their mean."""
-    parts = []
-    for name, own in zip(names, residuals):
-        typical = with_unit(pair[0], float(np.sqrt(np.mean(own**2))))
-        parts.append(f"{name} misses by {typical} (mean {significant(own.mean())})")
-    return f"Root mean square of the residuals: {'; '.join(parts)}."

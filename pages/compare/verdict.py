@@ -19,7 +19,6 @@ from pages.widgets.words import (
     fitted_words,
     origin_words,
     plain,
-    score,
     signed,
 )
 from treelab.evaluation.ensembles import are_equal
@@ -53,7 +52,7 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
             st.header(plain(_finding(best, names)), anchor=False)
-            st.markdown(plain(_interval_words(best, names)))
+            st.markdown(plain(interval_words(best, names)))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if max(map(n_data_splits, pair)) == 1:
@@ -81,7 +80,7 @@ def _finding(difference: ScoreDifference, names: Names) -> str:
     return f"{better} is better than {other} by {gain}"
 
 
-def _interval_words(difference: ScoreDifference, names: Names) -> str:
+def interval_words(difference: ScoreDifference, names: Names) -> str:
     """Write the interval of the difference, both scores, and the rows behind them."""
     low, high, one, other = difference.low, difference.high, *names[::-1]
     scores = [(names[1], difference.second), (names[0], difference.first)]
@@ -160,11 +159,18 @@ def _show_side(
 ) -> None:
     """Draw one run's tree, of an ensemble the one of highest weight."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
-    value = score(loaded.run)
-    label = f"{name} · {loaded.run.state if value is None else significant(value)}"
+    label = name
+    if loaded.has_labels:
+        value = split_scores(loaded, "test")[headline(loaded.run.problem.task)]
+        label += f" · {significant(value)}"
     estimator = _heaviest(loaded)
-    words = [origin_words(loaded.run)]
-    words += [_ensemble_words(loaded)] if estimator is not None else []
+    words = ["" if loaded.variant else origin_words(loaded.run)]
+    if estimator is not None:
+        of_all = f"Tree {estimator} of {loaded.model.n_estimators:,}"
+        how = f"{of_all}, the one of highest weight; the ensemble predicts with all."
+        if are_equal(top_estimators(loaded)[1]):
+            how = f"{of_all}; all have the same weight and predict together."
+        words.append(how)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(chip(color, label), width="content")
         st.caption(plain(" ".join(filter(None, words))), width="stretch")
@@ -184,12 +190,3 @@ def _show_side(
 def _heaviest(loaded: LoadedRun) -> int | None:
     """Return an ensemble's tree of highest weight; None for a single tree."""
     return int(top_estimators(loaded)[0][0]) if loaded.is_ensemble else None
-
-
-def _ensemble_words(loaded: LoadedRun) -> str:
-    """Say which of an ensemble's trees is drawn, and that all predict together."""
-    index, weight = top_estimators(loaded)
-    of_all = f"Tree {index[0]} of {loaded.model.n_estimators:,}"
-    if are_equal(weight):
-        return f"{of_all}; all have the same weight and predict together."
-    return f"{of_all}, the one of highest weight; the ensemble predicts with all."

@@ -24,8 +24,8 @@ from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.greedy_gap import GreedyGap
 from treelab.evaluation.node_report import rows_at_node
-from treelab.evaluation.optimality import OptimalityGap, optimality_gap
-from treelab.figures.comparison import Axis, Surface, axis_of, plane_figure
+from treelab.evaluation.optimality import optimality_gap
+from treelab.figures.comparison import Surface, axis_of, plane_figure
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
@@ -42,15 +42,11 @@ def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
     return found
 
 
-def _show_why(pair: Pair, names: Names) -> None:
-    """Show greedy's failure, and how far both are from the best of their depth."""
-    for loaded, name in zip(pair, names):
-        if _is_trained_tree(loaded):
-            _show_greedy_failure(loaded, name)
-    _show_optimality(pair, names)
-
-
 # A split of little immediate and much final gain, which greedy would not make.
+
+
+MOST_POINTS = 1500
+PLANE_HEIGHT = 300  # pixels
 
 
 def _is_trained_tree(loaded: LoadedRun) -> bool:
@@ -58,28 +54,27 @@ def _is_trained_tree(loaded: LoadedRun) -> bool:
     return loaded.run.learner != "cart" and not loaded.is_ensemble
 
 
-MOST_POINTS = 1500
-PLANE_HEIGHT = 300  # pixels
-
-
-def _show_greedy_failure(loaded: LoadedRun, name: str) -> None:
-    """Show the split of a run's tree that greedy would not make, where one pays."""
-    gap = greedy_gap_of(loaded)
-    if gap is None:
-        st.markdown(
-            plain(f"Greedy would have done as well at every {name} split."),
-            help="At no split does greedy gain at least twice as much immediately and "
-            "less finally, with as many leaves, on fitted and on test rows.",
-        )
-    else:
-        _show_gap(gap, loaded, name)
-    n_rows = loaded.n_rows("fitted")
-    if n_rows > GREEDY_ROWS:
-        st.caption(
-            f"On a sample of {GREEDY_ROWS:,} of the {n_rows:,} "
-            f"{SPLIT_NAMES[loaded.fitted_split]} rows, and of at most as many test "
-            "rows."
-        )
+def _show_why(pair: Pair, names: Names) -> None:
+    """Show greedy's failure, and how far both are from the best of their depth."""
+    for loaded, name in zip(pair, names):
+        if not _is_trained_tree(loaded):
+            continue
+        gap = greedy_gap_of(loaded)
+        if gap is None:
+            st.markdown(
+                plain(f"Greedy would have done as well at every {name} split."),
+                help="At no split does greedy gain at least twice as much immediately "
+                "and less finally, with as many leaves, on fitted and on test rows.",
+            )
+        else:
+            _show_gap(gap, loaded, name)
+        if (n_rows := loaded.n_rows("fitted")) > GREEDY_ROWS:
+            st.caption(
+                f"On a sample of {GREEDY_ROWS:,} of the {n_rows:,} "
+                f"{SPLIT_NAMES[loaded.fitted_split]} rows, and of at most as many test "
+                "rows."
+            )
+    _show_optimality(pair, names)
 
 
 def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
@@ -89,15 +84,23 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
     st.subheader(plain(f"{name} splits by {split}; greedy would not"), anchor=False)
     picture, numbers = st.columns([3, 2], gap="large")
     with numbers:
-        st.markdown(plain(_gap_words(gap, loaded, tree, name, split)))
-        st.table(_table(gap, name))
+        st.markdown(plain(_gap_words(gap, loaded, tree, name)))
+        titles = {"now": "immediate gain", "final": "final gain"}
+        titles["test"] = "final gain, test"
+        st.table(
+            {
+                title: {
+                    key: _removed(getattr(gains, own))
+                    for key, gains in ((name, gap.gains), ("greedy", gap.greedy))
+                }
+                for own, title in titles.items()
+            }
+        )
     with picture:
         _draw(gap, loaded, tree)
 
 
-def _gap_words(
-    gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str, split: str
-) -> str:
+def _gap_words(gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str) -> str:
     """Write both gains, immediate and final."""
     kind = "variance" if tree.classes is None else "Gini impurity"
     where = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
@@ -120,18 +123,6 @@ def _gap_words(
     return text
 
 
-def _table(gap: GreedyGap, name: str) -> pd.DataFrame:
-    """Return the gains as text."""
-    rows = {name: gap.gains, "greedy": gap.greedy}
-    return pd.DataFrame(
-        {
-            "immediate gain": {key: _removed(own.now) for key, own in rows.items()},
-            "final gain": {key: _removed(own.final) for key, own in rows.items()},
-            "final gain, test": {key: _removed(own.test) for key, own in rows.items()},
-        }
-    )
-
-
 def _removed(fraction: float) -> str:
     """Write a fraction of the impurity, that of a loss with its sign."""
     return percent(fraction) if fraction >= 0 else f"−{percent(-fraction)}"
@@ -139,7 +130,7 @@ def _removed(fraction: float) -> str:
 
 def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     """Draw the rows of the node by two columns, with its split and those below it."""
-    X, y = loaded.rows("fitted")
+    X, y, _ = loaded.rows("fitted")
     rows = rows_at_node(tree, gap.node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
     axes = tuple(axis_of(tree.features[j], matrix[:, j]) for j in gap.axes)
@@ -152,13 +143,8 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
         (axes[0].low, axes[0].high, axes[1].low, axes[1].high),
         node=gap.node,
     )
-    points = pd.DataFrame(
-        {
-            "x": matrix[:, gap.axes[0]],
-            "y": matrix[:, gap.axes[1]],
-            "target": y.to_numpy()[rows],
-        }
-    )
+    points = pd.DataFrame(matrix[:, list(gap.axes)], columns=["x", "y"])
+    points["target"] = y.to_numpy()[rows]
     known = points.dropna()
     drawn = known.sample(min(MOST_POINTS, len(known)), random_state=0)
     show_figure(
@@ -204,24 +190,19 @@ def _show_optimality(pair: Pair, names: Names) -> None:
         if loaded.is_ensemble or loaded.has_predictor or loaded.run.id == best.run.id:
             continue
         gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
-        if gap is not None:
-            lines.append(_optimality_words(gap, name, loaded))
+        if gap is None:
+            continue
+        errors, least = counted(int(gap.error), "error"), f"{gap.least_error:,.0f}"
+        if loaded.model.classes is None:
+            errors = f"squared error {significant(gap.error)}"
+            least = significant(gap.least_error)
+        own = f"{plain(name)} (depth {gap.depth})"
+        lines.append(f"{own}: {errors}, the optimal tree {least}")
     if lines:
         st.caption(
             f"On the {fitted_words(best)} of the optimal tree: {'; '.join(lines)}. "
             "Among its thresholds none is better where its note says proven."
         )
-
-
-def _optimality_words(gap: OptimalityGap, name: str, loaded: LoadedRun) -> str:
-    """Write the two errors."""
-    if loaded.model.classes is not None:
-        errors = counted(int(gap.error), "error")
-        least = f"{gap.least_error:,.0f}"
-    else:
-        errors = f"squared error {significant(gap.error)}"
-        least = significant(gap.least_error)
-    return f"{plain(name)} (depth {gap.depth}): {errors}, the optimal tree {least}"
 
 
 # What both predict over two columns, all others held.
@@ -233,16 +214,31 @@ MOST_PLANE_POINTS = 600
 def _show_surfaces(pair: Pair, names: Names) -> None:
     """Draw what both predict over two columns that the visitor picks."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="plane"):
-        columns = _pick_columns(pair, number_columns(pair))
+        known, key = number_columns(pair), f"{pair[0].run.id}-{pair[1].run.id}"
+        x = st.selectbox("Column across", known, key=f"surface-x-{key}", width=250)
+        others = [name for name in known if name != x]
+        y = st.selectbox("Column upward", others, key=f"surface-y-{key}", width=250)
+        columns = x, y
         said = st.empty()
     row = st.session_state.get("compare-row")
     place = None if row is None else row - 1
-    axes = _axes(pair[0], columns)
-    box = (axes[0].low, axes[0].high, axes[1].low, axes[1].high)
+    units, X_test = dict(pair[0].run.problem.units), pair[0].split.X_test
+    across, up = (
+        axis_of(Feature(name, unit=units.get(name, "")), X_test[name].to_numpy(float))
+        for name in columns
+    )
+    box = (across.low, across.high, up.low, up.high)
     found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
-    said.markdown(plain(_surface_words(pair, found)))
-    points = _test_points(pair[0], columns, place)
-    scale = _scale(pair[0], points, found)
+    points, scale = _test_points(pair[0], columns, place), None
+    first, second = (own.predicted for own in found)
+    if pair[0].model.classes is not None:
+        alike = percent(float(np.mean(first == second)))
+        said.markdown(f"Both predict the same on {alike} of this plane.")
+    else:
+        far = with_unit(pair[0], float(np.abs(first.astype(float) - second).max()))
+        said.markdown(plain(f"Predictions differ by at most {far} on this plane."))
+        values = np.concatenate([points["target"], first.ravel(), second.ravel()])
+        scale = float(values.min()), float(values.max())
     colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
     for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
         with side:
@@ -250,7 +246,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
             show_figure(
                 plane_figure(
                     points,
-                    axes,
+                    (across, up),
                     _lines(loaded, columns, box, place),
                     colors=colors,
                     behind=behind,
@@ -261,36 +257,28 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
                 key=f"surface-{loaded.run.id}",
                 alt=f"Predictions of {name} over {columns[0]} and {columns[1]}.",
             )
-    st.caption(_caption(pair, points, place))
-
-
-def _pick_columns(pair: Pair, known: tuple[str, ...]) -> tuple[str, str]:
-    """Let the visitor choose the columns; at first the two most used by both."""
-    key = f"{pair[0].run.id}-{pair[1].run.id}"
-    across = st.selectbox("Column across", known, key=f"surface-x-{key}", width=250)
-    others = [name for name in known if name != across]
-    up = st.selectbox("Column upward", others, key=f"surface-y-{key}", width=250)
-    return across, up
-
-
-def _axes(loaded: LoadedRun, columns: tuple[str, str]) -> tuple[Axis, Axis]:
-    """Return both axes, as long as the test rows reach."""
-    units = dict(loaded.run.problem.units)
-    across, up = (
-        axis_of(
-            Feature(name, unit=units.get(name, "")),
-            loaded.split.X_test[name].to_numpy(float),
-        )
-        for name in columns
+    held = (
+        "at the medians of the training rows, or the most frequent category (follow a "
+        "test row to hold them there)"
     )
-    return across, up
+    if row is not None:
+        held = f"as in test row {row:,}"
+    some = ""
+    if len(points) < len(pair[0].split.y_test):
+        sample = "a sample of" if len(points) == MOST_PLANE_POINTS else "the"
+        some = f"{sample} {len(points):,} with both values of "
+    st.caption(
+        f"Background: predictions with all other columns {held}. Points: {some}"
+        f"{split_words(pair[0], 'test')}, coloured by the target. Lines: splits of "
+        "single trees, the first one thick."
+    )
 
 
 def _test_points(
     loaded: LoadedRun, columns: tuple[str, str], place: int | None
 ) -> pd.DataFrame:
     """Return the test rows in the plane or a sample of them, the followed one named."""
-    X, y = loaded.split.rows("test")
+    X, y, _ = loaded.split.rows("test")
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
     )
@@ -301,14 +289,6 @@ def _test_points(
     if place is not None:
         followed = followed.assign(label=f"test row {place + 1:,}").dropna()
     return pd.concat([points, followed])
-
-
-def _scale(loaded: LoadedRun, points: pd.DataFrame, found: list[Surface]):
-    """Return one colour scale for rows and both surfaces; None for classes."""
-    if loaded.model.classes is not None:
-        return None
-    values = np.concatenate([points["target"], *(s.predicted.ravel() for s in found)])
-    return float(values.min()), float(values.max())
 
 
 def _lines(
@@ -323,35 +303,3 @@ def _lines(
         return []
     held = feature_matrix(tree.features, held_row(loaded, place))[0]
     return split_lines(tree, (index[columns[0]], index[columns[1]]), held, box)
-
-
-def _surface_words(pair: Pair, found: list[Surface]) -> str:
-    """Say how alike both surfaces are."""
-    first, second = (own.predicted for own in found)
-    if pair[0].model.classes is not None:
-        alike = float(np.mean(first == second))
-        return f"Both predict the same on {percent(alike)} of this plane."
-    largest = np.abs(first.astype(float) - second).max()
-    return (
-        "Predictions differ by at most "
-        f"{with_unit(pair[0], float(largest))} on this plane."
-    )
-
-
-def _caption(pair: Pair, points: pd.DataFrame, place: int | None) -> str:
-    """Say what is drawn, and where the other columns are held."""
-    held = (
-        "at the medians of the training rows, or the most frequent category (follow a "
-        "test row to hold them there)"
-        if place is None
-        else f"as in test row {place + 1:,}"
-    )
-    some = ""
-    if len(points) < len(pair[0].split.y_test):
-        sample = "a sample of" if len(points) == MOST_PLANE_POINTS else "the"
-        some = f"{sample} {len(points):,} with both values of "
-    lines = "Lines: splits of single trees, the first one thick"
-    return (
-        f"Background: predictions with all other columns {held}. Points: {some}"
-        f"{split_words(pair[0], 'test')}, coloured by the target. {lines}."
-    )

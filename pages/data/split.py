@@ -9,7 +9,12 @@ from pages.widgets.html import split_bar
 from pages.widgets.store_trouble import explained
 from pages.widgets.upload import KINDS
 from pages.widgets.words import plain
-from treelab.data.problem import Problem, make_problem, split_problem
+from treelab.data.problem import (
+    Problem,
+    make_problem,
+    split_problem,
+    weighted_problem,
+)
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
 from treelab.data.split_by import WAY_TITLES, with_test_file
@@ -64,7 +69,7 @@ def pick_split(problem: Problem) -> None:
 def show_split(problem: Problem) -> None:
     """Show how many rows train, validate and test."""
     parts = split_of(problem)
-    st.html(split_bar({name: len(parts.rows(name)[1]) for name in SPLITS}))
+    st.html(split_bar({name: parts.n_rows(name) for name in SPLITS}))
 
 
 def test_file(problem: Problem) -> None:
@@ -116,6 +121,7 @@ def _append(problem: Problem, key: str) -> None:
             seed=problem.seed,
             units=problem.units,
         )
+        fresh = weighted_problem(fresh, problem.weight, problem.exposure)
         choose_problem(split_problem(fresh, "given", column))
     except ValueError as error:
         st.session_state["test-file-error"] = str(error)

@@ -82,23 +82,21 @@ def _brought(loaded: LoadedRun, source: str) -> GivenTable | None:
     content = _file() if source == FILE else _pasted()
     if content is None:
         return None
-    found = _read(loaded, *content)
-    if found.notes:
-        with st.expander(f"How {plain(found.name)} was read"):
-            for note in found.notes:
-                st.caption(plain(note))
-    return found
+    return given_table(loaded, *content)
 
 
 def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
+    problem = loaded.run.problem
+    scored = filter(None, (problem.target, problem.exposure, problem.weight))
+    needed = listed([repr(name) for name in scored])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
             f"The model {reads if columns else 'reads no column'}. They may stand in "
-            f"any order, among others. With a column {loaded.model.target!r} the "
-            "predictions are scored. The table is not stored."
+            f"any order, among others. With {needed}, predictions are scored."
+            " The table is not stored."
         ),
         icon=":material/info:",
     )
@@ -138,20 +136,23 @@ def _pasted() -> tuple[bytes, str, str] | None:
     return content, "Pasted table", sha256(content).hexdigest()
 
 
-def _read(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
-    """Read what was brought; of several sheets the visitor chooses one."""
-    sheet = None
+def given_table(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
+    """Read what a visitor brought as a run's model does, and say how it was read.
+
+    It is not stored. Of several sheets the visitor chooses one.
+    """
     try:
-        found = read_given(loaded, key, name, sheet, content)
+        found = read_given(loaded, key, name, None, content)
     except ChoiceError as several:
         sheet = st.selectbox(
-            "Sheet or table", several.choices, key=f"predict-sheet-{key}", width=360
+            "Sheet or table", several.choices, key=f"sheet-{key}", width=360
         )
         found = read_given(loaded, key, name, sheet, content)
-    title = f"{name}, {sheet}" if sheet else name
-    return GivenTable(
-        found.frame, found.cells, title, f"{key} {sheet or ''}", tuple(found.notes)
-    )
+    if found.notes:
+        with st.expander(f"How {plain(found.name)} was read"):
+            for note in found.notes:
+                st.caption(plain(note))
+    return found
 
 
 # What a run predicts for a table: what is odd, the scores, the rows, a file.

@@ -3,14 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import (
-    decided_rows,
-    run_dependence,
-    shuffled_importances,
-)
+from pages.cached.predictions import decided_rows, run_dependence, shuffled_importances
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
 from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.importance import (
@@ -233,12 +229,7 @@ def _show_simple_rules(loaded: LoadedRun) -> None:
     decided = found[chosen[0]]
     st.markdown(f"Tree {decided.estimator}: {plain(decided.rule)}.")
     row = int(decided.rows[0]) + 1
-    st.page_link(
-        "pages/explain.py",
-        label=f"Explain row {row:,}",
-        icon=":material/help:",
-        query_params={"run": loaded.run.id, "row": str(row)},
-    )
+    page_link("explain", f"Explain row {row:,}", run=loaded.run.id, row=str(row))
 
 
 def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:

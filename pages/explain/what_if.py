@@ -65,19 +65,43 @@ _MISSING = "missing"
 
 
 def _edited(loaded: LoadedRun, row: Row) -> Row | None:
-    """Return the row with the values in the fields; None where they are its own."""
-    original = row.values
-    new = _edit(loaded, row)
-    changed = [c for c, v in new.items() if not _same(original[c].iloc[0], v)]
-    if not changed:
-        return None
-    values = original.copy()
-    for column in changed:
-        kind = column_kind(loaded.split.X_train[column])
-        dtype = float if kind == "number" else object
-        value = np.nan if new[column] is None else new[column]
-        values[column] = pd.Series([value], index=values.index, dtype=dtype)
-    return predicted_row(loaded, values)
+    """Show the fields; return the row with what is in them, None where unchanged."""
+    prefix = f"edit-{loaded.run.id}-{row.key}-"
+    version = st.session_state.setdefault(f"{prefix}version", 0)
+    tree = run_tree(loaded, _heaviest_tree(loaded, row))
+    known = row.values.columns  # of new rows those that the model reads
+    order = [*columns_by_path(tree, row.values), *loaded.split.X_test.columns]
+    columns = [column for column in dict.fromkeys(order) if column in known]
+    open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
+    st.session_state[f"{prefix}open"] = set(open_ones)
+    new = _fields(loaded, row.values, open_ones, f"{prefix}{version}-")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Reset",
+            icon=":material/undo:",
+            key=f"{prefix}reset",
+            on_click=st.session_state.__setitem__,
+            args=(f"{prefix}version", version + 1),
+        )
+        more = folded and st.toggle(
+            f"Show {len(folded):,} more features", key=f"{prefix}all"
+        )
+    if more:
+        new |= _fields(loaded, row.values, folded, f"{prefix}{version}-")
+    values, changed = row.values.copy(), []
+    for column, now in new.items():
+        before = row.values[column].iloc[0]
+        if now is None or pd.isna(before):
+            same = now is None and bool(pd.isna(before))
+        else:
+            same = str(before) == now if isinstance(now, str) else before == now
+        if not same:
+            is_number = column_kind(loaded.split.X_train[column]) == "number"
+            kind = float if is_number else object
+            value = np.nan if now is None else now
+            values[column] = pd.Series([value], index=values.index, dtype=kind)
+            changed.append(column)
+    return predicted_row(loaded, values) if changed else None
 
 
 def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
@@ -96,35 +120,8 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
         st.session_state[f"{prefix}all"] = True  # folded features are among them
 
 
-def _edit(loaded: LoadedRun, row: Row) -> dict:
-    """Show a field a column and return the values in them, None where missing."""
-    prefix = f"edit-{loaded.run.id}-{row.key}-"
-    version = st.session_state.setdefault(f"{prefix}version", 0)
-    tree = run_tree(loaded, _heaviest_tree(loaded, row))
-    own = row.values.columns  # of new rows those that the model reads
-    columns = [c for c in columns_by_path(tree, row.values) if c in own]
-    columns += [c for c in loaded.split.X_test.columns if c in own and c not in columns]
-    open_ones, folded = columns[:_FIELDS], columns[_FIELDS:]
-    st.session_state[f"{prefix}open"] = set(open_ones)
-    new = _fields(loaded, row.values, open_ones, f"{prefix}{version}-")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Reset",
-            icon=":material/undo:",
-            key=f"{prefix}reset",
-            on_click=st.session_state.__setitem__,
-            args=(f"{prefix}version", version + 1),
-        )
-        more = folded and st.toggle(
-            f"Show {len(folded):,} more features", key=f"{prefix}all"
-        )
-    if more:
-        new |= _fields(loaded, row.values, folded, f"{prefix}{version}-")
-    return new
-
-
 def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
-    """Show fields two to a line; return the values in them."""
+    """Show fields two to a line; return the values in them, None where missing."""
     values = {}
     units = dict(loaded.run.problem.units)
     dates = {own.column for own in loaded.model.features if own.is_date}
@@ -132,30 +129,32 @@ def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> 
         for column, place in zip(columns[start : start + 2], st.columns(2)):
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
-            label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
             with place:
                 field = _date_field if column in dates else _field
+                label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
                 values[column] = field(label, key, now, seen)
     return values
 
 
 def _field(label: str, key: str, now, seen: pd.Series):
-    """A field of the column's kind, and the value in it; None is missing."""
+    """A field of the column's kind, and the value in it."""
     is_number = column_kind(seen) == "number"
-    known = {_option(value, is_number): value for value in seen.dropna().unique()}
-    if not pd.isna(now):
-        known.setdefault(_option(now, is_number), now)
+    option = float if is_number else str  # a value as the field knows it
+    known = {option(value): value for value in seen.dropna().unique()}
+    start = None if pd.isna(now) else option(now)
     # The value comes from the session, not from the field: emptied, a field falls
     # back to a value of its own, and a number could never be taken away.
-    start = None if pd.isna(now) else _option(now, is_number)
     chosen = st.session_state.setdefault(key, start)
-    if chosen is not None:  # a number that no row has may have been put here
-        known.setdefault(chosen, chosen)
-    if len(known) <= (_FEW_NUMBERS if is_number else 2) and _are_short(known):
+    for each in (start, chosen):  # also a number that no row has may have been put here
+        if each is not None:
+            known.setdefault(each, now if each == start else each)
+    words = {own: _option_text(own) for own in known}
+    few = _FEW_NUMBERS if is_number else 2
+    if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
         chosen = st.segmented_control(
             label,
             sorted(known),
-            format_func=_option_text,
+            format_func=words.__getitem__,
             required=pd.notna(now) and not seen.isna().any(),
             key=key,
             persist_state="session",
@@ -174,6 +173,13 @@ def _field(label: str, key: str, now, seen: pd.Series):
             help=f"Empty means {_MISSING}.",
         )
     return None if chosen is None else known[chosen]
+
+
+def _option_text(option: float | str) -> str:
+    """A value as the fields show it: yes and no for true and false."""
+    if isinstance(option, str):
+        return {"True": "yes", "False": "no"}.get(option, option)
+    return shortest(option)
 
 
 def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
@@ -200,23 +206,6 @@ def _day(years) -> date | None:
     return None if np.isnat(moment) else moment.item().date()
 
 
-def _option(value, is_number: bool) -> float | str:
-    """A value as the fields know it."""
-    return float(value) if is_number else str(value)
-
-
-def _option_text(option: float | str) -> str:
-    """A value as the fields show it: yes and no for true and false."""
-    if isinstance(option, str):
-        return {"True": "yes", "False": "no"}.get(option, option)
-    return shortest(option)
-
-
-def _are_short(options) -> bool:
-    """Whether all options find room beside each other."""
-    return sum(len(_option_text(option)) for option in options) <= _ROOM
-
-
 def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
     """A field for a number, whole where the column is; empty is missing."""
     low, high = seen.min(), seen.max()
@@ -236,13 +225,6 @@ def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
         help=f"Training rows: {shortest(low)} to {shortest(high)}; empty means "
         f"{_MISSING}.",
     )
-
-
-def _same(before, now) -> bool:
-    """Whether a field still holds what the table does."""
-    if now is None or pd.isna(before):
-        return now is None and bool(pd.isna(before))
-    return str(before) == str(now) if isinstance(now, str) else before == now
 
 
 # The nearest rows that the run predicts otherwise.
@@ -314,7 +296,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
         key=f"side-{key}",
     )
     bound = st.number_input(
-        loaded.run.problem.target,
+        loaded.run.problem.target_name,
         value=float(f"{high if is_low else low:.3g}"),
         key=f"bound-{key}",
         width=160,

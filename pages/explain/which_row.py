@@ -39,27 +39,13 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Row:
-    """A row, and its target where it is known.
+    """A row, and its target where it is known."""
 
-    Attributes
-    ----------
-    values : DataFrame
-        Of one row, in the table's own columns.
-    target : object
-        Its class or value; None of new rows, and of changed ones.
-    predicted : object
-        The run's prediction for the values.
-    proba : float64 array of shape (n_classes,) or None
-        Class probabilities; None for regression.
-    key : str
-        What the row is known by among the rows of its run.
-    """
-
-    values: pd.DataFrame
-    target: object
-    predicted: object
-    proba: np.ndarray | None
-    key: str
+    values: pd.DataFrame  # of one row, in the table's own columns
+    target: object  # its class or value; None of new rows, and of changed ones
+    predicted: object  # the run's prediction for the values
+    proba: np.ndarray | None  # of the classes, (n_classes,); None for regression
+    key: str  # what it is known by among the rows of its run
 
     @property
     def output(self) -> int:
@@ -98,7 +84,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
             key="rows-from",
             persist_state="session",
         )
-        X, y = (new.X, None) if source == _NEW else rows_of(loaded, source)
+        X, y = (new.X, None) if source == _NEW else rows_of(loaded, source)[:2]
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
         place = st.number_input(
@@ -171,7 +157,7 @@ def _places(loaded: LoadedRun, source: str) -> np.ndarray:
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     kind, _, number = order.partition("-")
     if kind == _ALL:
-        places = np.arange(len(rows_of(loaded, source)[1]))
+        places = np.arange(len(rows_of(loaded, source).y))
     else:
         label = ranked_classes(loaded)[int(number)] if number else None
         places = ranked_rows(loaded, kind, label, source)
@@ -202,17 +188,17 @@ def _key(loaded: LoadedRun, name: str) -> str:
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     """What rows can be filtered by: the target, the prediction or a column."""
-    X, y = rows_of(loaded, source)
+    X, y, _ = rows_of(loaded, source)
     if name in X.columns:
         return X[name]
-    if name == loaded.run.problem.target:
+    if name == loaded.run.problem.target_name:
         return y
     return pd.Series(predictions(loaded, source), index=y.index)
 
 
 def _pick_filter(loaded: LoadedRun, source: str) -> None:
     """Let the visitor choose a condition on one column."""
-    names = [loaded.run.problem.target, _PREDICTION, *loaded.split.X_test.columns]
+    names = [loaded.run.problem.target_name, _PREDICTION, *loaded.split.X_test.columns]
     column = st.selectbox(
         "Rows by",
         list(dict.fromkeys(names)),
@@ -244,7 +230,7 @@ def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
     """Which rows pass the filter, bool (n_rows,)."""
     column, state = st.session_state.get(_key(loaded, "column")), st.session_state
     if column is None:
-        return np.ones(len(rows_of(loaded, source)[1]), dtype=bool)
+        return np.ones(len(rows_of(loaded, source).y), dtype=bool)
     return rows_where(
         _column(loaded, source, column),
         state.get(_key(loaded, f"at least-{column}")),
@@ -255,10 +241,10 @@ def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
 
 def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:
     """Write which row of the table this is, and where it stands in the order."""
-    row = rows_of(loaded, source)[0].index[place]
+    row = rows_of(loaded, source).X.index[place]
     words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
     if source == WHOLE:
-        split = next(s for s in SPLITS if row in loaded.split.rows(s)[0].index)
+        split = next(s for s in SPLITS if row in loaded.split.rows(s).X.index)
         words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     column = st.session_state.get(_key(loaded, "column"))

@@ -11,7 +11,7 @@ from pages.cached.rashomon import DEFAULT_TOLERANCE, near_value, stored_trees
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.html import dot
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
 from pages.widgets.words import (
     fitted_words,
@@ -36,7 +36,7 @@ from treelab.evaluation.explanations import (
 from treelab.evaluation.node_report import LeafScore, score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.style import palette
-from treelab.figures.viewer.payload import row_path
+from treelab.figures.viewer.payload import FIRST_PATH, SECOND_PATH, row_path
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text import (
     conditions_text,
@@ -55,11 +55,19 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
 
     ``before`` is what stands there in place of the row's target.
     """
-    color = palette(mode()).accent
-    if loaded.model.classes is not None:
+    color, beside = palette(mode()).accent, before
+    if row.proba is not None:
         color = run_colors(loaded)[plain_label(row.predicted)]
+    if not before and row.target is not None:
+        beside = f"Wrong: the row's class is “{row.target}”"
+        if row.proba is None:
+            error = with_unit(loaded, abs(row.predicted - float(row.target)))
+            beside = f"Target: {with_unit(loaded, float(row.target))}; error: {error}"
+        elif row.predicted == row.target:
+            beside = "Correct"
     words = dot(color, prediction_words(loaded, row))
-    beside = html.escape(before or _target_words(loaded, row))
+    likely = interval_text(loaded.model, row.values)
+    beside = html.escape(". ".join(filter(None, [likely, beside])))
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
         st.markdown(_because(loaded, row))
@@ -70,21 +78,6 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
     if row.proba is None:
         return with_unit(loaded, row.predicted)
     return f"“{row.predicted}”, {probability(float(row.proba.max()))}"
-
-
-def _target_words(loaded: LoadedRun, row: Row) -> str:
-    """Write where most rows lie, the target, and how far off the prediction is."""
-    likely = interval_text(loaded.model, row.values)
-    if row.target is None:
-        return likely
-    if row.proba is None:
-        error = abs(row.predicted - float(row.target))
-        target = with_unit(loaded, float(row.target))
-        words = f"Target: {target}; error: {with_unit(loaded, error)}"
-        return f"{likely}. {words}" if likely else words
-    if row.predicted == row.target:
-        return "Correct"
-    return f"Wrong: the row's class is “{row.target}”"
 
 
 def _because(loaded: LoadedRun, row: Row) -> str:
@@ -183,13 +176,10 @@ def show_path(
     key: str = "path",
 ) -> list[int]:
     """Draw a tree, paths of one or two rows lit; return the nodes of the last one."""
-    names = ("this row", "the changed row")
-    colors = ("var(--path-one)", "var(--path-two)")
+    names, colors = ("this row", "the changed row"), (FIRST_PATH, SECOND_PATH)
     paths = [row_path(tree, row.values, *own) for row, *own in zip(rows, names, colors)]
-    name = f"tree {estimator}"
-    has_sums = (tree.feature == OBLIQUE).any()
-    height = HEIGHT_OF_SUMS if has_sums else HEIGHT
-    show_tree(loaded, tree, key, name, paths=paths, height=height)
+    height = HEIGHT_OF_SUMS if (tree.feature == OBLIQUE).any() else HEIGHT
+    show_tree(loaded, tree, key, f"tree {estimator}", paths=paths, height=height)
     note_empty_branch(loaded, rows[-1].values, estimator)
     return tree.path(rows[-1].values)
 
@@ -250,14 +240,23 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
     most = BARS if has_shapley(model) else BARS_OF_SUMS
     found = _contributions(model, row, method == PATH)
     listed = reasons(model, row.values, found)
+    colors, title = None, named_with_unit(loaded.model.target, loaded.model.target_unit)
+    if row.proba is not None:  # what speaks for the class, and what against it
+        what = "log-odds" if _has_log_odds(loaded) else "probability"
+        title = f"{what} of “{row.predicted}”"
+        of_label = dict(run_colors(loaded))
+        color = of_label.pop(plain_label(row.predicted))
+        others = [*of_label.values()]
+        against = others[0] if len(others) == 1 else palette(mode()).muted
+        colors = color, against
     show_figure(
         contributions_figure(
             [own.name for own in listed],
             [own.change for own in listed],
             found.base,
             values=[own.value for own in listed],
-            colors=_change_colors(loaded, row),
-            title=_title(loaded, row),
+            colors=colors,
+            title=title,
             most=min(most, len(model.columns)),
             mode=mode(),
         ),
@@ -265,26 +264,6 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
         alt="; ".join(own.text for own in listed[:BARS]) or "No feature changes it.",
     )
     st.caption(_method_words(loaded, model, method))
-
-
-def _change_colors(loaded: LoadedRun, row: Row) -> tuple[str, str] | None:
-    """Colours of what speaks for the predicted class, and of what speaks against it."""
-    if loaded.model.classes is None:
-        return None
-    colors = run_colors(loaded)
-    label = plain_label(row.predicted)
-    others = [color for other, color in colors.items() if other != label]
-    against = others[0] if len(others) == 1 else palette(mode()).muted
-    return colors[label], against
-
-
-def _title(loaded: LoadedRun, row: Row) -> str:
-    """Name what is explained, with its unit."""
-    model = loaded.model
-    if model.classes is not None:
-        what = "log-odds" if _has_log_odds(loaded) else "probability"
-        return f"{what} of “{row.predicted}”"
-    return named_with_unit(model.target, model.target_unit)
 
 
 def _has_log_odds(loaded: LoadedRun) -> bool:
@@ -327,7 +306,8 @@ def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> Non
 def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     """Write how many test rows reach the leaf, and how well they are predicted."""
     predicted = predictions(loaded, "test") if loaded.has_predictor else None
-    score: LeafScore = score_leaf(tree, path[-1], *loaded.split.rows("test"), predicted)
+    test = loaded.split.rows("test")
+    score: LeafScore = score_leaf(tree, path[-1], *test, predictions=predicted)
     n_total = counted(score.n_total, "test row")
     if score.n_rows == 0:
         return f"None of the {n_total} reaches this leaf."
@@ -387,9 +367,4 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")
-        st.page_link(
-            "pages/tree.py",
-            label="See them",
-            icon=":material/grid_view:",
-            query_params={"run": loaded.run.id, "tab": "Alternatives"},
-        )
+        page_link("tree", "See them", run=loaded.run.id, tab="Alternatives")

@@ -95,12 +95,8 @@ PAIR = ("against", "others")  # what Compare shows beside the run
 def follow_address() -> str | None:
     """Turn to what the address names and was not chosen here; then name what is shown.
 
-    A run brings its table and target.
-
-    Returns
-    -------
-    str or None
-        The run that the address names, where there is none of this id.
+    A run brings its table and target. Returns the run that the address names, where
+    there is none of this id.
     """
     named = {key: new_in_address(key) for key in ("run", "table", "target")}
     if find_run(named["run"]):
@@ -192,17 +188,9 @@ def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
 def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
     """Queue 5-fold cross-validations of learners with their settings, once a click.
 
-    Where it is there already, rows are shuffled and put into folds once more.
-
-    Returns
-    -------
-    list of str
-        Ids of the first folds' runs, which stand for all.
-
-    Raises
-    ------
-    ValueError
-        If the rows cannot be split so.
+    Where it is there already, rows are shuffled and put into folds once more. Returns
+    the ids of the first folds' runs, which stand for all; a ValueError says why rows
+    cannot be split so.
     """
     wanted = [
         (key, given, folds_problem(folds_problem(problem, 0), N_FOLDS))

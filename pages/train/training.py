@@ -1,6 +1,5 @@
 """Training: the runs of one problem as one live view, with curves, tree and cards."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,16 +7,12 @@ import streamlit as st
 
 from pages.cached.comparison import without_sizes
 from pages.cached.runs import preparation_events, run_events
-from pages.cached.store import (
-    find_run,
-    look_after_queue,
-    newest_of_each_kind,
-    store,
-)
+from pages.cached.store import find_run, look_after_queue, newest_of_each_kind, store
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
 from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
+from pages.widgets.page import page_link
 from pages.widgets.run_cards import (
     cluster_result_words,
     names_and_colors,
@@ -38,17 +33,7 @@ MOST_SHOWN = 6  # runs on the chart; the older ones stand below
 
 
 def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
-    """Show runs while they train, and below them the earlier ones.
-
-    Parameters
-    ----------
-    runs : list of Run
-        Newest first; at least one.
-    problem : Problem
-        What they predict.
-    of_clusters : bool
-        Whether they find clusters.
-    """
+    """Show runs of a problem, the newest first, while they train; then earlier ones."""
     run = current_run()
     chosen = run and run.id
     trained = {run.id for run in without_sizes(runs)}
@@ -69,7 +54,7 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
         ):
             for run in earlier:
                 st.html(run_card(run, *names[run.id]))
-            st.page_link("pages/runs.py", label="All runs")
+            page_link("runs", "All runs")
 
 
 @dataclass
@@ -131,22 +116,38 @@ class _Training:
         return tuple(states), live and live.id
 
     def show_result(self) -> None:
-        """Show in one line what was found, or that training goes on."""
-        if live := self.live():
-            _show_result(self.now(), live, self.of_clusters)
+        """Show in one line what was found, or that training goes on.
+
+        The links lead to the run whose tree is drawn below.
+        """
+        live, runs = self.live(), self.now()
+        if live is None:
+            return
+        with st.container(
+            border=True, horizontal=True, vertical_alignment="center", key="result"
+        ):
+            of_clusters = self.of_clusters
+            words = cluster_result_words(runs) if of_clusters else result_words(runs)
+            if not words:
+                n_active = sum(not run.is_finished for run in runs)
+                none = "No clusters yet" if of_clusters else "No score yet"
+                st.markdown(
+                    f"Training {counted(n_active, 'run')}" if n_active else none
+                )
+                return
+            st.markdown(words, width="content")
+            page_link("tree", "See the tree", disabled=not live.has_model, run=live.id)
+            if not of_clusters:
+                page_link("compare", "Compare", run=live.id)
 
     def curves_version(self) -> tuple:
         """Return what changes with the curves: their points, and those before them."""
-        return tuple(
-            (
-                run.id,
-                run.is_finished,
-                n_points,
-                () if n_points else (run.stage, len(preparation_events(run))),
-            )
-            for run in self.now()
-            for n_points in [len(run_events(run))]
-        )
+        found = []
+        for run in self.now():
+            n_points = len(run_events(run))
+            before = () if n_points else (run.stage, len(preparation_events(run)))
+            found.append((run.id, run.is_finished, n_points, before))
+        return tuple(found)
 
     def show_curves(self) -> None:
         """Draw the losses."""
@@ -160,8 +161,20 @@ class _Training:
 
     def show_tree(self) -> None:
         """Draw the tree of a run as it stands now."""
-        if live := self.live():
-            _show_tree(live, self.names[live.id][0])
+        run = self.live()
+        if run is None:
+            return
+        live, name = live_tree(run), plain(self.names[run.id][0])
+        if live.payload is None and not run.is_finished:
+            st.markdown(f"**{name}**, its first tree comes soon")
+            st.skeleton(LIVE_HEIGHT)
+            return
+        st.markdown(f"**{name}**, {plain(live.words)}")
+        if words := origin_words(run):
+            st.caption(plain(words))
+        if live.payload is not None:
+            options = {"height": LIVE_HEIGHT, "compact": True, "live": True}
+            tree_viewer(live.payload, f"tree-view-live-{run.id}", **options)
 
     def card_version(self, run_id: str) -> tuple:
         """Return what changes with a run's card."""
@@ -176,64 +189,10 @@ class _Training:
         run, live = self.find(run_id), self.live()
         if run and live:
             is_live = live.id == run_id
-            _show_card(run, self.names[run_id], is_live=is_live, show=self.choose)
-
-    def choose(self, run_id: str) -> None:
-        """Draw another run's tree."""
-        choose_run(run_id)
+            _show_card(run, self.names[run_id], is_live=is_live)
 
 
-def _show_result(runs: list[Run], live: Run, of_clusters: bool) -> None:
-    """Show in one line what was found, or that training goes on.
-
-    The links lead to the run whose tree is drawn below.
-    """
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key="result"
-    ):
-        words = cluster_result_words(runs) if of_clusters else result_words(runs)
-        if not words:
-            n_active = sum(not run.is_finished for run in runs)
-            none = "No clusters yet" if of_clusters else "No score yet"
-            training = f"Training {counted(n_active, 'run')}"
-            st.markdown(training if n_active else none)
-            return
-        st.markdown(words, width="content")
-        st.page_link(
-            "pages/tree.py",
-            label="See the tree",
-            query_params={"run": live.id},
-            disabled=not live.has_model,
-        )
-        if not of_clusters:
-            st.page_link(
-                "pages/compare.py", label="Compare", query_params={"run": live.id}
-            )
-
-
-def _show_tree(run: Run, name: str) -> None:
-    """Draw a run's tree as it stands now."""
-    live = live_tree(run)
-    if live.payload is None and not run.is_finished:
-        st.markdown(f"**{plain(name)}**, its first tree comes soon")
-        st.skeleton(LIVE_HEIGHT)
-        return
-    st.markdown(f"**{plain(name)}**, {plain(live.words)}")
-    if words := origin_words(run):
-        st.caption(plain(words))
-    if live.payload is not None:
-        tree_viewer(
-            live.payload,
-            f"tree-view-live-{run.id}",
-            height=LIVE_HEIGHT,
-            compact=True,
-            live=True,
-        )
-
-
-def _show_card(
-    run: Run, name: tuple[str, str], *, is_live: bool, show: Callable[[str], None]
-) -> None:
+def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
     """Draw a run's line, and what can be done with the run beside it."""
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
@@ -243,7 +202,7 @@ def _show_card(
             "Show",
             icon=":material/visibility:",
             key=f"show-{run.id}",
-            on_click=show,
+            on_click=choose_run,
             args=(run.id,),
             type="tertiary",
             disabled=is_live,
@@ -252,14 +211,7 @@ def _show_card(
         if run.can_resume:
             resume_button(run, "resume")
         elif run.is_finished:
-            st.page_link(
-                "pages/tree.py",
-                label="Open",
-                icon=":material/account_tree:",
-                query_params={"run": run.id},
-                disabled=not run.has_model,
-                width=86,
-            )
+            page_link("tree", "Open", disabled=not run.has_model, run=run.id)
         else:
             pause_button(run, "pause")
             st.button(

@@ -1,31 +1,20 @@
 """The tab Tune: a sweep over a learner's settings, its form and its trials."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from pages.cached.store import (
-    find_run,
-    look_after_queue,
-    place_in_queue,
-    queue,
-    store,
-)
+from pages.cached.store import find_run, look_after_queue, place_in_queue, queue, store
 from pages.state.run import write_address
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import distinct, duration, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.explanations import importance_figure
-from treelab.figures.sweeps import (
-    history_figure,
-    parallel_figure,
-    size_figure,
-)
+from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
 from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
@@ -53,16 +42,16 @@ ADDRESS = "sweep"  # name of the chosen sweep in the address
 
 def tune(problem: Problem) -> None:
     """Start a sweep, and show one of the table's."""
-    form = sweep_form(problem)
+    learner, fixed, plan = sweep_form(problem)
     if st.button(
         "Start the sweep",
         type="primary",
         icon=":material/play_arrow:",
-        disabled=form.plan is None,
+        disabled=plan is None,
         key="sweep-start",
         help="Trials run when no other run waits, on all idle workers.",
     ):
-        started = create_sweep(store(), form.learner, form.fixed, problem, form.plan)
+        started = create_sweep(store(), learner, fixed, problem, plan)
         queue().submit(started)
         st.session_state["chosen-sweep"] = started
         st.rerun()
@@ -84,10 +73,7 @@ def tune(problem: Problem) -> None:
         st.session_state["chosen-sweep"] = next(iter(sweeps))
     titles = distinct({run_id: run.title for run_id, run in sweeps.items()})
     chosen = st.selectbox(
-        "Sweep",
-        list(sweeps),
-        format_func=titles.__getitem__,
-        key="chosen-sweep",
+        "Sweep", list(sweeps), format_func=titles.__getitem__, key="chosen-sweep"
     )
     write_address(ADDRESS, chosen)
     show_sweep(sweeps[chosen])
@@ -104,27 +90,11 @@ SCORING_WORDS = {
 MOST_TRIALS = 1000
 
 
-@dataclass(frozen=True)
-class SweepForm:
-    """What the visitor chose.
+def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
+    """Show the form of a sweep; return the learner, what all trials have, and the plan.
 
-    Attributes
-    ----------
-    learner : str
-        Key of the learner.
-    fixed : dict
-        Settings that all trials have.
-    plan : SweepPlan or None
-        None where it cannot be read; the page shows why.
+    None for a plan that cannot be read, or that the learner does not allow.
     """
-
-    learner: str
-    fixed: dict
-    plan: SweepPlan | None
-
-
-def sweep_form(problem: Problem) -> SweepForm:
-    """Show the form of a sweep and return what was chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         learner = st.selectbox(
             "Learner",
@@ -161,29 +131,26 @@ def sweep_form(problem: Problem) -> SweepForm:
             "Trials", 1, MOST_TRIALS, 30, key="sweep-trials", width=130
         )
     st.caption(plain(preset.source))
-    space = _space_table(LEARNERS[learner], problem.task, preset, f"{learner}-{name}")
     plan = None
-    if space is not None:
-        plan = _checked(
-            learner,
-            problem,
-            SweepPlan(space, int(n_trials), scoring=scoring),
-        )
-    return SweepForm(learner, dict(preset.fixed), plan)
+    try:
+        key = f"{learner}-{name}"
+        space = _space_table(LEARNERS[learner], problem.task, preset, key)
+        plan = SweepPlan(space, int(n_trials), scoring=scoring)
+        plan.check(learner, problem.task)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        plan = None
+    return learner, dict(preset.fixed), plan
 
 
 def _space_table(
     spec: LearnerSpec, task: str, preset: Preset, key: str
-) -> dict[str, Range | Values] | None:
-    """Show the search space as a table to change; None where it cannot be read."""
+) -> dict[str, Range | Values]:
+    """Show the search space as a table to change; a ValueError says what is wrong."""
     settings = {setting.name: setting for setting in spec.settings_of(task)}
     table = pd.DataFrame(
         [
-            {
-                "setting": name,
-                "what is tried": str(tried),
-                "help": settings[name].help,
-            }
+            {"setting": name, "what is tried": str(tried), "help": settings[name].help}
             for name, tried in preset.space.items()
         ]
     )
@@ -211,25 +178,11 @@ def _space_table(
             "(0.01..0.3:log); or a list such as 4,8,16. Delete a row to leave a "
             "setting at its default."
         )
-    space: dict[str, Range | Values] = {}
-    try:
-        for name, text in edited[["setting", "what is tried"]].itertuples(index=False):
-            if isinstance(name, str) and isinstance(text, str):
-                space[name] = parse_tried(settings[name], text, parse_setting)
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
-    return space
-
-
-def _checked(learner: str, problem: Problem, plan: SweepPlan) -> SweepPlan | None:
-    """Return a plan that the learner allows, else say why it does not."""
-    try:
-        plan.check(learner, problem.task)
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
-    return plan
+    return {
+        name: parse_tried(settings[name], text, parse_setting)
+        for name, text in edited[["setting", "what is tried"]].itertuples(index=False)
+        if isinstance(name, str) and isinstance(text, str)
+    }
 
 
 # A sweep as it goes: its progress, its trials in pictures, and a trial as a run.
@@ -279,7 +232,12 @@ def _show(run: Run, plan: SweepPlan) -> None:
     with right:
         show_figure(size_figure(trials, title, mode=mode()), "sweep-size")
         st.caption("The line joins the best trials for their number of leaves.")
-    labels = _labels(run, plan)
+    settings = {own.name: own for own in LEARNERS[run.learner].settings}
+    labels = {
+        name: settings[name].label or name.replace("_", " ")
+        for name in plan.space
+        if name in settings
+    }
     if len(done) >= MIN_TRIALS and len(labels) > 1:
         show_figure(
             parallel_figure(trials, labels, title, mode=mode()), "sweep-parallel"
@@ -332,9 +290,8 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
             scored = run.metrics.get("test", {}).get(headline(run.problem.task))
             if scored is not None:
                 st.caption(f"Trained with the best: test {title} {scored:.3f}")
-            params = {"run": run.id}
-            st.page_link("pages/tree.py", label="See the tree", query_params=params)
-            st.page_link("pages/compare.py", label="Compare", query_params=params)
+            page_link("tree", "See the tree", run=run.id)
+            page_link("compare", "Compare", run=run.id)
     if not run.is_finished:
         st.progress(run.progress)
 
@@ -354,9 +311,10 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
     measured = [n for n in ("leaves", "depth", "seconds") if n in ranked]
     known = [name for name in measured if ranked[name].notna().any()]
     settings = [name for name in labels if name in ranked]
-    shown = ranked[["trial", "state", "score", *known, *settings]]
-    mixed = [name for name in settings if _is_mixed(shown, name)]
-    shown = shown.astype(dict.fromkeys(mixed, "string"))
+    shown = ranked[["trial", "state", "score", *known, *settings]].copy()
+    for name in settings:
+        if not shown[name].map(lambda value: isinstance(value, int | float)).all():
+            shown[name] = shown[name].astype("string")
     event = st.dataframe(
         shown,
         hide_index=True,
@@ -364,13 +322,9 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         on_select="rerun",
         key=f"sweep-table-{run.id}",
         height=min(38 * (len(shown) + 1), 420),
-        column_config={
-            "score": st.column_config.NumberColumn(title, format="%.3f"),
-            "leaves": st.column_config.NumberColumn(format="%.1f"),
-            "depth": st.column_config.NumberColumn(format="%.1f"),
-            "seconds": st.column_config.NumberColumn(format="%.1f"),
-        }
-        | {name: st.column_config.Column(labels[name]) for name in settings},
+        column_config={"score": st.column_config.NumberColumn(title, format="%.3f")}
+        | {name: st.column_config.NumberColumn(format="%.1f") for name in known}
+        | {name: labels[name] for name in settings},
     )
     picked = event["selection"]["rows"]
     row = ranked.iloc[picked[0]] if picked else None
@@ -382,31 +336,11 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         key="sweep-train",
         help="A run with this trial's settings; tick a row of the table first.",
     ):
-        drawn = _drawn(run, int(row["trial"]))
+        study = read_study(store().folder(run.id))
+        drawn = study.trials[int(row["trial"])].params if study else {}
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
         st.switch_page("pages/train.py", query_params={"run": run_id})
-
-
-def _drawn(run: Run, number: int) -> dict:
-    """Return the settings that a trial drew."""
-    study = read_study(store().folder(run.id))
-    return {} if study is None else dict(study.trials[number].params)
-
-
-def _labels(run: Run, plan: SweepPlan) -> dict[str, str]:
-    """Return the names of the settings that are tried, as the form has them."""
-    settings = {setting.name: setting for setting in LEARNERS[run.learner].settings}
-    return {
-        name: settings[name].label or name.replace("_", " ")
-        for name in plan.space
-        if name in settings
-    }
-
-
-def _is_mixed(table: pd.DataFrame, name: str) -> bool:
-    """Whether a column holds more than numbers."""
-    return table[name].map(lambda value: not isinstance(value, int | float)).any()
 
 
 def _length(run: Run) -> tuple:

@@ -16,11 +16,11 @@ from pages.cached.rashomon import (
     tree_predictions,
     trees_like,
 )
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.runs import LoadedRun, error_costs, ranked_classes
 from pages.cached.store import queue, store, table
 from pages.cached.tree_pictures import sketch
 from pages.state.run import choose_run
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
@@ -45,10 +45,27 @@ from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.words import counted, percent, shortest, significant
 
-# Within a tolerance: what was found, the map, the gallery.
-
-
 _MOST = 0.05  # tolerance
+Facts = dict[int, list[str]]  # sentences on single trees, by their place in the set
+
+
+@dataclass(frozen=True)
+class _Set:
+    """The trees that score like a run's own, and those within a tolerance."""
+
+    loaded: LoadedRun
+    trees: RashomonSet
+    tolerance: float
+    near: np.ndarray  # places in the set, the best first
+
+    @property
+    def metric(self) -> str:
+        """Name of the score."""
+        return TITLES[headline(self.loaded.run.problem.task)]
+
+    def name(self, place: int) -> str:
+        """Name a tree."""
+        return "This run's tree" if place == self.trees.chosen else f"Tree {place + 1}"
 
 
 def show_alternatives(loaded: LoadedRun) -> None:
@@ -61,11 +78,6 @@ def show_alternatives(loaded: LoadedRun) -> None:
             icon=":material/info:",
         )
         return
-    _show_set(loaded, trees)
-
-
-def _show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
-    """Show the trees within a tolerance, and what they have in common."""
     tolerance = st.slider(
         "Tolerance",
         0.0,
@@ -77,35 +89,32 @@ def _show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
         width=420,
         help="How far below this run's tree another one may score.",
     )
-    near = trees.within(tolerance)
+    own = _Set(loaded, trees, tolerance, trees.within(tolerance))
     st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
-    show_finding(loaded, trees, near, tolerance)
-    offer_more(loaded, trees)
-    if len(near) < 2:
+    _show_finding(own)
+    _offer_more(own)
+    if len(own.near) < 2:
         return
-    filtered = pick_filters(loaded, trees, near)
-    if not len(filtered.places):
+    places, facts = _pick_filters(own)
+    if not len(places):
         st.info("No tree passes these filters.", icon=":material/filter_alt_off:")
         return
-    if len(filtered.places) < len(near):
-        st.markdown(f"{len(filtered.places)} of {len(near)} trees pass the filters.")
+    if len(places) < len(own.near):
+        st.markdown(f"{len(places)} of {len(own.near)} trees pass the filters.")
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.subheader("How alike they predict", anchor=False)
-        clicked = show_map(loaded, trees, filtered.places)
+        clicked = _show_map(own, places)
     with right:
         st.subheader("Columns they test", anchor=False)
-        show_columns(loaded, trees, filtered.places)
-    if clicked is not None and clicked in filtered.facts:
+        _show_columns(own, places)
+    if clicked is not None and clicked in facts:
         st.subheader("The tree that you clicked", anchor=False)
-        beside, _ = st.columns([2, 1])
-        with beside:
-            show_card(
-                loaded, trees, clicked, tolerance, filtered.facts[clicked], "clicked"
-            )
+        with st.columns([2, 1])[0]:
+            _show_card(own, clicked, facts[clicked], "clicked")
     st.subheader("The trees", anchor=False)
-    show_gallery(loaded, trees, filtered, tolerance)
-    show_disputed(loaded, trees, np.asarray(near))
+    _show_gallery(own, places, facts)
+    _show_disputed(own)
 
 
 # Which trees of the set are shown: by columns, size, order, rates and costs.
@@ -114,64 +123,41 @@ def _show_set(loaded: LoadedRun, trees: RashomonSet) -> None:
 DIRECTIONS = {"up": "never falls", "down": "never rises"}
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """Trees that pass, and what was measured of them by the way.
-
-    Attributes
-    ----------
-    places : int array
-        In the set, the best first.
-    facts : dict of int to list of str
-        Sentences on single trees, by place.
-    """
-
-    places: np.ndarray
-    facts: dict[int, list[str]]
-
-
-def pick_filters(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> Filtered:
+def _pick_filters(own: _Set) -> tuple[np.ndarray, Facts]:
     """Let the visitor say what a tree must be like; return those that are."""
+    classes = own.loaded.model.classes
     with st.expander("Filters", icon=":material/filter_alt:", key="rashomon-filters"):
-        wanted = _structure(loaded, trees, near)
-        rate, cost = None, None
-        if loaded.model.classes is not None:
-            rate = _rates(loaded)
-        if loaded.model.classes is not None and len(loaded.model.classes) == 2:
-            cost = _costs(loaded)
-    places = near[passing([trees.trees[i] for i in near], wanted)]
-    facts: dict[int, list[str]] = {int(place): [] for place in places}
-    for limit in (rate, cost):
-        if limit is not None and len(places):
-            places = limit(places, facts)
-    return Filtered(places, facts)
+        wanted = _structure(own)
+        near = [own.trees.trees[i] for i in own.near]
+        places = own.near[passing(near, wanted)]
+        facts: Facts = {int(place): [] for place in places}
+        if classes is not None:
+            places = _near_rates(own, places, facts)
+            if len(classes) == 2:
+                places = _cheap(own, places, facts)
+    return places, facts
 
 
-def _structure(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> TreeFilter:
+def _structure(own: _Set) -> TreeFilter:
     """Ask for columns, leaves and order."""
     left, middle, right = st.columns(3)
-    columns = list(loaded.run.problem.columns)
     without = left.multiselect(
         "Uses none of",
-        columns,
+        list(own.loaded.run.problem.columns),
         key="rashomon-without",
         placeholder="any column",
         help="Trees that test one of these columns are left out.",
     )
-    sizes = [trees.trees[i].n_leaves for i in near]
+    sizes = [own.trees.trees[i].n_leaves for i in own.near]
     low, high = min(sizes), max(sizes)
     most = None
     if low < high:
         most = middle.slider(
             "At most leaves", low, high, high, key=f"rashomon-leaves-{low}-{high}"
         )
-    numbers = [
-        feature.column
-        for feature in trees.tree.features
-        if feature.kind == "number" and trees.tree.weights is None
-    ]
-    column = None
-    if numbers:
+    tree, column = own.trees.tree, None
+    numbers = [own.column for own in tree.features if own.kind == "number"]
+    if numbers and tree.weights is None:
         column = right.selectbox(
             "Monotone in",
             numbers,
@@ -181,41 +167,41 @@ def _structure(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> TreeF
             help="Checked on the leaves' boxes, so on every possible row, not on a "
             "sample.",
         )
-    monotone: tuple[tuple[str, str], ...] = ()
-    if column is not None:
-        what = "prediction"
-        if loaded.model.classes is not None:
-            what = f"probability of “{plain(loaded.model.classes[-1])}”"
-        direction = right.segmented_control(
-            f"With it the {what}",
-            list(DIRECTIONS),
-            default="up",
-            required=True,
-            format_func=DIRECTIONS.__getitem__,
-            key="rashomon-direction",
-        )
-        monotone = ((column, direction),)
-    return TreeFilter(tuple(without), most, monotone)
+    if column is None:
+        return TreeFilter(tuple(without), most, ())
+    what, classes = "prediction", own.loaded.model.classes
+    if classes is not None:
+        what = f"probability of “{plain(classes[-1])}”"
+    direction = right.segmented_control(
+        f"With it the {what}",
+        list(DIRECTIONS),
+        default="up",
+        required=True,
+        format_func=DIRECTIONS.__getitem__,
+        key="rashomon-direction",
+    )
+    return TreeFilter(tuple(without), most, ((column, direction),))
 
 
-def _rates(loaded: LoadedRun):
-    """Ask for a group column and how far a rate may be apart."""
+def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
+    """Ask how far a rate of groups may be apart; return the trees where it is not."""
     first, second, third, fourth = st.columns(4)
-    frame = table(loaded.run.problem.table_id)
-    names = [name for name in frame if name != loaded.run.problem.target]
+    problem = own.loaded.run.problem
     column = first.selectbox(
         "Rates by group of",
-        names,
+        [name for name in table(problem.table_id) if name != problem.target],
         index=None,
         key="rashomon-group",
         placeholder="no column",
         help="Any column of the table, also one that no tree may use.",
     )
     if column is None:
-        return None
-    labels = ranked_classes(loaded)
+        return places
     label = second.selectbox(
-        "Class", labels[::-1], format_func=str, key="rashomon-class"
+        "Class",
+        ranked_classes(own.loaded)[::-1],
+        format_func=str,
+        key="rashomon-class",
     )
     rate = third.selectbox("Rate", list(RATES), key="rashomon-rate")
     most = fourth.slider(
@@ -228,33 +214,36 @@ def _rates(loaded: LoadedRun):
         help="Highest minus lowest rate of the groups, on the rows the run was fitted "
         "to.",
     )
-    code = list(loaded.model.classes).index(label)
-
-    def limit(places: np.ndarray, facts: dict[int, list[str]]) -> np.ndarray:
-        """Return the trees whose groups are near enough."""
-        predicted = tree_predictions(loaded, "fitted")[0][places] == code
-        is_class = (loaded.rows("fitted")[1] == label).to_numpy()
-        group = group_rows(loaded, column, "fitted")
-        gaps = gaps_of_models(predicted, is_class, group, rate)
-        for place, gap in zip(places.tolist(), gaps.tolist()):
-            words = "unknown" if np.isnan(gap) else significant(gap)
-            facts[place].append(f"{rate} apart by {words}")
-        return places[~(gaps > most)]
-
-    return limit
+    code = list(own.loaded.model.classes).index(label)
+    predicted = tree_predictions(own.loaded, "fitted")[0][places] == code
+    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
+    group = group_rows(own.loaded, column, "fitted")
+    gaps = gaps_of_models(predicted, is_class, group, rate)
+    for place, gap in zip(places.tolist(), gaps.tolist()):
+        words = "unknown" if np.isnan(gap) else significant(gap)
+        facts[place].append(f"{rate} apart by {words}")
+    return places[~(gaps > most)]
 
 
-def _costs(loaded: LoadedRun):
-    """Ask what errors cost, and how much a row may cost at the best threshold."""
-    first, second, third = st.columns(3)
-    label = loaded.model.classes[1]
-    false_positive = first.number_input(
-        f"Cost of a false “{plain(label)}”", 0.0, value=1.0, key="rashomon-fp"
+def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
+    """Ask what errors cost, and how much a row may cost; return trees that keep it."""
+    columns = st.columns(3)
+    classes = own.loaded.model.classes
+    costs = error_costs(own.loaded, classes)
+    costs = 1.0 - np.eye(2) if costs is None else costs
+    label, key = classes[1], f"rashomon-costs-{own.loaded.run.id}"
+    false_positive, false_negative = (
+        column.number_input(
+            f"Cost of a {error} “{plain(label)}”",
+            0.0,
+            value=float(cost),
+            key=f"{key}-{error}",
+        )
+        for column, error, cost in zip(
+            columns, ("false", "missed"), (costs[0, 1], costs[1, 0])
+        )
     )
-    false_negative = second.number_input(
-        f"Cost of a missed “{plain(label)}”", 0.0, value=1.0, key="rashomon-fn"
-    )
-    most = third.number_input(
+    most = columns[2].number_input(
         "Mean cost of a row at most",
         0.0,
         value=None,
@@ -264,23 +253,19 @@ def _costs(loaded: LoadedRun):
         "which makes it a little too low.",
     )
     if most is None and false_positive == false_negative == 1.0:
-        return None
-
-    def limit(places: np.ndarray, facts: dict[int, list[str]]) -> np.ndarray:
-        """Return the trees that are cheap enough."""
-        chance = tree_predictions(loaded, "fitted")[1]
-        assert chance is not None
-        is_class = (loaded.rows("fitted")[1] == label).to_numpy()
-        cost = []
-        for place in places.tolist():
-            curve = cost_curve(is_class, chance[place], false_positive, false_negative)
-            cost.append(float(curve.cost.min()))
-            facts[place].append(
-                f"costs {significant(cost[-1])} a row from {curve.cheapest:.2f} on"
-            )
-        return places if most is None else places[np.array(cost) <= most]
-
-    return limit
+        return places
+    chance = tree_predictions(own.loaded, "fitted")[1]
+    assert chance is not None
+    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
+    left = []
+    for place in places.tolist():
+        curve = cost_curve(is_class, chance[place], false_positive, false_negative)
+        least = float(curve.cost.min())
+        cost = f"costs {significant(least)} a row from {curve.cheapest:.2f} on"
+        facts[place].append(cost)
+        if most is None or least <= most:
+            left.append(place)
+    return np.array(left, dtype=int)
 
 
 # A gallery of trees that score alike, each with a button that chooses it.
@@ -290,12 +275,10 @@ IN_A_ROW, ROWS_SHOWN = 3, 2
 BEST, SMALLEST, OTHERWISE = "best score", "fewest leaves", "most different"
 
 
-def show_gallery(
-    loaded: LoadedRun, trees: RashomonSet, shown: Filtered, tolerance: float
-) -> None:
+def _show_gallery(own: _Set, places: np.ndarray, facts: Facts) -> None:
     """Draw the trees small, a page at a time."""
     n_page = IN_A_ROW * ROWS_SHOWN
-    n_pages = -(-len(shown.places) // n_page)
+    n_pages, page = -(-len(places) // n_page), 1
     with st.container(horizontal=True, vertical_alignment="bottom"):
         order = st.segmented_control(
             "First",
@@ -307,133 +290,101 @@ def show_gallery(
             help="Dashed outline: a split that this run's tree does not have. “Most "
             "different” from this run's tree, on the rows it was fitted to.",
         )
-        page = 1
         if n_pages > 1:
-            page = st.number_input(
-                f"Page, 1 to {n_pages}",
-                1,
-                n_pages,
-                key=f"rashomon-page-{n_pages}",
-                width=140,
-            )
-    places = _ordered(loaded, trees, shown.places, order)
-    places = places[(page - 1) * n_page : page * n_page].tolist()
-    for first in range(0, len(places), IN_A_ROW):
+            key = f"rashomon-page-{n_pages}"
+            label = f"Page, 1 to {n_pages}"
+            page = st.number_input(label, 1, n_pages, key=key, width=140)
+    if order == SMALLEST:
+        size = np.array([own.trees.trees[i].n_leaves for i in places])
+        places = places[np.argsort(size, kind="stable")]
+    elif order == OTHERWISE:
+        apart = np.array([_apart(own, place) for place in places])
+        places = places[np.argsort(-apart, kind="stable")]
+    shown = places[(page - 1) * n_page : page * n_page].tolist()
+    for first in range(0, len(shown), IN_A_ROW):
         columns = st.columns(IN_A_ROW, gap="medium")
-        for column, place in zip(columns, places[first : first + IN_A_ROW]):
+        for column, place in zip(columns, shown[first : first + IN_A_ROW]):
             with column:
-                show_card(loaded, trees, place, tolerance, shown.facts[place])
+                _show_card(own, place, facts[place], "gallery")
 
 
-def show_card(
-    loaded: LoadedRun,
-    trees: RashomonSet,
-    place: int,
-    tolerance: float,
-    facts: list[str],
-    where: str = "gallery",
-) -> None:
+def _apart(own: _Set, place: int) -> float:
+    """Return on which fraction of the fitted rows, or how far, a tree is from ours."""
+    predicted, _ = tree_predictions(own.loaded, "fitted")
+    apart = np.abs(predicted[place] - predicted[own.trees.chosen].astype(float))
+    return float((apart if own.loaded.model.classes is None else apart > 0).mean())
+
+
+def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     """Draw one tree small, with its score, its columns and the button."""
-    tree = trees.trees[place]
-    is_own = place == trees.chosen
-    score, error = trees.scores[["score", "standard_error"]].iloc[place]
+    loaded, tree, is_own = own.loaded, own.trees.trees[place], place == own.trees.chosen
+    score, error = own.trees.scores[["score", "standard_error"]].iloc[place]
     size = counted(tree.n_leaves, "leaf", "leaves")
-    name = "This run's tree" if is_own else f"Tree {place + 1}"
-    st.markdown(f"**{name}** · {significant(score)} ± {error:.3f} · {size}")
+    st.markdown(f"**{own.name(place)}** · {significant(score)} ± {error:.3f} · {size}")
+    marked = []
+    if not is_own:
+        rows, ours = loaded.split.X_test.iloc[:MARKING_ROWS], own.trees.chosen
+        names = keys(tree)
+        marked = [names[i] for i in own_splits(tree, own.trees.trees[ours], rows)]
     tree_viewer(
         sketch(loaded, tree, f"rashomon {place}"),
         f"rashomon-{where}-{loaded.run.id}-{place}",
         height=210,
-        marked=_differing(loaded, trees, place),
+        marked=marked,
         controls=False,
         compact=True,
     )
     words = [", ".join(tree.columns), *facts]
-    if not is_own:
-        predicted, _ = tree_predictions(loaded, "fitted")
-        share = float(np.mean(predicted[place] != predicted[trees.chosen]))
-        if loaded.model.classes is not None:
-            words.append(f"predicts {percent(share)} of the rows otherwise")
+    if not is_own and loaded.model.classes is not None:
+        words.append(f"predicts {percent(_apart(own, place))} of the rows otherwise")
     st.caption(f"{plain('; '.join(words))}.")
+
+    def choose() -> None:
+        """Save the tree as a run, and make it the one that all pages show."""
+        choose_run(save_member(store(), loaded.run, own.trees, place, own.tolerance))
+
     chosen = st.button(
         "Choose this tree",
         key=f"rashomon-choose-{where}-{loaded.run.id}-{place}",
         icon=":material/check:",
         disabled=is_own,
-        on_click=_choose,
-        args=(loaded, trees, place, tolerance),
+        on_click=choose,
     )
     if chosen:
         st.rerun()  # the picker above shows the new run
 
 
-def _differing(loaded: LoadedRun, trees: RashomonSet, place: int) -> list[str]:
-    """Return the keys of the splits that this run's tree does not have."""
-    if place == trees.chosen:
-        return []
-    tree, rows = trees.trees[place], loaded.split.X_test.iloc[:MARKING_ROWS]
-    differing = own_splits(tree, trees.trees[trees.chosen], rows)
-    name = keys(tree)
-    return [name[node] for node in differing]
-
-
-def _ordered(
-    loaded: LoadedRun, trees: RashomonSet, places: np.ndarray, order: str
-) -> np.ndarray:
-    """Return the trees in the order that was asked for."""
-    if order == SMALLEST:
-        size = np.array([trees.trees[i].n_leaves for i in places])
-        return places[np.argsort(size, kind="stable")]
-    if order == OTHERWISE:
-        predicted, _ = tree_predictions(loaded, "fitted")
-        own = predicted[trees.chosen].astype(float)
-        apart = np.abs(predicted[places] - own)
-        if loaded.model.classes is not None:
-            apart = apart > 0
-        return places[np.argsort(-apart.mean(axis=1), kind="stable")]
-    return places
-
-
-def _choose(
-    loaded: LoadedRun, trees: RashomonSet, place: int, tolerance: float
-) -> None:
-    """Save a tree as a run, and make it the one that all pages show."""
-    run_id = save_member(store(), loaded.run, trees, place, tolerance)
-    choose_run(run_id)
-
-
 # More trees beside a run's own: a batch of restarts, or all trees of a small depth.
 
 
-def offer_more(loaded: LoadedRun, trees: RashomonSet) -> None:
+def _offer_more(own: _Set) -> None:
     """Offer to look for more trees, and list the runs that did or do."""
-    if loaded.run.problem.origin:
+    run = own.loaded.run
+    if run.problem.origin:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        if can_find_more(loaded.run) and trees.complete is None:
+        if can_find_more(run) and own.trees.complete is None:
             st.button(
                 "Find more",
                 icon=":material/search:",
-                key=f"rashomon-more-{loaded.run.id}",
+                key=f"rashomon-more-{run.id}",
                 help=f"Trains {N_RESTARTS} more trees of each size on all rows, as a "
                 "run of its own; nothing is chosen again.",
-                on_click=explained(_start),
-                args=(loaded,),
+                on_click=explained(lambda: queue().submit(create_more(store(), run))),
             )
         with st.popover("All trees of a small depth", icon=":material/select_all:"):
-            _ask_for_all(loaded)
-        follow_runs("more", lambda: _children(loaded.run), lambda: _list(loaded))
+            _ask_for_all(run)
+        follow_runs("more", lambda: _children(run), lambda: _show_newest(run))
 
 
-def _ask_for_all(loaded: LoadedRun) -> None:
+def _ask_for_all(run: Run) -> None:
     """Ask for a depth and thresholds, and offer to look at every tree of these."""
-    run_id = loaded.run.id
     depth = st.segmented_control(
         "Depth",
         list(N_THRESHOLDS),
         default=2,
         required=True,
-        key=f"rashomon-depth-{run_id}",
+        key=f"rashomon-depth-{run.id}",
         help="Most splits on a path.",
     )
     n_thresholds = st.number_input(
@@ -441,7 +392,7 @@ def _ask_for_all(loaded: LoadedRun) -> None:
         1,
         100,
         N_THRESHOLDS[depth],
-        key=f"rashomon-thresholds-{run_id}-{depth}",
+        key=f"rashomon-thresholds-{run.id}-{depth}",
         help="At quantiles of its values; a column of fewer values gets them all.",
     )
     st.caption(
@@ -449,50 +400,40 @@ def _ask_for_all(loaded: LoadedRun) -> None:
         "near the best are listed: then it is known that there are no others. They "
         "are scored on the training rows."
     )
+
+    def start() -> None:
+        """Queue the run that looks at all trees of a depth."""
+        queue().submit(create_all(store(), run, depth, n_thresholds))
+
     st.button(
         f"Look at all trees of depth {depth}",
         type="primary",
-        key=f"rashomon-all-{run_id}",
-        on_click=explained(_start_all),
-        args=(loaded, depth, n_thresholds),
+        key=f"rashomon-all-{run.id}",
+        on_click=explained(start),
     )
-
-
-def _start(loaded: LoadedRun) -> None:
-    """Queue the run that finds more trees."""
-    queue().submit(create_more(store(), loaded.run))
-
-
-def _start_all(loaded: LoadedRun, depth: int, n_thresholds: int) -> None:
-    """Queue the run that looks at all trees of a depth."""
-    queue().submit(create_all(store(), loaded.run, depth, n_thresholds))
 
 
 def _children(run: Run) -> list[Run]:
     """Return the runs that look for trees beside a run's, newest first."""
-    found = []
-    for other in store().runs():
-        if other.learner != run.learner or other.problem != run.problem:
-            continue
-        more = store().more(other.id)
-        if more is not None and json.loads(more)["run"] == run.id:
-            found.append(other)
-    return found
+    return [
+        other
+        for other in store().runs()
+        if (other.learner, other.problem) == (run.learner, run.problem)
+        and (more := store().more(other.id)) is not None
+        and json.loads(more)["run"] == run.id
+    ]
 
 
-def _list(loaded: LoadedRun) -> None:
+def _show_newest(run: Run) -> None:
     """Write the newest run that looks for more, and its state."""
-    children = _children(loaded.run)
-    if not children:
+    child = next(iter(_children(run)), None)
+    if child is None:
         return
-    child = children[0]
     if not child.has_model:
-        left = child.remaining
-        words = "" if left is None else f", {duration(left)} left"
+        left = "" if child.remaining is None else f", {duration(child.remaining)} left"
         error = f". {child.error}" if child.error else ""
-        st.markdown(plain(f"{run_name(child)}: {child.state}{words}{error}"))
-        return
-    if st.button(
+        st.markdown(plain(f"{run_name(child)}: {child.state}{left}{error}"))
+    elif st.button(
         f"See what was found: {plain(run_name(child))}",
         icon=":material/arrow_forward:",
         key=f"rashomon-see-{child.id}",
@@ -507,83 +448,80 @@ MOST_MAPPED = 200
 MOST_NAMED = 12
 
 
-def show_finding(
-    loaded: LoadedRun, trees: RashomonSet, near: np.ndarray, tolerance: float
-) -> None:
+def _show_finding(own: _Set) -> None:
     """Say how many trees there are, and what their score is."""
-    metric = TITLES[headline(loaded.run.problem.task)]
-    own = trees.score[trees.chosen]
-    n_others = len(near) - 1
-    n_alike = trees.scores["alike"].iloc[near].nunique()
+    trees, loaded = own.trees, own.loaded
+    score = trees.score[trees.chosen]
+    n_others = len(own.near) - 1
+    found = f"No other tree scores within {shortest(own.tolerance)} of this run's"
     if n_others:
         verb = "scores" if n_others == 1 else "score"
-        st.header(
-            f"{counted(n_others, 'other tree')} {verb} at most {shortest(tolerance)} "
-            f"below this run's tree ({significant(own)} {metric})",
-            anchor=False,
+        found = (
+            f"{counted(n_others, 'other tree')} {verb} at most "
+            f"{shortest(own.tolerance)} below this run's tree ({significant(score)} "
+            f"{own.metric})"
         )
-    else:
-        st.header(
-            f"No other tree scores within {shortest(tolerance)} of this run's",
-            anchor=False,
-        )
-    above = int((trees.score[near] > own).sum())
-    better = "none scores above it"
-    if above:
-        better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
+    st.header(found, anchor=False)
+    n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
-    looked = f"{counted(trees.n_candidates, 'different tree')} were looked at."
     if trees.complete is not None:
-        st.markdown(f"{words}. {_completeness(loaded, trees, tolerance)}")
+        st.markdown(f"{words}. {_completeness(own)}")
         st.caption(
-            f"Score: {metric} on {fitted_words(loaded)}, to which the leaves were "
+            f"Score: {own.metric} on {fitted_words(loaded)}, to which the leaves were "
             "fitted; trees of a small depth are much alike in size, so it compares "
             "them, but is too high for new rows. Its standard error (±) is measured "
             "with leaf values refitted in folds. Test rows are not looked at."
         )
         return
+    above = int((trees.score[own.near] > score).sum())
+    better = "none scores above it"
+    if above:
+        better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
+    looked = f"{counted(trees.n_candidates, 'different tree')} were looked at."
     st.markdown(f"{words}; {better}. {looked}" if n_others else looked)
     st.caption(
-        f"Score: the cross-validated {metric} of the run's tree of the same size, plus "
-        "the difference from it, measured with leaf values refitted in 10 folds, three "
-        f"times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
+        f"Score: the cross-validated {own.metric} of the run's tree of the same size, "
+        "plus the difference from it, measured with leaf values refitted in 10 folds, "
+        f"three times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
         "difference of less than its standard error (±) means little. Test rows are "
         "not looked at."
     )
 
 
-def _completeness(loaded: LoadedRun, trees: RashomonSet, tolerance: float) -> str:
+def _completeness(own: _Set) -> str:
     """Say of which trees none is left out."""
-    whole = trees.complete
+    trees, whole = own.trees, own.trees.complete
     assert whole is not None
-    limits = " within the run's constraints"
-    limits = limits if run_constraints(loaded.run).limits_splits else ""
-    thresholds = counted(whole.n_cutpoints, "threshold")
     over = (
-        f"tree of depth {whole.depth} over the {thresholds} "
-        f"(at most {whole.n_thresholds} of a column){limits}"
+        f"tree of depth {whole.depth} over the "
+        f"{counted(whole.n_cutpoints, 'threshold')} (at most {whole.n_thresholds} of a "
+        "column)"
     )
-    looked = f"{significant(whole.n_trees)} trees were looked at"
+    if run_constraints(own.loaded.run).limits_splits:
+        over += " within the run's constraints"
+    n_trees = significant(whole.n_trees)
     if whole.n_trees < 1e6:
-        looked = f"{whole.n_trees:,.0f} trees were looked at"
-    best = float(trees.score.max())
-    if float(trees.score[trees.chosen]) - tolerance > whole.above:
-        return f"**Complete:** no other {over} scores as well; {looked}."
+        n_trees = f"{whole.n_trees:,.0f}"
+    looked = f"{n_trees} trees were looked at."
+    if float(trees.score[trees.chosen]) - own.tolerance > whole.above:
+        return f"**Complete:** no other {over} scores as well; {looked}"
+    within = significant(float(trees.score.max()) - whole.above)
     return (
-        f"**Complete within {significant(best - whole.above)} of the best:** no other "
-        f"{over} scores more than {significant(whole.above)}; below, there are too "
-        f"many to list. {looked[0].upper()}{looked[1:]}."
+        f"**Complete within {within} of the best:** no other {over} scores more than "
+        f"{significant(whole.above)}; below, there are too many to list. {looked}"
     )
 
 
-def show_columns(loaded: LoadedRun, trees: RashomonSet, places: np.ndarray) -> None:
+def _show_columns(own: _Set, places: np.ndarray) -> None:
     """List the columns that all of the trees test, and those that none does."""
-    use = column_use([trees.trees[i] for i in places], loaded.run.problem.columns)
-    in_all = use.index[use == len(places)].tolist()
-    in_none = use.index[use == 0].tolist()
-    for where, names in (("In all of them", in_all), ("In none", in_none)):
-        if names:
-            st.markdown(f"**{where}:** {_named(names)}.")
+    tested = [own.trees.trees[i] for i in places]
+    use = column_use(tested, own.loaded.run.problem.columns)
+    for where, n_trees in (("In all of them", len(places)), ("In none", 0)):
+        if names := use.index[use == n_trees].tolist():
+            more = len(names) - MOST_NAMED
+            words = plain(", ".join(names[:MOST_NAMED]))
+            words += f" and {more} more" if more > 0 else ""
+            st.markdown(f"**{where}:** {words}.")
     some = use[(use > 0) & (use < len(places))]
     if len(some):
         st.dataframe(
@@ -600,31 +538,30 @@ def show_columns(loaded: LoadedRun, trees: RashomonSet, places: np.ndarray) -> N
         )
 
 
-def show_map(loaded: LoadedRun, trees: RashomonSet, places: np.ndarray) -> int | None:
+def _show_map(own: _Set, places: np.ndarray) -> int | None:
     """Draw how alike the trees predict; return the tree that was clicked."""
+    loaded, trees = own.loaded, own.trees
     mapped = places[:MOST_MAPPED]
     if trees.chosen in places and trees.chosen not in mapped:
         mapped = np.append(mapped[:-1], trees.chosen)
     if len(mapped) < 3:
         st.caption("A map needs three trees.")
         return None
-    at = map_of(loaded, tuple(mapped.tolist()))
-    own = np.flatnonzero(mapped == trees.chosen)
     hover = []
     for i in mapped.tolist():
-        tree = trees.trees[i]
-        columns = escape_html(", ".join(tree.columns[:6]))
-        name = "This run's tree" if i == trees.chosen else f"Tree {i + 1}"
-        leaves = counted(tree.n_leaves, "leaf", "leaves")
-        hover.append(f"{name}: {significant(trees.score[i])}, {leaves}<br>{columns}")
+        columns = escape_html(", ".join(trees.trees[i].columns[:6]))
+        leaves = counted(trees.trees[i].n_leaves, "leaf", "leaves")
+        score = significant(trees.score[i])
+        hover.append(f"{own.name(i)}: {score}, {leaves}<br>{columns}")
+    ours = np.flatnonzero(mapped == trees.chosen)
     picked = show_figure(
         likeness_map(
-            at,
+            map_of(loaded, tuple(mapped.tolist())),
             trees.score[mapped],
             mapped.tolist(),
             hover,
-            own=int(own[0]) if len(own) else None,
-            score_title=TITLES[headline(loaded.run.problem.task)],
+            own=int(ours[0]) if len(ours) else None,
+            score_title=own.metric,
             mode=mode(),
         ),
         key="rashomon-map",
@@ -644,12 +581,13 @@ def show_map(loaded: LoadedRun, trees: RashomonSet, places: np.ndarray) -> int |
     return int(points[0]["customdata"][0]) if points else None
 
 
-def show_disputed(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> None:
+def _show_disputed(own: _Set) -> None:
     """Say how many test rows some tree predicts otherwise; link to the worst."""
+    loaded, near = own.loaded, own.near
     st.subheader("Rows on which they disagree", anchor=False)
     predicted, _ = tree_predictions(loaded, "test")
-    own = int(np.flatnonzero(near == trees.chosen)[0])
-    share = otherwise(predicted[near], own, near_value(loaded))
+    ours = int(np.flatnonzero(near == own.trees.chosen)[0])
+    share = otherwise(predicted[near], ours, near_value(loaded))
     how = "another class"
     if loaded.model.classes is None:
         how = "a value more than 0.1 standard deviations away"
@@ -666,16 +604,5 @@ def show_disputed(loaded: LoadedRun, trees: RashomonSet, near: np.ndarray) -> No
         f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
         "trees predict otherwise."
     )
-    st.page_link(
-        "pages/explain.py",
-        label="Explain the most disputed row",
-        icon=":material/help:",
-        query_params={"run": loaded.run.id, "row": str(row + 1)},
-    )
-
-
-def _named(columns: list[str]) -> str:
-    """Name columns, the first dozen."""
-    names = plain(", ".join(columns[:MOST_NAMED]))
-    more = len(columns) - MOST_NAMED
-    return f"{names} and {more} more" if more > 0 else names
+    label = "Explain the most disputed row"
+    page_link("explain", label, run=loaded.run.id, row=str(row + 1))

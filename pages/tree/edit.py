@@ -6,19 +6,8 @@ from pages.cached.runs import LoadedRun
 from pages.cached.tree_pictures import tree_picture
 from pages.state.run import edit_session, select_node, selected_node, set_edit_session
 from pages.tree.edit_finish import show_finish, show_scores
-from pages.tree.edit_log import (
-    EditedTree,
-    Editing,
-    after,
-    show_log,
-    show_refusal,
-)
-from pages.tree.edit_node import (
-    show_branch,
-    show_column,
-    show_node_title,
-    show_rules,
-)
+from pages.tree.edit_log import EditedTree, Editing, after, show_log, show_refusal
+from pages.tree.edit_node import show_branch, show_column, show_node_title, show_rules
 from pages.tree.edit_split import show_split
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from treelab.editing.log import tree_hash

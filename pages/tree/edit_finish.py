@@ -8,6 +8,7 @@ from pages.cached.runs import LoadedRun
 from pages.cached.store import queue, store
 from pages.state.run import edit_session
 from pages.tree.edit_log import Editing, end, log_of, redo, test_score, undo
+from pages.widgets.page import page_link
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import plain, run_name, score, split_words
@@ -40,8 +41,8 @@ def show_finish(editing: Editing) -> None:
         key=editing.key("keep"),
         disabled=not editing.session.current,
         help="The tree as it stands, its leaves fitted to the rows of the first.",
-        on_click=explained(_save),
-        args=(editing.loaded,),
+        on_click=explained(_make),
+        args=(editing.loaded, None),
     )
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
@@ -49,7 +50,10 @@ def show_finish(editing: Editing) -> None:
         _offer_training(editing)
     if (refused := st.session_state.pop("edit-not-made", None)) is not None:
         st.warning(refused, icon=":material/block:")
-    _show_children(editing.loaded)
+    run = editing.loaded.run
+    if children_of(run):
+        st.subheader("Runs from this tree", anchor=False)
+        follow_runs("children", lambda: children_of(run), lambda: _list_children(run))
 
 
 def _offer_training(editing: Editing) -> None:
@@ -74,15 +78,18 @@ def _offer_training(editing: Editing) -> None:
         disabled=learner == "cart",
         help="Trains each of them from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
-        on_click=explained(_train),
+        on_click=explained(_make),
         args=(editing.loaded, Training(learner) if learner != "cart" else None),
     )
+    tree, path = editing.now.edited.tree, editing.path
+    below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
+    n_leaves = sum(own.startswith(path) for own in below)
     leaves = st.number_input(
         "Most leaves",
         2,
         64,
-        min(64, max(4, _leaves_below(editing))),
-        key=f"{editing.key('leaves')}-{editing.path}",
+        min(64, max(4, n_leaves)),
+        key=f"{editing.key('leaves')}-{path}",
         width=130,
     )
     st.button(
@@ -91,19 +98,9 @@ def _offer_training(editing: Editing) -> None:
         key=editing.key("regrow"),
         help="What is not locked at the selected node and below is grown anew; the "
         "rest of the tree stays.",
-        on_click=explained(_train),
-        args=(editing.loaded, Training(learner, editing.path, int(leaves))),
+        on_click=explained(_make),
+        args=(editing.loaded, Training(learner, path, int(leaves))),
     )
-
-
-def _save(loaded: LoadedRun) -> None:
-    """Save the edited tree as a run."""
-    _make(loaded, None)
-
-
-def _train(loaded: LoadedRun, training: Training) -> None:
-    """Start the run that trains the edited tree on."""
-    _make(loaded, training)
 
 
 def _make(loaded: LoadedRun, training: Training | None) -> None:
@@ -120,13 +117,6 @@ def _make(loaded: LoadedRun, training: Training | None) -> None:
     end(loaded)
 
 
-def _leaves_below(editing: Editing) -> int:
-    """Count the leaves at the selected node and below."""
-    tree, path = editing.now.edited.tree, editing.path
-    named = zip(paths(tree), tree.is_leaf)
-    return sum(bool(is_leaf) and p.startswith(path) for p, is_leaf in named)
-
-
 def children_of(run: Run) -> list[Run]:
     """Return the runs that came of editing a run's tree, newest first."""
 
@@ -140,31 +130,16 @@ def children_of(run: Run) -> list[Run]:
     return [other for other in store().runs() if parent(other) == run.id]
 
 
-def _show_children(loaded: LoadedRun) -> None:
-    """List what came of the edits so far; look again while one of them trains."""
-    children = children_of(loaded.run)
-    if not children:
-        return
-    st.subheader("Runs from this tree", anchor=False)
-    follow_runs(
-        "children", lambda: children_of(loaded.run), lambda: _list_children(loaded)
-    )
-
-
-def _list_children(loaded: LoadedRun) -> None:
+def _list_children(run: Run) -> None:
     """Write a line a run: what it is, and what it costs against the free tree."""
-    children = children_of(loaded.run)
+    children = children_of(run)
     for child in children[:_MOST_LISTED]:
         with st.container(horizontal=True, vertical_alignment="center"):
-            words = f"**{plain(run_name(child))}** · {_cost(child, loaded.run)}"
+            words = f"**{plain(run_name(child))}** · {_cost(child, run)}"
             st.markdown(words, width="stretch")
             if child.has_model:
-                address = {"run": child.id}
-                st.page_link(
-                    "pages/tree.py", label="See the tree", query_params=address
-                )
-                both = {"run": child.id, "against": loaded.run.id}
-                st.page_link("pages/compare.py", label="Compare", query_params=both)
+                page_link("tree", "See the tree", run=child.id)
+                page_link("compare", "Compare", run=child.id, against=run.id)
     if len(children) > _MOST_LISTED:
         st.caption(f"{len(children) - _MOST_LISTED} older ones are on Runs.")
 
@@ -200,13 +175,13 @@ def show_scores(editing: Editing) -> None:
             width="content",
             help=_explained(editing),
         )
-        leaves, own = (_leaves(tree) for tree in (editing.now, editing.before))
+        # The leaves that rows reach, as every page counts them once the tree is a run.
+        both = editing.now, editing.before
+        leaves, own = (prune_empty(each.tree).n_leaves for each in both)
         change = f" ({leaves - own:+d})" if leaves != own else ""
         st.metric("Leaves", f"{leaves:,}{change}", width="content")
         if session.seen_test is not None:
-            now, before = (
-                test_score(loaded, tree.tree) for tree in (editing.now, editing.before)
-            )
+            now, before = (test_score(loaded, each.tree) for each in both)
             st.metric(
                 f"{metric} · {split_words(loaded, 'test')}",
                 significant(now),
@@ -237,11 +212,6 @@ def _button(editing: Editing, label: str, icon: str, act, disabled=False) -> Non
         on_click=act,
         args=(editing.loaded,),
     )
-
-
-def _leaves(tree) -> int:
-    """Count the leaves that rows reach, as every page does once the tree is a run."""
-    return prune_empty(tree.tree).n_leaves
 
 
 def _difference(now: float, before: float) -> str | None:

@@ -1,9 +1,7 @@
 """The edits so far: done, undone, listed, and their trees."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import streamlit as st
 
@@ -14,7 +12,7 @@ from pages.widgets.words import plain
 from treelab.editing.apply import apply_edit
 from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited
-from treelab.editing.edits import Edit, edit_from_dict
+from treelab.editing.edits import EDITS, Edit
 from treelab.editing.log import EditLog, Training
 from treelab.editing.regrow import class_weights, refit, refit_all
 from treelab.editing.replay import Bench
@@ -30,21 +28,11 @@ from treelab.trees.words import counted
 
 @dataclass(frozen=True, eq=False)
 class EditedTree:
-    """A tree after some edits.
-
-    Attributes
-    ----------
-    edited : Edited
-    tree : Tree
-        Its leaves fitted to the rows that the first tree was fitted to.
-    valid : float
-        Headline score on validation rows of the tree with all leaves fitted to the
-        training rows alone.
-    """
+    """A tree after some edits."""
 
     edited: Edited
-    tree: Tree
-    valid: float
+    tree: Tree  # its leaves fitted to the rows that the first tree was fitted to
+    valid: float  # validation score with all leaves fitted to training rows alone
 
 
 @st.cache_resource(show_spinner="Reading the rows…", max_entries=8, hash_funcs=BY_KEY)
@@ -53,22 +41,36 @@ def bench(loaded: LoadedRun) -> Bench:
     return bench_of(loaded.model, loaded.split, run_constraints(loaded.run))
 
 
-def after(loaded: LoadedRun, edits: Sequence[Edit]) -> EditedTree:
-    """Return the run's tree after some edits.
+# Edits are known by their text: by their fields alone a forbidden column would be an
+# allowed one.
+_BY_TEXT = BY_KEY | dict.fromkeys(
+    EDITS.values(), lambda edit: json.dumps(edit.to_dict())
+)
 
-    Raises
-    ------
-    ValueError
-        If one of them cannot be applied.
+
+@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=_BY_TEXT)
+def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
+    """Return the run's tree after some edits; a ValueError says why it cannot be.
+
+    Each edit is applied to those before it.
     """
-    return _after(*loaded.key, _written(edits), loaded)
+    table = bench(loaded)
+    edited = Edited.of(table.tree, table.constraints)
+    if edits:
+        edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
+    weights = class_weights(table.tree)
+    refitted = refit_all(edited.tree, table.train, weights)
+    task, rows = loaded.run.problem.task, loaded.split.rows("valid")
+    score = headline_scores([with_order(refitted, table.constraints)], task, *rows)[0]
+    return EditedTree(edited, refit(edited, table.fitted), score)
 
 
+@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=_BY_TEXT)
 def candidates_at(
-    loaded: LoadedRun, edits: Sequence[Edit], path: str
+    loaded: LoadedRun, edits: tuple[Edit, ...], path: str
 ) -> list[Candidate]:
     """Return the best split of each column that is allowed at a node."""
-    return _candidates(*loaded.key, _written(edits), path, loaded)
+    return after(loaded, edits).edited.candidates(path, bench(loaded).train)
 
 
 def test_score(loaded: LoadedRun, tree: Tree) -> float:
@@ -77,61 +79,18 @@ def test_score(loaded: LoadedRun, tree: Tree) -> float:
     return headline_scores([tree], loaded.run.problem.task, *rows)[0]
 
 
-def _written(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Write edits as text, by which caches know them."""
-    return tuple(json.dumps(edit.to_dict()) for edit in edits)
-
-
-@st.cache_resource(show_spinner=False, max_entries=256)
-def _after(
-    home: Path, run_id: str, epoch, edits: tuple[str, ...], _loaded: LoadedRun
-) -> EditedTree:
-    """``after``, by values that name it; each edit is applied to those before it."""
-    table = bench(_loaded)
-    edited = Edited.of(table.tree, table.constraints)
-    if edits:
-        before = _after(home, run_id, epoch, edits[:-1], _loaded).edited
-        edited = apply_edit(before, edit_from_dict(json.loads(edits[-1])), table.train)
-    weights = class_weights(table.tree)
-    score = headline_scores(
-        [with_order(refit_all(edited.tree, table.train, weights), table.constraints)],
-        _loaded.run.problem.task,
-        *_loaded.split.rows("valid"),
-    )[0]
-    return EditedTree(edited, refit(edited, table.fitted), score)
-
-
-@st.cache_resource(show_spinner=False, max_entries=128)
-def _candidates(
-    home: Path, run_id: str, epoch, edits: tuple[str, ...], path: str, _loaded
-) -> list[Candidate]:
-    """``candidates_at``, by values that name it."""
-    edited = _after(home, run_id, epoch, edits, _loaded).edited
-    return edited.candidates(path, bench(_loaded).train)
-
-
 # Edits as the visitor makes them: done or refused, undone, redone.
 
 
 @dataclass(frozen=True)
 class Editing:
-    """What the parts of the page read.
-
-    Attributes
-    ----------
-    loaded : LoadedRun
-    session : Session
-    now, before : EditedTree
-        The tree as it is edited, and the run's own.
-    path : str
-        The selected node.
-    """
+    """What the parts of the page read."""
 
     loaded: LoadedRun
     session: Session
     now: EditedTree
-    before: EditedTree
-    path: str
+    before: EditedTree  # the run's own
+    path: str  # of the selected node
 
     def key(self, name: str) -> str:
         """Return a key of a control that belongs to the run."""

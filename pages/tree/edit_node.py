@@ -14,6 +14,8 @@ from treelab.trees.text import prediction_text, split_text
 from treelab.trees.tree import goes_left
 from treelab.trees.words import counted, significant
 
+Offer = tuple[str, str, Edit, str | None]  # label, icon, edit, help
+
 
 def show_node_title(editing: Editing) -> None:
     """Name the selected node: its split or prediction, its rows, what holds there."""
@@ -37,27 +39,15 @@ def show_node_title(editing: Editing) -> None:
 def show_branch(editing: Editing) -> None:
     """Offer to lock the node, or all below it, and to prune it."""
     edited, path = editing.now.edited, editing.path
-    is_leaf = bool(edited.tree.is_leaf[node_of(edited.tree, path)])
-    with st.container(horizontal=True, key=editing.key("branch")):
-        if path in edited.locked:
-            _button(editing, "Unlock", "lock_open", Unlock(path))
-        else:
-            _button(
-                editing,
-                "Lock",
-                "lock",
-                Lock(path),
-                "Held fixed, whatever is edited or trained after it.",
-            )
-        if not is_leaf:
-            _button(editing, "Lock all below", "lock", Lock(path, True))
-            _button(
-                editing,
-                "Prune below",
-                "content_cut",
-                Prune(path),
-                "Makes a leaf of this split.",
-            )
+    held = "Held fixed, whatever is edited or trained after it."
+    leaf = "Makes a leaf of this split."
+    offers = [("Lock", "lock", Lock(path), held)]
+    if path in edited.locked:
+        offers = [("Unlock", "lock_open", Unlock(path), None)]
+    if not edited.tree.is_leaf[node_of(edited.tree, path)]:
+        offers.append(("Lock all below", "lock", Lock(path, True), None))
+        offers.append(("Prune below", "content_cut", Prune(path), leaf))
+    _offer(editing, "branch", offers)
 
 
 def show_column(editing: Editing, column: str) -> None:
@@ -69,27 +59,27 @@ def show_column(editing: Editing, column: str) -> None:
         if other == column and path.startswith(top)
     ]
     st.markdown(f"**{plain(column)}** in this tree:")
-    with st.container(horizontal=True, key=editing.key("column")):
-        if path:
-            _button(editing, "Forbid here and below", "block", Forbid(path, column))
-        _button(
-            editing,
-            "Forbid everywhere",
+    offers: list[Offer] = []
+    for kind, word, icon, words in (
+        (
+            Forbid,
+            "Forbid",
             "block",
-            Forbid("", column),
             "Splits that test it take their best other column.",
-        )
-        if path:
-            _button(editing, "Prefer here and below", "thumb_up", Prefer(path, column))
-        _button(
-            editing,
-            "Prefer everywhere",
+        ),
+        (
+            Prefer,
+            "Prefer",
             "thumb_up",
-            Prefer("", column),
             "Splits test it where it gains at least half of what the best column does.",
-        )
-        if said:
-            _button(editing, "Allow again", "undo", Allow(said[-1], column))
+        ),
+    ):
+        if path:
+            offers.append((f"{word} here and below", icon, kind(path, column), None))
+        offers.append((f"{word} everywhere", icon, kind("", column), words))
+    if said:
+        offers.append(("Allow again", "undo", Allow(said[-1], column), None))
+    _offer(editing, "column", offers)
 
 
 def show_rules(editing: Editing) -> None:
@@ -101,16 +91,13 @@ def show_rules(editing: Editing) -> None:
         names = ", ".join(place_words(path) for path in places[:8])
         more = f" and {len(places) - 8} more" if len(places) > 8 else ""
         words.append(f"Locked: {names}{more}.")
-    for name, said in (
-        ("Forbidden", edited.forbidden),
-        ("Preferred", edited.preferred),
-    ):
-        if said:
-            each = ", ".join(
-                f"{column} {f'at {path} and below' if path else 'everywhere'}"
-                for path, column in said
-            )
-            words.append(f"{name}: {each}.")
+    both = {"Forbidden": edited.forbidden, "Preferred": edited.preferred}
+    for name, said in both.items():
+        each = [
+            f"{column} {f'at {path} and below' if path else 'everywhere'}"
+            for path, column in said
+        ]
+        words += [f"{name}: {', '.join(each)}."] if each else []
     if words:
         st.caption(plain(" ".join(words)))
     constraints = run_constraints(editing.loaded.run)
@@ -121,15 +108,15 @@ def show_rules(editing: Editing) -> None:
             st.warning(plain(text), icon=":material/warning:")
 
 
-def _button(
-    editing: Editing, label: str, icon: str, edit: Edit, words: str | None = None
-) -> None:
-    """Offer one edit."""
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        key=editing.key(label.lower().replace(" ", "-")),
-        help=words,
-        on_click=do,
-        args=(editing.loaded, edit),
-    )
+def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
+    """Show a button for each edit."""
+    with st.container(horizontal=True, key=editing.key(name)):
+        for label, icon, edit, words in offers:
+            st.button(
+                label,
+                icon=f":material/{icon}:",
+                key=editing.key(label.lower().replace(" ", "-")),
+                help=words,
+                on_click=do,
+                args=(editing.loaded, edit),
+            )

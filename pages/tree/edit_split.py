@@ -91,22 +91,9 @@ def threshold_line(
 ) -> None:
     """Draw a node's rows, and the threshold as a line that can be dragged.
 
-    Parameters
-    ----------
-    rows : dict
-        As ``threshold_rows`` returns it.
-    key : str
-        Names the component: under one key it stays as it is while data change.
-    title : str
-        Of the axis: the column, with its unit.
-    missing : str
-        What is said of rows without a value.
-    fades : bool
-        Whether bars that go right are pale.
-    fixed : bool
-        Whether the line cannot be moved.
-    on_move : function of a float
-        Takes the threshold that the line was let go at, before the page runs again.
+    Under one key the component stays as it is while data change. ``missing`` is said
+    of rows without a value, bars that go right may be pale, a fixed line cannot be
+    moved; ``on_move`` takes where it was let go, before the page runs again.
     """
     n_moves = f"{key}-moves"
 
@@ -153,9 +140,8 @@ def show_split(editing: Editing) -> str | None:
         st.caption("No column divides the training rows of this node any further.")
         return None
     at = bench(editing.loaded).train.at(tree, node)
-    feature = next(
-        (f for f in editing.now.edited.features if f.column == choice.column), None
-    )
+    features = {own.column: own for own in editing.now.edited.features}
+    feature = features.get(choice.column)
     if feature is not None and feature.kind == "category":
         _show_categories(editing, tree, node, choice, feature, at)
     else:
@@ -270,7 +256,8 @@ def _enter(
     return st.number_input(
         "Threshold",
         value=None,
-        step=_step(x),
+        # About a hundredth of what the column spans.
+        step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
         format="%.6g" if "e" in written else f"%.{decimals}f",
         key=key,
         disabled=_is_held(editing, choice),
@@ -286,7 +273,7 @@ def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
     Where the threshold was changed by other means than its field, as by the line or
     by *Undo*, it gets a new field: the browser may report the old one's value late.
     """
-    name = _field(editing, choice)
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
     number, drawn = st.session_state.get(name, (0, None))
     held = st.session_state.get(f"{name}-{number}")
     if held is not None and held == drawn != threshold:
@@ -309,26 +296,15 @@ def _move(editing: Editing, key: str, drawn: float | None) -> None:
         do(editing.loaded, SetThreshold(editing.path, threshold))
 
 
-def _field(editing: Editing, choice: _Choice) -> str:
-    """Return the name of the threshold's field of one column at one node."""
-    return f"{editing.key('at')}-{editing.path}-{choice.column}"
-
-
 def _threshold_key(editing: Editing, choice: _Choice) -> str:
-    """Return the key of the field as it is now."""
-    name = _field(editing, choice)
+    """Return the key of the threshold's field of one column at one node, as it is."""
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
     return f"{name}-{st.session_state.get(name, (0, None))[0]}"
 
 
 def _is_held(editing: Editing, choice: _Choice) -> bool:
     """Whether the threshold is that of a locked split."""
     return choice.is_current and editing.path in editing.now.edited.locked
-
-
-def _step(x: np.ndarray) -> float:
-    """Return a power of ten, about a hundredth of what a column spans."""
-    span = float(np.ptp(x[np.isfinite(x)]))
-    return 10.0 ** round(np.log10(span / 100))
 
 
 def _show_categories(
@@ -371,11 +347,10 @@ def _show_categories(
         f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
         f"{int((~is_left).sum()):,} rows, right."
     )
-    if (left and len(left) < len(present) and left != default) or not choice.is_current:
-        side = _missing_left(tree, node, choice)
-        if left and len(left) < len(present):
-            names = tuple(left)
-            _offer(editing, SetSplit(editing.path, choice.column, None, names, side))
+    is_split = 0 < len(left) < len(present)
+    if is_split and (left != default or not choice.is_current):
+        side, names = _missing_left(tree, node, choice), tuple(left)
+        _offer(editing, SetSplit(editing.path, choice.column, None, names, side))
 
 
 def _missing_left(tree: Tree, node: int, choice: _Choice) -> bool:

@@ -1,7 +1,6 @@
 """What is said of a tree beside its picture."""
 
 import html
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree
+from pages.cached.runs import BY_KEY, LoadedRun, kept_constraints, run_colors, run_tree
 from pages.cached.store import queue, store
 from pages.tree.rules import rule_with_sums, sum_names, sum_terms
 from pages.widgets.html import color_legend, dot, facts_table
@@ -17,7 +16,13 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
-from treelab.evaluation.metrics import TITLES, headline, log_loss_words, scores
+from treelab.evaluation.metrics import (
+    TITLES,
+    headline,
+    log_loss_words,
+    scores,
+    total_words,
+)
 from treelab.evaluation.node_report import (
     MOST_ROWS,
     NodeReport,
@@ -45,14 +50,7 @@ from treelab.trees.words import clean, counted, percent, rounded, significant
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     """Show the score, how large the tree is, and whether it keeps what was asked.
 
-    Parameters
-    ----------
-    loaded : LoadedRun
-        With the tree that is shown.
-    tree : Tree
-        Of an ensemble, the one that is shown.
-    own : LoadedRun
-        With the tree that training retained.
+    The run is shown as if it had retained this tree; ``own`` is with its own one.
     """
     _show_score(loaded, tree, own)
     sizes = {
@@ -78,11 +76,9 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     if asked.monotone_class:
         of = plain(asked.monotone_class)
         lines.append(f"Up and down are of the probability of {of}.")
-    for found in kept_constraints(loaded, tree, asked):
-        if found.holds:
-            icon = ":green[:material/check_circle:]"
-            word = f"holds {found.where}"
-        else:
+    for found in kept_constraints(loaded.run.id, tree, asked):
+        icon, word = ":green[:material/check_circle:]", f"holds {found.where}"
+        if not found.holds:
             icon = ":red[:material/error:]"
             word = f"does not hold. {plain(found.broken[0])}"
         lines.append(f"{icon} {plain(found.asked)}: {word}")
@@ -123,6 +119,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
+    if words := total_words(scores, loaded.run.problem.target):
+        st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
             f"{words[0].upper()}{words[1:]}.",
@@ -154,25 +152,16 @@ def _test_score(loaded: LoadedRun) -> float:
 def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     """Draw a tree as areas; return the node that was clicked just now, or None.
 
-    Parameters
-    ----------
-    tree : Tree
-        As it is shown.
-    loaded : LoadedRun
-        The run it belongs to, for the classes' colours.
-    kind : {"icicle", "sunburst"}
-    key : str
-        Names the chart, together with the run; another tree of the run needs another.
+    The kind is "icicle" or "sunburst"; another tree of the run needs another key.
     """
-    colors = run_colors(loaded)
     event = show_figure(
-        _figure(*loaded.key, key, kind, mode(), tree, colors),
+        _overview(loaded, key, kind, mode(), tree),
         key=f"{key}-{kind}-{loaded.run.id}",
         alt=f"{tree_alt(tree)} Each node is an area as large as its rows.",
         on_select="rerun",
     )
     if tree.classes is not None:
-        st.html(color_legend(colors))
+        st.html(color_legend(run_colors(loaded)))
     levels = levels_shown(tree)
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
     what = "confidence" if tree.classes is not None else "mean"
@@ -184,10 +173,10 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     return int(points[0]["id"]) if points else None
 
 
-@st.cache_data(show_spinner=False, max_entries=16)
-def _figure(home, run_id, epoch, key, kind, mode, _tree, _colors) -> go.Figure:
-    """The figure, by values that name it."""
-    return overview_figure(_tree, _colors, kind=kind, mode=mode)
+@st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
+    """Draw the areas once; the key names the tree."""
+    return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
 
 
 # A lens on weighted sums: the tree without its small terms, and what that costs.
@@ -213,22 +202,21 @@ def show_lens(loaded: LoadedRun) -> None:
         help="A term counts by its weight times its column's standard deviation. The "
         "run stays as it is: this is a look at which terms matter.",
     )
-    tree = run_tree(loaded)
-    lens = _lens_tree(*loaded.key, fraction, loaded)
-    st.markdown(_words(loaded, tree, lens))
+    tree, lens = run_tree(loaded), _lens_tree(loaded, fraction)
+    st.markdown(_lens_words(loaded, tree, lens))
     show_tree(loaded, lens, "lens", f"lens {fraction}")
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _lens_tree(home: Path, run_id: str, epoch, fraction: float, _loaded) -> Tree:
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
+def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
     """The tree without small terms, with the rows that the run was fitted to."""
-    tree = without_small_terms(run_tree(_loaded), fraction)
-    return tree.with_rows(*_loaded.rows("fitted"))
+    tree = without_small_terms(run_tree(loaded), fraction)
+    return tree.with_rows(*loaded.rows("fitted"))
 
 
-def _words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
+def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
-    X, y = loaded.split.rows("test")
+    X, y, weight = loaded.split.rows("test")
     before, after = tree.predict(X), lens.predict(X)
     if tree.classes is None:
         changed = int((~np.isclose(before, after)).sum())
@@ -243,7 +231,10 @@ def _words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
         return f"{words}."
     task = loaded.run.problem.task
     metric = headline(task)
-    was, now = (significant(scores(task, y, p)[metric]) for p in (before, after))
+    was, now = (
+        significant(scores(task, y, p, sample_weight=weight)[metric])
+        for p in (before, after)
+    )
     rows = split_words(loaded, "test")
     return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
 
@@ -310,16 +301,7 @@ _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
 
 
 def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
-    """Draw a tree as a still picture; of a large one, its upper levels.
-
-    Parameters
-    ----------
-    tree : Tree
-    loaded : LoadedRun
-        The run it belongs to, for the classes' colours.
-    key : str
-        Names the picture's controls.
-    """
+    """Draw a tree as a still picture, of a large one its upper levels; its notes."""
     colors = run_colors(loaded)
     plan = plan_picture(tree)
     if plan.depth < tree.depth:
@@ -335,11 +317,7 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         )
         plan = plan_picture(tree, depth=depth)
     text = to_dot(
-        tree,
-        palette=colors or None,
-        mode=mode(),
-        legend=False,
-        layout=plan.layout,
+        tree, palette=colors or None, mode=mode(), legend=False, layout=plan.layout
     )
     with st.container(
         key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
@@ -349,10 +327,6 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         st.graphviz_chart(text, alt=tree_alt(tree))
     if legend := color_legend(colors):
         st.html(legend)
-
-
-def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
-    """Write the notes of a tree below its picture."""
     for note in without_origin(tree, loaded.run.provenance).notes:
         st.caption(plain(note))
 
@@ -363,13 +337,9 @@ def tree_notes(tree: Tree, loaded: LoadedRun) -> None:
 _LISTED = 8  # classes, the most frequent at the node first
 
 
-def report_of(loaded: LoadedRun, tree: Tree, node: int) -> NodeReport:
-    """Measure a node on the training, the validation and the test rows."""
-    return node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
-
-
-def show_node(loaded: LoadedRun, tree: Tree, report: NodeReport) -> None:
+def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
+    report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
     if tree.feature[report.node] == OBLIQUE:
         name = sum_names(tree)[report.node]
         bound = rounded(float(tree.threshold[report.node]))
@@ -400,8 +370,16 @@ def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
         _line("rows", [f"{each.n_rows:,}" for each in found]),
         _line("of all rows", [percent(each.fraction) for each in found]),
     ]
+    if found[0].weight is not None:
+        lines.append(_line("weight", [_or_dash(each.weight) for each in found]))
+        shares = [each.weight_fraction for each in found]
+        lines.append(_line("of all weight", list(map(percent, shares))))
     if tree.classes is None:
-        lines += _means(found)
+        for name in ("mean", "std"):
+            here = [_or_dash(getattr(part, name)) for part in found]
+            whole = [_or_dash(getattr(part, f"total_{name}")) for part in found]
+            lines.append(_line("standard deviation" if name == "std" else name, here))
+            lines.append(_line("of all rows", whole, quiet=True))
     else:
         lines += _classes(loaded, tree, found)
     name = "variance" if tree.classes is None else "impurity (Gini)"
@@ -418,16 +396,6 @@ def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
     return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
 
 
-def _means(found: list[NodeStatistics]) -> list[str]:
-    """Lines of a number target: mean and standard deviation, here and of all rows."""
-    return [
-        _line("mean", [_or_dash(part.mean) for part in found]),
-        _line("of all rows", [_or_dash(part.total_mean) for part in found], quiet=True),
-        _line("standard deviation", [_or_dash(part.std) for part in found]),
-        _line("of all rows", [_or_dash(part.total_std) for part in found], quiet=True),
-    ]
-
-
 def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list[str]:
     """Lines of classes: a bar of all, then a fraction each, here and of all rows."""
     colors = run_colors(loaded)
@@ -437,20 +405,16 @@ def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list
         for name in ("class_fractions", "total_class_fractions")
     )
     lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
+    there = [part for part in found if part.class_fractions is not None]
+    n_rows = [part.weight or part.n_rows for part in there]
     seen = {
-        i: sum(
-            each.n_rows * each.class_fractions[i]
-            for each in found
-            if each.class_fractions is not None
-        )
+        i: sum(n * part.class_fractions[i] for n, part in zip(n_rows, there))
         for i in places
     }
     most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
     for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
-        cells = [
-            "–" if each.class_fractions is None else percent(each.class_fractions[i])
-            for each in found
-        ]
+        fractions = [part.class_fractions for part in found]
+        cells = ["–" if own is None else percent(own[i]) for own in fractions]
         name = dot(colors[label], clean(label))
         lines.append(_line(name, cells, is_html=True))
     if len(places) > len(most):
@@ -503,28 +467,16 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     else:
         words = f"{split_text(tree, node, most=3)}?"
     st.markdown(f"**{plain(words)}**")
-    _show_sums(loaded, tree, node)
-    _show_rows(loaded, tree, node, name)
-
-
-def _show_sums(loaded: LoadedRun, tree: Tree, node: int) -> None:
-    """Draw the weights of an oblique split, and the rows around its threshold."""
-    if tree.feature[node] != OBLIQUE:
-        return
-    X, y = loaded.split.rows("train")
-    labels = y.to_numpy() if tree.classes is not None else None
-    st.markdown(
-        "**How much each feature moves the sum, and the sums of the training rows**"
-    )
-    show_figure(
-        split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
-        key="oblique-split",
-        alt=f"How much each feature moves the sum of {split_text(tree, node, most=3)}.",
-    )
-
-
-def _show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
-    """List the rows at a node, the first 200 of a split; all of them as a file."""
+    if tree.feature[node] == OBLIQUE:
+        X, y, _ = loaded.split.rows("train")
+        labels = y.to_numpy() if tree.classes is not None else None
+        title = "How much each feature moves the sum, and the sums of the training rows"
+        st.markdown(f"**{title}**")
+        show_figure(
+            split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
+            key="oblique-split",
+            alt=f"{title}: {words}",
+        )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         split = st.segmented_control(
             "Rows at this node",
@@ -534,24 +486,29 @@ def _show_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             format_func=SPLIT_NAMES.__getitem__,
             key=f"rows-of-{loaded.run.id}",
         )
-        X, y = loaded.split.rows(split)
+        X, y, _ = loaded.split.rows(split)
+
+        def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
+            """Return the first rows at the node, or all."""
+            return _numbered(node_rows(tree, node, X, y, most=most), X, split)
+
         st.download_button(
             "Download as CSV",
-            lambda: _csv(tree, node, X, y, split),
+            lambda: rows(None).to_csv(index=False),
             f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",
             on_click="ignore",
             icon=":material/download:",
         )
-    rows = _numbered(node_rows(tree, node, X, y), X, split)
-    st.dataframe(rows, hide_index=True, placeholder="–", key=f"rows-at-{loaded.run.id}")
-    n_rows = counted(len(rows), f"{SPLIT_NAMES[split]} row")
-    first = f"The first {MOST_ROWS} are shown; the file has all. "
-    st.caption(
-        f"{first if len(rows) == MOST_ROWS else f'{n_rows} at this node. '}"
-        "The target comes first, then the features on the decision path."
-    )
+    first = rows()
+    key = f"rows-at-{loaded.run.id}"
+    st.dataframe(first, hide_index=True, placeholder="–", key=key)
+    shown = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
+    if len(first) == MOST_ROWS:
+        shown = f"The first {MOST_ROWS} are shown; the file has all."
+    order = "The target comes first, then the features on the decision path."
+    st.caption(f"{shown} {order}")
 
 
 def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
@@ -569,9 +526,3 @@ def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
             name += " "
         rows.insert(at, name, place)
     return rows
-
-
-def _csv(tree: Tree, node: int, X: pd.DataFrame, y, split: str) -> str:
-    """Write all rows of a split at a node."""
-    rows = node_rows(tree, node, X, y, most=None)
-    return _numbered(rows, X, split).to_csv(index=False)

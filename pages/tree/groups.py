@@ -1,5 +1,6 @@
 """Rates by group of one or two runs, on the test rows or on those at a node."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,9 @@ from pages.cached.predictions import predictions
 from pages.cached.rashomon import group_rows
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.cached.store import table
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import capital, percents, plain, split_words
 from treelab.evaluation.fairness import (
     RATES,
-    RateGap,
     rate_at_nodes,
     rate_gaps,
     rates_by_group,
@@ -38,16 +38,7 @@ def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> No
 
 
 def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
-    """Show the rates of each group by one run, in all and at nodes.
-
-    Parameters
-    ----------
-    loaded : LoadedRun
-    tree : Tree or None
-        The tree that is drawn, where it makes the predictions.
-    node : int or None
-        Node that is selected.
-    """
+    """Show the rates of each group by a run; where its tree predicts, also at nodes."""
     asked = _ask(loaded, "tree")
     if asked is None:
         return
@@ -61,18 +52,17 @@ def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) 
         st.markdown(f"**At the selected node, {n_rows}**")
         if at.any():
             _show_rates(loaded, asked, "node", at)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        rate = st.selectbox("At every node", list(RATES), key="group-rate", width=260)
+    rate = st.selectbox("At every node", list(RATES), key="group-rate", width=260)
     _show_nodes(loaded, tree, asked, rate)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which column makes the groups, of which class the rates are, and each group."""
+    """Which column makes the groups, and of which class the rates are."""
 
     column: str
     label: object
-    group: np.ndarray
+    group: np.ndarray  # of each test row
 
 
 def _ask(loaded: LoadedRun, key: str) -> Asked | None:
@@ -101,7 +91,7 @@ def _ask(loaded: LoadedRun, key: str) -> Asked | None:
 def _explain(loaded: LoadedRun) -> None:
     """Say which rows these are, and what the rates mean."""
     st.caption(
-        f"{split_words(loaded, 'test').capitalize()}. {_MEANINGS[0].upper()}"
+        f"{capital(split_words(loaded, 'test'))}. {_MEANINGS[0].upper()}"
         f"{_MEANINGS[1:]}. A dash: the group has no such row. A difference is the "
         "highest rate minus the lowest; in brackets 95% of bootstrap resamples. Among "
         "small groups chance alone makes a difference."
@@ -110,35 +100,19 @@ def _explain(loaded: LoadedRun) -> None:
 
 def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
     """List one rate of each group at every node, those furthest apart marked."""
-    X, y = loaded.split.rows("test")
+    X, y, weight = loaded.split.rows("test")
     is_class = (y == asked.label).to_numpy()
     predicted = np.asarray(predictions(loaded, "test")) == asked.label
-    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate)
-    words = [
-        "– " * int(tree.level[node])
-        + (
-            prediction_text(tree, node, most=3, length=30)
-            if tree.is_leaf[node]
-            else f"{split_text(tree, node, most=3)}?"
-        )
-        for node in found.index
-    ]
+    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate, weight)
+    words = []
+    for node in found.index:
+        if tree.is_leaf[node]:
+            own = prediction_text(tree, node, most=3, length=30)
+        else:
+            own = f"{split_text(tree, node, most=3)}?"
+        words.append("– " * int(tree.level[node]) + own)
     found.insert(0, "node", words)
-    percents = {
-        name: st.column_config.NumberColumn(name, format="percent")
-        for name in found.columns[2:]
-    }
-    st.dataframe(
-        found,
-        hide_index=True,
-        key="rates-at-nodes",
-        placeholder="–",
-        column_config={
-            "node": st.column_config.TextColumn(width="medium"),
-            "n_rows": st.column_config.NumberColumn("rows", format="localized"),
-            **percents,
-        },
-    )
+    _show_table(found, found.columns[2:], "rates-at-nodes")
     st.caption(
         f"The {rate} of each group among the test rows at each node, from the root "
         "down; dashes show the level."
@@ -151,38 +125,30 @@ def _show_rates(
     """Show the rates of each group, and how far they are apart."""
     group, label = asked.group, asked.label
     among = np.ones(len(group), dtype=bool) if rows is None else rows
-    is_class = (loaded.split.y_test == label).to_numpy()[among]
+    _, truth, weight = loaded.split.rows("test").take(among)
+    is_class = (truth == label).to_numpy()
     predicted = (np.asarray(predictions(loaded, "test")) == label)[among]
-    rates = rates_by_group(is_class, predicted, group[among])
-    whole = rates_by_group(is_class, predicted, ["all"] * int(among.sum()))
+    rates = rates_by_group(is_class, predicted, group[among], weight)
+    whole = rates_by_group(is_class, predicted, ["all"] * len(truth), weight)
     shown = pd.concat([rates, whole]).rename_axis(str(asked.column)).reset_index()
-    percents = {
-        name: st.column_config.NumberColumn(name, format="percent") for name in RATES
-    }
-    st.dataframe(
-        shown,
-        hide_index=True,
-        key=f"rates-{key}",
-        placeholder="–",
-        column_config={
-            "n_rows": st.column_config.NumberColumn("rows", format="localized"),
-            **percents,
-        },
-    )
+    _show_table(shown, RATES, f"rates-{key}")
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")
         return
-    gaps = rate_gaps(is_class, predicted, group[among])
-    words = [_gap_words(name, own) for name, own in gaps.items()]
-    st.markdown("Differences: " + "; ".join(own for own in words if own) + ".")
+    words = []
+    for name, found in rate_gaps(is_class, predicted, group[among], weight).items():
+        if np.isnan(found.difference):  # fewer than two groups have it
+            continue
+        ends = f"({percent(found.low)} to {percent(found.high)})"
+        ratio = "" if np.isnan(found.ratio) else f", ratio {found.ratio:.2f}"
+        words.append(f"{name} **{percent(found.difference)}** {ends}{ratio}")
+    st.markdown(f"Differences: {'; '.join(words)}.")
 
 
-def _gap_words(name: str, found: RateGap) -> str:
-    """Write how far a rate is apart; "" where fewer than two groups have it."""
-    if np.isnan(found.difference):
-        return ""
-    ratio = "" if np.isnan(found.ratio) else f", ratio {found.ratio:.2f}"
-    return (
-        f"{name} **{percent(found.difference)}** ({percent(found.low)} to "
-        f"{percent(found.high)}){ratio}"
+def _show_table(table: pd.DataFrame, rates: Iterable[str], key: str) -> None:
+    """Show rates as percentages."""
+    columns = percents(**{name: name for name in rates})
+    columns["n_rows"] = st.column_config.NumberColumn("rows", format="localized")
+    st.dataframe(
+        table, hide_index=True, key=key, placeholder="–", column_config=columns
     )

@@ -1,11 +1,13 @@
 """Where rows go: of each class, of a file, of another time."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.cached.routing import (
+    ROUTED_BY_KEY,
     RoutedRows,
     months_of,
     routed_file,
@@ -13,18 +15,18 @@ from pages.cached.routing import (
     routing_shift_of,
 )
 from pages.cached.runs import LoadedRun, run_colors, run_tree
+from pages.explain.new_rows import given_table
 from pages.widgets.html import color_legend, scale
 from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import KINDS, LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
     fitted_words,
+    percents,
     plain,
     short_rule,
     split_words,
 )
-from treelab.data.reading.read_table import ReadResult, read_table
-from treelab.data.reading.table_error import ChoiceError
 from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.evaluation.routing import (
@@ -55,9 +57,7 @@ from treelab.figures.routing import (
     similarity_figure,
 )
 from treelab.figures.style import VIRIDIS
-from treelab.trees.feature import forms_of_model
 from treelab.trees.text import prediction_label, split_text
-from treelab.trees.tree import Tree
 from treelab.trees.words import counted, listed, percent
 
 # The rows that are chosen, and the view of them.
@@ -71,72 +71,16 @@ FILE = "a file"
 def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     """Let the visitor choose rows, and show where they go."""
     routed = _pick_rows(loaded, estimator)
-    if routed is not None:
-        _show_views(loaded, estimator, routed)
-
-
-def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
-    """Let the visitor choose the rows, and send them through the tree."""
-    split = st.segmented_control(
-        "Rows",
-        [*SPLITS[::-1], FILE],
-        default="test",
-        required=True,
-        format_func=lambda name: name if name == FILE else split_words(loaded, name),
-        wrap=True,
-        key="routing-rows",
-        persist_state="session",
-    )
-    if split == FILE:
-        return pick_file(loaded, estimator)
-    return routed_split(loaded, split, estimator)
-
-
-def _show_each(loaded: LoadedRun, routed: RoutedRows, kind: str) -> None:
-    """Draw a small tree for each class that the visitor chose."""
-    shown = st.pills(
-        kind,
-        list(routed.names),
-        selection_mode="multi",
-        default=list(routed.names)[:FIRST_SHOWN],
-        format_func=plain,
-        wrap=True,
-        key=f"routing-kinds-{loaded.run.id}{'' if routed.is_stored else '-file'}",
-    )
-    if not shown:
-        st.info("Choose at least one above to see its routing.")
+    if routed is None:
         return
-    show_heat_trees(routed, shown, _pick_levels(loaded, routed))
-
-
-def _pick_levels(loaded: LoadedRun, routed: RoutedRows) -> int:
-    """Let the visitor choose how deep a large tree is drawn."""
-    tree = routed.tree
-    levels = levels_to_draw(tree)
-    if levels == tree.depth:
-        return levels
-    return st.slider(
-        f"Levels drawn, of {tree.depth}",
-        1,
-        tree.depth,
-        levels,
-        key=f"routing-levels-{loaded.run.id}-{tree.n_nodes}",
-        width=320,
-        help="A circle on the last level has splits below it; the table has all.",
-    )
-
-
-def _show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) -> None:
-    """Show the findings, and below them the view that the visitor chose."""
-    is_number = loaded.model.classes is None
-    kind = f"Bands of {plain(loaded.model.target)}" if is_number else "Classes"
-    found = alike(routed)
+    is_number, run_id = loaded.model.classes is None, loaded.run.id
+    found = _similarity(routed)
     shift = routing_shift_of(loaded, estimator, routed)
     if found is not None:
-        st.header(plain(most_alike_words(found)), anchor=False)
-        st.markdown(plain(least_alike_words(routed, found)))
+        st.header(plain(_most_alike_words(found)), anchor=False)
+        st.markdown(plain(_least_alike_words(routed, found)))
     if shift is not None:
-        st.markdown(plain(shift_words(routed, shift, fitted_words(loaded))))
+        st.markdown(plain(_shift_words(routed, shift, fitted_words(loaded))))
     names = {EACH: "Each band" if is_number else EACH}
     view = st.segmented_control(
         "View",
@@ -150,100 +94,45 @@ def _show_views(loaded: LoadedRun, estimator: int | None, routed: RoutedRows) ->
         required=True,
         format_func=lambda view: names.get(view, view),
         wrap=True,
-        key=f"routing-view-{loaded.run.id}",
+        key=f"routing-view-{run_id}",
     )
     if view == EACH:
-        _show_each(loaded, routed, kind)
+        _show_each(loaded, routed)
     elif view == ALIKE and found is not None:
-        show_similarity(routed, found)
+        _show_similarity(routed, found)
     elif view == TWO and found is not None:
-        levels = _pick_levels(loaded, routed)
-        show_difference(routed, found, levels, loaded.run.id)
+        _show_two(routed, found, run_id)
     elif view == AGAINST and shift is not None:
-        levels = _pick_levels(loaded, routed)
-        show_shift(loaded, estimator, routed, shift, levels)
+        _show_shift(loaded, estimator, routed, shift)
     elif view == PURITY:
-        show_purity(loaded, routed)
+        _show_purity(loaded, routed)
     with st.expander("As a table"):
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
-        show_table(routed, name)
-
-
-# The difference of two classes: at each node, which of them more rows pass.
-
-
-def show_difference(
-    routed: RoutedRows, found: RouteSimilarity, levels: int, key: str
-) -> None:
-    """Let the visitor choose two classes, and draw how their routes differ."""
-    places = [found.names[i] for i in found.most_alike]
-    left, right = st.columns(2)
-    first = left.selectbox(
-        "More of this",
-        found.names,
-        index=found.names.index(places[0]),
-        key=f"difference-first-{key}",
-    )
-    second = right.selectbox(
-        "than of this",
-        found.names,
-        index=found.names.index(places[1]),
-        key=f"difference-second-{key}",
-    )
-    if first == second:
-        st.info("Choose two different classes.", icon=":material/info:")
-        return
-    words = difference_words(routed, first, second)
-    st.markdown(f"**{plain(words)}**")
-    low, middle, high = difference_colors(mode())
-    st.html(
-        scale(
-            (low, middle, high),
-            f"more of {second} (−100 points)",
-            f"more of {first} (+100 points)",
+        table = routed.table(name)
+        columns = ["node", "level", "condition", "prediction", "rows"]
+        columns += ["fraction", "level_fraction"]
+        st.dataframe(
+            table.assign(node=table.index)[columns],
+            hide_index=True,
+            key="routing-table",
+            column_config=percents(fraction="of all", level_fraction="of its level"),
         )
+
+
+def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
+    """Let the visitor choose the rows; None until there is a file that can be read."""
+    split = st.segmented_control(
+        "Rows",
+        [*SPLITS[::-1], FILE],
+        default="test",
+        required=True,
+        format_func=lambda name: name if name == FILE else split_words(loaded, name),
+        wrap=True,
+        key="routing-rows",
+        persist_state="session",
     )
-    show_figure(
-        difference_figure(
-            routed.tree,
-            routed.table(first),
-            routed.table(second),
-            names=[f"{routed.rows_name}s of {name}" for name in (first, second)],
-            max_depth=levels,
-            mode=mode(),
-        ),
-        key="routing-difference",
-        alt=words,
-    )
-    st.caption(
-        "Each node: of the first class's rows the percentage that passes it, less that "
-        "of the second's, in percentage points. Circles: splits, squares: leaves; yes "
-        "goes left."
-    )
-
-
-def difference_words(routed: RoutedRows, first: str, second: str) -> str:
-    """Write where the rows of two classes part."""
-    rows = routed.rows[[routed.names.index(first), routed.names.index(second)]]
-    node, fraction = parting_split(routed.tree, *rows)
-    if fraction == 0:
-        return f"{first} and {second} take the same route."
-    left = rows[:, routed.tree.left[node]] / rows[:, node]
-    at = "the root, " if node == 0 else ""
-    split = split_text(routed.tree, node, most=MOST_LISTED)
-    overlap = percent(round(route_similarity(rows)[0, 1], 2))
-    return (
-        f"Route overlap of “{first}” and “{second}”: {overlap}. Most separate at "
-        f"{at}“{split}”: it holds for {percent(left[0])} and {percent(left[1])} of "
-        "those that reach it."
-    )
-
-
-# Rows from a file that the visitor brings, sent through the tree and not stored.
-
-
-def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
-    """Let the visitor choose a file; None until the tree can read one."""
+    if split != FILE:
+        return routed_split(loaded, split, estimator)
     file = st.file_uploader(
         LABEL,
         type=KINDS,
@@ -252,63 +141,60 @@ def pick_file(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     )
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns)
-        st.info(
-            plain(
-                f"The tree reads {columns}. With a column {loaded.model.target!r} the "
-                "rows are shown by class, with a column of dates (2024-01-31) by month."
-            ),
-            icon=":material/info:",
+        words = (
+            f"The tree reads {columns}. With a column {loaded.model.target!r} the rows "
+            "are shown by class, with a column of dates (2024-01-31) by month."
         )
+        st.info(plain(words), icon=":material/info:")
         return None
     try:
-        sheet = None
-        try:
-            read = _read(*loaded.key, file.file_id, file.name, sheet, file, loaded)
-        except ChoiceError as several:
-            sheet = st.selectbox(
-                "Sheet or table", several.choices, key=f"routing-sheet-{file.file_id}"
-            )
-            read = _read(*loaded.key, file.file_id, file.name, sheet, file, loaded)
-        file_key = f"{file.file_id} {sheet or ''}"
-        routed = routed_file(loaded, estimator, read, file_key, file.name)
+        given = given_table(loaded, file.getvalue(), file.name, file.file_id)
+        return routed_file(loaded, estimator, given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    if read.notes:
-        with st.expander(f"How {plain(file.name)} was read"):
-            for note in read.notes:
-                st.caption(plain(note))
-    return routed
 
 
-@st.cache_resource(show_spinner="Reading the file…", max_entries=2)
-def _read(
-    home: Path, run_id: str, epoch, file_id, name, sheet, _file, _loaded
-) -> ReadResult:
-    """Read an uploaded file as the run's model does, once."""
-    forms = forms_of_model(_loaded.model)
-    content = _file.getvalue()
-    return read_table(content, name, as_in=forms, one_column=True, sheet=sheet)
+def _pick_levels(routed: RoutedRows) -> int:
+    """Let the visitor choose how deep a large tree is drawn."""
+    tree = routed.tree
+    levels = levels_to_draw(tree)
+    if levels == tree.depth:
+        return levels
+    return st.slider(
+        f"Levels drawn, of {tree.depth}",
+        1,
+        tree.depth,
+        levels,
+        key=f"routing-levels-{routed.key[1]}-{tree.n_nodes}",
+        width=320,
+        help="A circle on the last level has splits below it; the table has all.",
+    )
 
 
-# Where the rows of each class go: a small tree a class, and the same as a table.
+# Where the rows of each class go: a small tree a class.
 
 
 FIRST_SHOWN = 12  # classes that are shown until others are asked for
 _IN_TWOS = 4  # trees; more of them stand in three columns
 
 
-def show_heat_trees(routed: RoutedRows, shown: list[str], levels: int) -> None:
-    """Draw one small tree a class, each with the finding as its title.
-
-    Parameters
-    ----------
-    routed : RoutedRows
-    shown : list of str
-        Names of the classes.
-    levels : int
-        Deepest level that is drawn.
-    """
+def _show_each(loaded: LoadedRun, routed: RoutedRows) -> None:
+    """Draw a small tree for each class that the visitor chose."""
+    is_number = loaded.model.classes is None
+    shown = st.pills(
+        f"Bands of {plain(loaded.model.target)}" if is_number else "Classes",
+        list(routed.names),
+        selection_mode="multi",
+        default=list(routed.names)[:FIRST_SHOWN],
+        format_func=plain,
+        wrap=True,
+        key=f"routing-kinds-{loaded.run.id}{'' if routed.is_stored else '-file'}",
+    )
+    if not shown:
+        st.info("Choose at least one above to see its routing.")
+        return
+    levels = _pick_levels(routed)
     st.html(scale(VIRIDIS, "no row", "all rows of the class"))
     across, width = (2, WIDTH) if len(shown) <= _IN_TWOS else (3, SMALL_WIDTH)
     for first in range(0, len(shown), across):
@@ -325,35 +211,35 @@ def show_heat_trees(routed: RoutedRows, shown: list[str], levels: int) -> None:
 
 def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> None:
     """Draw where the rows of one class go, under the leaf where most of them end."""
-    place = routed.names.index(name)
-    n_rows = int(routed.rows[place, 0])
+    n_rows = int(routed.of(name)[0])
     if n_rows == 0:
         st.markdown(f"**{plain(name)}** has no {routed.rows_name}.")
         return
     table = routed.table(name)
     leaf = busiest_leaf(routed.tree, table)
-    counts = counted(n_rows, routed.rows_name)
-    fraction = f"{table.fraction[leaf]:.0%}"
+    rule = short_rule(routed.tree, leaf)
+    if len(rule) > LONGEST_RULE:
+        rule = f"node {leaf} of the table below"
+    counts, fraction = counted(n_rows, routed.rows_name), f"{table.fraction[leaf]:.0%}"
     st.markdown(
         f"**{plain(name)}: {fraction} end in one leaf**, which predicts "
         f"“{plain(table.prediction[leaf])}”; {counts}",
-        help=plain(_leaf_rule(routed.tree, leaf)),
+        help=plain(rule),
     )
     show_figure(
-        _heat_tree(routed.key, name, levels, width, mode(), routed),
-        key=f"{'wide-' * (width == WIDTH)}heat-{place}",
-        alt=f"Of {counts} of {name}, {fraction} end in one leaf: "
-        f"{_leaf_rule(routed.tree, leaf)}.",
+        _heat_tree(routed, name, levels, width, mode()),
+        key=f"{'wide-' * (width == WIDTH)}heat-{routed.names.index(name)}",
+        alt=f"Of {counts} of {name}, {fraction} end in one leaf: {rule}.",
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=96)
-def _heat_tree(key: tuple, name: str, levels: int, width: int, mode, _routed):
+@st.cache_resource(show_spinner=False, max_entries=96, hash_funcs=ROUTED_BY_KEY)
+def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
     """Draw a class's rows in the tree, once."""
     return heat_tree_figure(
-        _routed.tree,
-        _routed.table(name),
-        rows_name=f"{_routed.rows_name}s of {name}",
+        routed.tree,
+        routed.table(name),
+        rows_name=f"{routed.rows_name}s of {name}",
         max_depth=levels,
         with_scale=False,
         width=width,
@@ -361,90 +247,144 @@ def _heat_tree(key: tuple, name: str, levels: int, width: int, mode, _routed):
     )
 
 
-def show_table(routed: RoutedRows, name: str) -> None:
-    """List the nodes with the rows of one class that pass them."""
-    table = routed.table(name)
-    columns = ["node", "level", "condition", "prediction", "rows"]
-    st.dataframe(
-        table.assign(node=table.index)[[*columns, "fraction", "level_fraction"]],
-        hide_index=True,
-        key="routing-table",
-        column_config={
-            "fraction": st.column_config.NumberColumn("of all", format="percent"),
-            "level_fraction": st.column_config.NumberColumn(
-                "of its level", format="percent"
-            ),
-        },
+# How alike the routes of the classes are, in a sentence and as a matrix.
+
+
+def _similarity(routed: RoutedRows) -> RouteSimilarity | None:
+    """Compare the routes of the classes that have rows; None where nothing parts."""
+    present = np.flatnonzero(routed.rows[:, 0])
+    if len(present) < 2 or routed.tree.n_splits == 0:
+        return None
+    return compare_routes([routed.names[i] for i in present], routed.rows[present])
+
+
+def _pair_words(found: RouteSimilarity, pair: tuple[int, int]) -> tuple[str, str]:
+    """Name two classes, and write how much of their routes they share."""
+    first, second = pair
+    overlap = percent(round(found.similarity[first, second], 2))
+    return f"“{found.names[first]}” and “{found.names[second]}”", overlap
+
+
+def _most_alike_words(found: RouteSimilarity) -> str:
+    """Write which classes' routes are most alike."""
+    pair, overlap = _pair_words(found, found.most_alike)
+    if len(found.names) == 2:
+        return f"Route overlap of {pair}: {overlap}"
+    return f"Most similar routes: {pair}, {overlap}"
+
+
+def _least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
+    """Write which classes' routes are least alike, and where they part."""
+    rows = [routed.of(found.names[i]) for i in found.least_alike]
+    node, fraction = parting_split(routed.tree, *rows)
+    parting = (
+        f"{percent(round(fraction, 2))} of their rows separate at "
+        f"{_split_words(routed, node)}."
     )
+    if len(found.names) == 2:
+        return parting
+    pair, overlap = _pair_words(found, found.least_alike)
+    return f"Least similar: {pair}, {overlap}; {parting}"
 
 
-def _leaf_rule(tree: Tree, leaf: int) -> str:
-    """Write a leaf's rule; of a very long one, where to find it."""
-    rule = short_rule(tree, leaf)
-    return rule if len(rule) <= LONGEST_RULE else f"node {leaf} of the table below"
+def _split_words(routed: RoutedRows, node: int) -> str:
+    """Name a split by its condition."""
+    words = f"“{split_text(routed.tree, node, most=MOST_LISTED)}”"
+    return words if node else f"the root, {words}"
 
 
-# The leaves as clusters: how pure they are, and what they tell of the class.
-
-
-def show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
-    """Draw the rows of each class in each leaf, and list the leaves."""
-    found, dendrogram = _measured(routed.key, routed)
-    words = _words(routed, found)
-    st.markdown(f"**{plain(words)}**")
-    colors = {str(label): color for label, color in run_colors(loaded).items()}
-    st.html(color_legend({name: colors[name] for name in found.rows if name in colors}))
-    show_figure(
-        purity_figure(found, colors, mode=mode()), key="routing-purity", alt=words
-    )
-    shown = min(MOST_LEAVES, len(found.leaves))
-    in_tree = f" Dendrogram purity: {dendrogram:.2f}." if dendrogram >= 0 else ""
-    which = f"The {shown} leaves of most rows" if shown < len(found.leaves) else "Bars"
+def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
+    """Draw the matrix with its dendrogram."""
+    with st.container(width=980):
+        show_figure(
+            similarity_figure(found, mode=mode()),
+            key="routes-alike",
+            alt=f"{_most_alike_words(found)}. {_least_alike_words(routed, found)}",
+        )
+    absent = [name for name in routed.names if name not in found.names]
+    left_out = f" No {routed.rows_name}: {', '.join(absent)}." if absent else ""
     st.caption(
-        f"{which}: leaves that {routed.rows_name}s reach, left to right in the tree; "
-        "behind each its purity, the fraction of its most frequent class. Mutual "
-        f"information adjusted for chance: {found.adjusted:.2f} (0: leaves drawn at "
-        f"random, 1: leaves and classes are the same).{in_tree}"
-    )
-    tree = routed.tree
-    st.dataframe(
-        found.leaves.assign(
-            node=found.leaves.index,
-            prediction=[prediction_label(tree, node) for node in found.leaves.index],
-        ).join(found.rows.add_prefix("rows of "))[
-            [
-                *("node", "rows", "label", "purity", "prediction"),
-                *(f"rows of {name}" for name in found.rows),
-            ]
-        ],
-        hide_index=True,
-        key="routing-purity-table",
-        column_config={
-            "label": "most frequent class",
-            "purity": st.column_config.NumberColumn("purity", format="percent"),
-        },
+        f"Rows: {int(routed.rows[:, 0].sum()):,} {routed.rows_name}s. 1: the rows of "
+        "both classes fill each leaf alike; 0: they part at the root. In between it "
+        "is the fraction of the nodes below the root that the rows of both pass "
+        "together, paired as well as possible (Bray and Curtis's similarity of the two "
+        "distributions over the nodes). Right: the classes joined by mean similarity."
+        + plain(left_out)
     )
 
 
-@st.cache_resource(show_spinner="Measuring the leaves…", max_entries=16)
-def _measured(key: tuple, _routed: RoutedRows) -> tuple[LeafPurity, float]:
-    """Return the leaves' purity, and that of the whole tree as a dendrogram."""
-    found = leaf_purity(_routed.tree, _routed.names, _routed.rows)
-    grouped = _routed.group >= 0
-    purity = dendrogram_purity(
-        _routed.tree.parent, _routed.leaf[grouped], _routed.group[grouped]
+# At each node, which of two groups of rows more pass: two classes, or new and fitted.
+
+
+def _show_difference(
+    routed: RoutedRows,
+    rows: Sequence[pd.DataFrame],
+    names: Sequence[str],
+    ends: tuple[str, str],
+    key: str,
+    alt: str,
+    most: float = 1.0,
+    marked: np.ndarray | None = None,
+) -> None:
+    """Draw how two groups of rows differ, each as ``routing_table`` describes it."""
+    levels = _pick_levels(routed)
+    points = f"{100 * most:.0f} points"
+    low, high = f"{ends[0]} (−{points})", f"{ends[1]} (+{points})"
+    st.html(scale(difference_colors(mode()), low, high))
+    show_figure(
+        difference_figure(
+            routed.tree,
+            *rows,
+            names=names,
+            marked=marked,
+            most=most,
+            max_depth=levels,
+            mode=mode(),
+        ),
+        key=key,
+        alt=alt,
     )
-    return found, purity
 
 
-def _words(routed: RoutedRows, found: LeafPurity) -> str:
-    """Write how pure the leaves are, and how much of the class they tell."""
-    known = found.information / found.entropy if found.entropy else 1.0
-    return (
-        f"{percent(found.purity)} of the {routed.rows_name}s are of their leaf's most "
-        f"frequent class ({percent(found.one_leaf)} if all were in one). The "
-        f"{counted(len(found.leaves), 'leaf', 'leaves')} hold {found.information:.2f} "
-        f"of {found.entropy:.2f} bits about the class, {percent(known)}."
+def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
+    """Let the visitor choose two classes, and draw how their routes differ."""
+    pair = []
+    for label, own, at, column in zip(
+        ("More of this", "than of this"),
+        ("first", "second"),
+        found.most_alike,
+        st.columns(2),
+    ):
+        name = f"difference-{own}-{key}"
+        pair.append(column.selectbox(label, found.names, index=at, key=name))
+    first, second = pair
+    if first == second:
+        st.info("Choose two different classes.", icon=":material/info:")
+        return
+    rows = np.array([routed.of(name) for name in pair])
+    node, fraction = parting_split(routed.tree, *rows)
+    words = f"{first} and {second} take the same route."
+    if fraction:
+        left = rows[:, routed.tree.left[node]] / rows[:, node]
+        overlap = percent(round(route_similarity(rows)[0, 1], 2))
+        words = (
+            f"Route overlap of “{first}” and “{second}”: {overlap}. Most separate at "
+            f"{_split_words(routed, node)}: it holds for {percent(left[0])} and "
+            f"{percent(left[1])} of those that reach it."
+        )
+    st.markdown(f"**{plain(words)}**")
+    _show_difference(
+        routed,
+        [routed.table(name) for name in pair],
+        [f"{routed.rows_name}s of {name}" for name in pair],
+        (f"more of {second}", f"more of {first}"),
+        "routing-difference",
+        words,
+    )
+    st.caption(
+        "Each node: of the first class's rows the percentage that passes it, less that "
+        "of the second's, in percentage points. Circles: splits, squares: leaves; yes "
+        "goes left."
     )
 
 
@@ -455,7 +395,7 @@ _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
 _FEWEST_MONTHS = 2
 
 
-def shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
+def _shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
     """Write whether rows look like the fitted ones, and where they do not."""
     psi = f"PSI {shift.psi:.2f}; chance level {shift.psi_by_chance:.2f}"
     n_splits = counted(routed.tree.n_splits, "split")
@@ -477,42 +417,23 @@ def shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
     )
 
 
-def show_shift(
-    loaded: LoadedRun,
-    estimator: int | None,
-    routed: RoutedRows,
-    shift: RoutingShift,
-    levels: int,
+def _show_shift(
+    loaded: LoadedRun, estimator: int | None, routed: RoutedRows, shift: RoutingShift
 ) -> None:
     """Draw at each node how many more of these rows pass it than of the fitted ones."""
     fitted = routed_split(loaded, loaded.fitted_split, estimator)
     new, old = (routing_table(each.tree, each.passing) for each in (routed, fitted))
     names = [f"{routed.rows_name}s", fitted_words(loaded)]
-    most = max(float(np.abs(new["fraction"] - old["fraction"]).max()), _LEAST_SCALE)
-    points = f"{100 * most:.0f} points"
-    low, middle, high = difference_colors(mode())
-    st.html(
-        scale(
-            (low, middle, high),
-            f"fewer of the {names[0]} (−{points})",
-            f"more of them (+{points})",
-        )
-    )
-    words = shift_words(routed, shift, names[1])
     differing = shift.splits.index[shift.splits["differs"]]
-    show_figure(
-        difference_figure(
-            routed.tree,
-            new,
-            old,
-            names=names,
-            marked=np.isin(np.arange(routed.tree.n_nodes), differing),
-            most=most,
-            max_depth=levels,
-            mode=mode(),
-        ),
-        key="routing-shift",
-        alt=words,
+    _show_difference(
+        routed,
+        [new, old],
+        names,
+        (f"fewer of the {names[0]}", "more of them"),
+        "routing-shift",
+        _shift_words(routed, shift, names[1]),
+        most=max(float(np.abs(new["fraction"] - old["fraction"]).max()), _LEAST_SCALE),
+        marked=np.isin(np.arange(routed.tree.n_nodes), differing),
     )
     st.caption(
         f"Each node: the percentage of the {names[0]} that passes it, less that of the "
@@ -521,33 +442,18 @@ def show_shift(
         "discoveries among all splits). PSI: population stability index of the leaves, "
         f"usually called little below {LITTLE} and large above {LARGE}."
     )
-    _show_splits(routed, shift)
-    for column in routed.months:
-        _show_months(loaded, estimator, routed, column)
-
-
-def _show_splits(routed: RoutedRows, shift: RoutingShift) -> None:
-    """List the splits, those first at which the rows part differently."""
-    splits = shift.splits.assign(
-        node=shift.splits.index,
-        condition=[
-            split_text(routed.tree, node, most=MOST_LISTED)
-            for node in shift.splits.index
-        ],
-    )
+    nodes = shift.splits.index
+    words = [split_text(routed.tree, node, most=MOST_LISTED) for node in nodes]
+    splits = shift.splits.assign(node=nodes, condition=words)
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
+    columns = ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
     st.dataframe(
-        splits[
-            ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
-        ],
+        splits[columns],
         hide_index=True,
         key="routing-shift-splits",
-        column_config={
+        column_config=percents(holds="holds for", fitted_holds="of fitted rows")
+        | {
             "rows": "rows here",
-            "holds": st.column_config.NumberColumn("holds for", format="percent"),
-            "fitted_holds": st.column_config.NumberColumn(
-                "of fitted rows", format="percent"
-            ),
             "psi": st.column_config.NumberColumn(
                 "PSI", format="%.3f", help="Of the split's two sides."
             ),
@@ -556,21 +462,22 @@ def _show_splits(routed: RoutedRows, shift: RoutingShift) -> None:
             ),
         },
     )
+    for column in routed.months:
+        found = months_of(loaded, estimator, routed, column)
+        _show_months(loaded, routed, found, column)
 
 
 def _show_months(
-    loaded: LoadedRun, estimator: int | None, routed: RoutedRows, column: str
+    loaded: LoadedRun, routed: RoutedRows, found: pd.DataFrame, column: str
 ) -> None:
     """Draw the stability index by month."""
-    found = months_of(loaded, estimator, routed, column)
     if len(found) < _FEWEST_MONTHS:
         return
     differing = found["month"][found["differs"]].tolist()
+    title = f"By {column}: no month differs by more than chance"
     if differing:
         which = ", ".join(differing[:6]) + (", …" if len(differing) > 6 else "")
         title = f"By {column}: {len(differing)} of {len(found)} months differ ({which})"
-    else:
-        title = f"By {column}: no month differs by more than chance"
     st.subheader(plain(title), anchor=False)
     show_figure(
         months_figure(found, mode=mode()), key=f"routing-months-{column}", alt=title
@@ -585,58 +492,51 @@ def _show_months(
     )
 
 
-# How alike the routes of the classes are, in a sentence and as a matrix.
+# The leaves as clusters: how pure they are, and what they tell of the class.
 
 
-def alike(routed: RoutedRows) -> RouteSimilarity | None:
-    """Compare the routes of the classes that have rows; None where nothing parts."""
-    present = np.flatnonzero(routed.rows[:, 0])
-    if len(present) < 2 or routed.tree.n_splits == 0:
-        return None
-    return compare_routes([routed.names[i] for i in present], routed.rows[present])
-
-
-def most_alike_words(found: RouteSimilarity) -> str:
-    """Write which classes' routes are most alike."""
-    first, second = found.most_alike
-    pair = f"“{found.names[first]}” and “{found.names[second]}”"
-    overlap = percent(round(found.similarity[first, second], 2))
-    which = "Route overlap of" if len(found.names) == 2 else "Most similar routes:"
-    return f"{which} {pair}{':' if len(found.names) == 2 else ','} {overlap}"
-
-
-def least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
-    """Write which classes' routes are least alike, and where they part."""
-    first, second = found.least_alike
-    rows = [routed.rows[routed.names.index(found.names[i])] for i in (first, second)]
-    node, fraction = parting_split(routed.tree, *rows)
-    where = "the root, " if node == 0 else ""
-    parting = (
-        f"{percent(round(fraction, 2))} of their rows separate at {where}"
-        f"“{split_text(routed.tree, node, most=MOST_LISTED)}”."
+def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
+    """Draw the rows of each class in each leaf, and list the leaves."""
+    found, dendrogram = _purity(routed)
+    leaves, tree = found.leaves, routed.tree
+    known = found.information / found.entropy if found.entropy else 1.0
+    words = (
+        f"{percent(found.purity)} of the {routed.rows_name}s are of their leaf's most "
+        f"frequent class ({percent(found.one_leaf)} if all were in one). The "
+        f"{counted(len(leaves), 'leaf', 'leaves')} hold {found.information:.2f} "
+        f"of {found.entropy:.2f} bits about the class, {percent(known)}."
     )
-    if len(found.names) == 2:
-        return parting
-    pair = f"“{found.names[first]}” and “{found.names[second]}”"
-    overlap = percent(round(found.similarity[first, second], 2))
-    return f"Least similar: {pair}, {overlap}; {parting}"
-
-
-def show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
-    """Draw the matrix with its dendrogram."""
-    with st.container(width=980):
-        show_figure(
-            similarity_figure(found, mode=mode()),
-            key="routes-alike",
-            alt=f"{most_alike_words(found)}. {least_alike_words(routed, found)}",
-        )
-    absent = [name for name in routed.names if name not in found.names]
-    left_out = f" No {routed.rows_name}: {', '.join(absent)}." if absent else ""
+    st.markdown(f"**{plain(words)}**")
+    colors = {str(label): color for label, color in run_colors(loaded).items()}
+    st.html(color_legend({name: colors[name] for name in found.rows if name in colors}))
+    figure = purity_figure(found, colors, mode=mode())
+    show_figure(figure, key="routing-purity", alt=words)
+    shown = min(MOST_LEAVES, len(leaves))
+    in_tree = f" Dendrogram purity: {dendrogram:.2f}." if dendrogram >= 0 else ""
+    which = f"The {shown} leaves of most rows" if shown < len(leaves) else "Bars"
     st.caption(
-        f"Rows: {int(routed.rows[:, 0].sum()):,} {routed.rows_name}s. 1: the rows of "
-        "both classes fill each leaf alike; 0: they part at the root. In between it "
-        "is the fraction of the nodes below the root that the rows of both pass "
-        "together, paired as well as possible (Bray and Curtis's similarity of the two "
-        "distributions over the nodes). Right: the classes joined by mean similarity."
-        + plain(left_out)
+        f"{which}: leaves that {routed.rows_name}s reach, left to right in the tree; "
+        "behind each its purity, the fraction of its most frequent class. Mutual "
+        f"information adjusted for chance: {found.adjusted:.2f} (0: leaves drawn at "
+        f"random, 1: leaves and classes are the same).{in_tree}"
     )
+    labels = [prediction_label(tree, node) for node in leaves.index]
+    table = leaves.assign(node=leaves.index, prediction=labels)
+    columns = ["node", "rows", "label", "purity", "prediction"]
+    st.dataframe(
+        table[columns].join(found.rows.add_prefix("rows of ")),
+        hide_index=True,
+        key="routing-purity-table",
+        column_config={"label": "most frequent class"} | percents(purity="purity"),
+    )
+
+
+@st.cache_resource(
+    show_spinner="Measuring the leaves…", max_entries=16, hash_funcs=ROUTED_BY_KEY
+)
+def _purity(routed: RoutedRows) -> tuple[LeafPurity, float]:
+    """Return the leaves' purity, and that of the whole tree as a dendrogram."""
+    found = leaf_purity(routed.tree, routed.names, routed.rows)
+    grouped = routed.group >= 0
+    leaf, group = routed.leaf[grouped], routed.group[grouped]
+    return found, dendrogram_purity(routed.tree.parent, leaf, group)

@@ -39,7 +39,10 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     target = html.escape(clean(tree.target))
     unit = f" ({html.escape(tree.target_unit)})" if tree.target_unit else ""
     sure = "" if tree.classes is None else "<th>confidence</th>"
-    head = f"<th>rows</th><th>share</th><th>{target}{unit}</th>{sure}<th>if</th>"
+    weight = "" if tree.weight is None else "<th>weight</th>"
+    head = (
+        f"<th>rows</th>{weight}<th>share</th><th>{target}{unit}</th>{sure}<th>if</th>"
+    )
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.
     region = 'class="scrolled" tabindex="0" role="region" aria-label="Rules"'
@@ -56,7 +59,10 @@ def _line(loaded: LoadedRun, tree: Tree, rule: dict) -> str:
     rows = f"{n_rows:,}"
     if n_rows <= _FEW:
         rows = f"<mark>{counted(n_rows, 'row')}</mark>"
-    numbers = f"<td>{rows}</td><td>{percent(rule['share'])}</td>"
+    weight = ""
+    if tree.weight is not None:
+        weight = f"<td>{significant(rule['weight'])}</td>"
+    numbers = f"<td>{rows}</td>{weight}<td>{percent(rule['share'])}</td>"
     if tree.classes is None:
         words = rule.get("formula") or significant(rule["prediction"], 4)
         numbers += f"<td>{html.escape(words)}</td>"

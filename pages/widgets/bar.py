@@ -18,7 +18,7 @@ from pages.state.problem import (
 from pages.state.run import choose_run, current_run, current_runs, follow_address
 from pages.widgets.html import dot
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import distinct, run_names, score
+from pages.widgets.words import distinct, plain, run_names, score
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES, headline
 from treelab.figures.style import learner_color
@@ -42,7 +42,8 @@ def show_bar() -> None:
         _pick_run(problem, run)
         if run is not None and score(run) is not None:
             n_rows = counted(run.metrics["test"]["n_rows"], "test row")
-            st.caption(f"{TITLES[headline(run.problem.task)]}, {n_rows}")
+            metric = TITLES[headline(run.problem.task)]
+            st.caption(plain(f"{metric}, {n_rows}{run.problem.weighted_words}"))
     if lost:
         st.caption(
             "The run that the address names is not here: it was deleted, or is not "
@@ -58,8 +59,13 @@ def _pick(label: str, key: str, options: list, chosen, **given) -> None:
 
 def _pick_table(problem: Problem) -> None:
     """Let the visitor turn to another table."""
-    key = table_key(problem)
-    titles = table_titles()
+    key, titles = table_key(problem), table_titles()
+
+    def follow() -> None:
+        """Turn to the table that was picked, unless another is current by now."""
+        if key == table_key(current_problem()):
+            choose_table(st.session_state["bar-table"])
+
     titles = distinct(titles if key in titles else {key: problem.table_name} | titles)
     _pick(
         "Table",
@@ -67,47 +73,53 @@ def _pick_table(problem: Problem) -> None:
         list(titles),
         key,
         format_func=titles.__getitem__,
-        on_change=explained(_follow_table),
-        args=(key,),
+        on_change=explained(follow),
         width=210,
     )
 
 
-def _follow_table(shown: str) -> None:
-    """Turn to the table that was picked, unless another is current by now."""
-    if shown == table_key(current_problem()):
-        choose_table(st.session_state["bar-table"])
-
-
 def _pick_target(problem: Problem) -> None:
     """Let the visitor predict another column."""
+    key = f"bar-target-{problem.table_id}"
+
+    def follow() -> None:
+        """Predict the column that was picked, unless another is current by now."""
+        target = st.session_state[key]
+        if target is None or not is_shown(problem):
+            return
+        st.session_state[AIM] = PREDICT
+        if target != problem.target:
+            choose_problem(with_target(current_problem(), target))
+
     _pick(
         "Target",
-        f"bar-target-{problem.table_id}",
+        key,
         target_names(problem),
         None if finds_clusters() else problem.target,
+        format_func=lambda name: (
+            problem.target_name if name == problem.target else name
+        ),
         placeholder="clusters",
-        on_change=_follow_target,
-        args=(problem,),
+        on_change=follow,
         width=190,
     )
-
-
-def _follow_target(shown: Problem) -> None:
-    """Predict the column that was picked, unless another is current by now."""
-    target = st.session_state[f"bar-target-{shown.table_id}"]
-    if target is None or not is_shown(shown):
-        return
-    st.session_state[AIM] = PREDICT
-    if target != shown.target:
-        choose_problem(with_target(current_problem(), target))
 
 
 def _pick_run(problem: Problem, run: Run | None) -> None:
     """Show the run as a chip of its learner's colour, to be changed for another."""
     runs = current_runs()
-    names = run_names(runs)
-    labels = {own.id: f"{names[own.id]} · {_score_words(own)}" for own in runs}
+    labels = run_names(runs)
+    for own in runs:  # while it has no score, its state
+        value = score(own)
+        value_words = own.state if value is None else significant(value)
+        labels[own.id] = f"{labels[own.id]} · {value_words}"
+
+    def follow() -> None:
+        """Turn to the run that was picked, unless another target is current by now."""
+        run_id = st.session_state["bar-run"]
+        if run_id is not None and is_shown(problem):
+            choose_run(run_id)
+
     color = "transparent" if run is None else learner_color(run.learner, run.settings)
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="bar-run-chip"
@@ -121,20 +133,6 @@ def _pick_run(problem: Problem, run: Run | None) -> None:
             format_func=labels.__getitem__,
             placeholder="no run yet",
             disabled=not runs,
-            on_change=_follow_run,
-            args=(problem,),
+            on_change=follow,
             width=250,
         )
-
-
-def _follow_run(shown: Problem) -> None:
-    """Turn to the run that was picked, unless another target is current by now."""
-    run_id = st.session_state["bar-run"]
-    if run_id is not None and is_shown(shown):
-        choose_run(run_id)
-
-
-def _score_words(run: Run) -> str:
-    """Write a run's test score; while it has none, its state."""
-    value = score(run)
-    return run.state if value is None else significant(value)

@@ -53,14 +53,8 @@ def clusters_form(
 ) -> tuple[Problem | None, dict[str, dict], bool]:
     """Show the settings of a search for clusters, compared with known labels or none.
 
-    Returns
-    -------
-    wanted : Problem or None
-        What a run is to be about; None where the table allows no clusters; the page
-        shows why.
-    settings : dict of learner to dict
-    complete : bool
-        False where a setting cannot be read.
+    Returns what a run is to be about, its settings, and whether all can be read; no
+    problem where the table allows no clusters.
     """
     base = base_table(problem)
     columns = {*problem.columns, problem.target} - {known}

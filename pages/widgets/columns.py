@@ -13,11 +13,13 @@ from treelab.data.problem import Problem, pairs
 from treelab.trees.date_parts import PARTS, parse_part, part_name
 
 MOST_UNIT = 20  # letters of a unit
+_FACTS = ("meaning", "reason", "missing", "different", "example", "note")
 
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    key = f"columns-{problem.table_id}-{problem.target}{problem.truth}"
+    apart = f"{problem.truth}{problem.weighting}"
+    key = f"columns-{problem.table_id}-{problem.target}{apart}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
@@ -29,10 +31,7 @@ def column_editor(problem: Problem) -> None:
         height=min(35 * (len(base) + 1) + 3, 420),
         on_change=_apply,
         args=(key, base_key, problem),
-        disabled=[
-            *("column", "meaning", "reason", "missing", "different", "example"),
-            "note",
-        ],
+        disabled=["column", *_FACTS],
         column_config={
             "use": st.column_config.CheckboxColumn("Use", width="small"),
             "column": st.column_config.TextColumn("Column"),
@@ -76,12 +75,27 @@ def column_editor(problem: Problem) -> None:
 def model_column(problem: Problem) -> None:
     """Ask whether the target holds another model's predictions, and for the truth."""
     key = f"surrogate-{problem.table_id}-{problem.target}"
+    truth_key = f"truth-{problem.table_id}-{problem.target}"
+
+    def follow_model() -> None:
+        """Follow the choice of whether the target holds predictions."""
+        given = {"is_surrogate": bool(st.session_state[key]), "truth": ""}
+        given |= {"exposure": ""} if given["is_surrogate"] else {}
+        change_problem(problem, lambda now: replace(now, **given))
+
+    def follow_truth() -> None:
+        """Follow the choice of the column with the truth, which no tree may see."""
+        truth = st.session_state[truth_key] or ""
+        columns = tuple(name for name in problem.columns if name != truth)
+        given = {"truth": truth, "columns": columns}
+        if columns:  # else there would be nothing to predict from
+            change_problem(problem, lambda now: replace(now, **given))
+
     st.checkbox(
         "Target is another model's output (imitate it)",
         value=problem.is_surrogate,
         key=key,
-        on_change=_follow_model,
-        args=(problem, key),
+        on_change=follow_model,
         help="The tree then imitates that model: its score is how well it does, its "
         "fidelity, and the Tree page shows where the two differ.",
     )
@@ -89,57 +103,33 @@ def model_column(problem: Problem) -> None:
         return
     facts = column_facts(problem.table_id)["column"]
     names = [str(name) for name in facts if name != problem.target]
-    truth_key = f"truth-{problem.table_id}-{problem.target}"
     st.selectbox(
         "True values",
         names,
         index=names.index(problem.truth) if problem.truth else None,
         placeholder="not in the table",
         key=truth_key,
-        on_change=_follow_truth,
-        args=(problem, truth_key),
+        on_change=follow_truth,
         help="The column that the other model predicts. No tree sees it; tree and "
         "model are scored against it.",
     )
 
 
-def _follow_model(problem: Problem, key: str) -> None:
-    """Follow the choice of whether the target holds predictions."""
-    is_surrogate = bool(st.session_state[key])
-    change_problem(
-        problem, lambda now: replace(now, is_surrogate=is_surrogate, truth="")
-    )
-
-
-def _follow_truth(problem: Problem, key: str) -> None:
-    """Follow the choice of the column with the truth, which no tree may see."""
-    truth = st.session_state[key] or ""
-    columns = tuple(name for name in problem.columns if name != truth)
-    if columns:  # else there would be nothing to predict from
-        change_problem(problem, lambda now: replace(now, truth=truth, columns=columns))
-
-
 def _rows(problem: Problem) -> pd.DataFrame:
-    """Return one row a column, the target and its truth left out."""
+    """Return one row a column, without the target and what goes with it."""
     facts = column_facts(problem.table_id)
-    facts = facts[~facts["column"].isin([problem.target, problem.truth])]
+    apart = problem.target, problem.truth, problem.weight, problem.exposure
+    facts = facts[~facts["column"].isin(apart)]
     kinds, units = column_kinds(problem), dict(problem.units)
-    rare = dict(problem.rare)
-    return pd.DataFrame(
-        {
-            "use": facts["column"].isin(problem.columns).to_numpy(),
-            "column": facts["column"].to_numpy(),
-            "kind": [kinds[name] for name in facts["column"]],
-            "unit": [units.get(name, "") for name in facts["column"]],
-            "rare": [least_text(rare.get(name, 0)) for name in facts["column"]],
-            "meaning": facts["meaning"].to_numpy(),
-            "reason": facts["reason"].to_numpy(),
-            "missing": facts["missing_share"].to_numpy(),
-            "different": facts["n_unique"].to_numpy(),
-            "example": facts["example"].to_numpy(),
-            "note": facts["note"].to_numpy(),
-        }
-    )
+    rare, names = dict(problem.rare), facts["column"]
+    found = facts.assign(
+        use=names.isin(problem.columns),
+        kind=[kinds[name] for name in names],
+        unit=[units.get(name, "") for name in names],
+        rare=[least_text(rare.get(name, 0)) for name in names],
+    ).rename(columns={"missing_share": "missing", "n_unique": "different"})
+    order = ["use", "column", "kind", "unit", "rare", *_FACTS]
+    return found[order].reset_index(drop=True)
 
 
 def _apply(key: str, base_key: str, problem: Problem) -> None:
@@ -155,7 +145,8 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
         )
         return
     try:
-        rare = _rare(edited)
+        least = zip(edited["column"], edited["rare"].fillna("").map(parse_least))
+        rare = tuple((name, rows) for name, rows in least if rows)
     except ValueError as error:
         st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
         return
@@ -175,12 +166,6 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
         return replace(now, columns=used, kinds=kinds, units=pairs(both), rare=rare)
 
     change_problem(problem, change)
-
-
-def _rare(edited: pd.DataFrame) -> tuple[tuple[str, float], ...]:
-    """Return the rows that a value of each column needs, where some are asked for."""
-    least = zip(edited["column"], edited["rare"].fillna("").map(parse_least))
-    return tuple((name, rows) for name, rows in least if rows)
 
 
 def date_parts(problem: Problem) -> None:

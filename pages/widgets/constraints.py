@@ -77,56 +77,52 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
             persist_state="session",
         )
         of = f' for "{plain(named)}"'
-    left, right = st.columns(2, gap="medium")
-    given = {"format_func": plain, "persist_state": "session"}
-    up = left.multiselect(
-        f"Increasing features (monotone){of}",
-        numbers,
-        key="constraint-up",
-        help="More of them never lowers the prediction.",
-        **given,
-    )
-    rest = [name for name in numbers if name not in up]
-    down = right.multiselect(
-        f"Decreasing features (monotone){of}",
-        rest,
-        key="constraint-down",
-        help="More of them never raises the prediction.",
-        **given,
-    )
-    if not up and not down:
+    monotone: dict[str, int] = {}
+    for place, word, verb, key, sign in zip(
+        st.columns(2, gap="medium"),
+        ("Increasing", "Decreasing"),
+        ("lowers", "raises"),
+        ("up", "down"),
+        (UP, DOWN),
+    ):
+        chosen = place.multiselect(
+            f"{word} features (monotone){of}",
+            [name for name in numbers if name not in monotone],
+            key=f"constraint-{key}",
+            format_func=plain,
+            persist_state="session",
+            help=f"More of them never {verb} the prediction.",
+        )
+        monotone |= dict.fromkeys(chosen, sign)
+    if not monotone:
         return {}
     if any(not spec.single_tree and spec.keeps_constraints for spec in specs):
         st.caption(
             "GRANDE then gives each tree one weight for all rows: otherwise the "
             "ensemble would not be monotone."
         )
-    monotone = dict.fromkeys(up, UP) | dict.fromkeys(down, DOWN)
     return {"monotone": monotone, "monotone_class": named}
 
 
 def _counts() -> dict[str, Any]:
     """Ask how many columns and rows there may be."""
-    left, right = st.columns(2, gap="medium")
-    most = left.number_input(
-        "Max features",
-        min_value=1,
-        value=None,
-        step=1,
-        placeholder="all",
-        key="constraint-max_columns",
-        persist_state="session",
-    )
-    least = right.number_input(
-        "Min rows per leaf",
-        min_value=1,
-        value=None,
-        step=1,
-        placeholder="1",
-        key="constraint-min_samples_leaf",
-        persist_state="session",
-    )
-    return {"max_columns": most, "min_samples_leaf": least}
+    return {
+        name: place.number_input(
+            label,
+            min_value=1,
+            value=None,
+            step=1,
+            placeholder=default,
+            key=f"constraint-{name}",
+            persist_state="session",
+        )
+        for place, name, label, default in zip(
+            st.columns(2, gap="medium"),
+            ("max_columns", "min_samples_leaf"),
+            ("Max features", "Min rows per leaf"),
+            ("all", "1"),
+        )
+    }
 
 
 def _texts(problem: Problem) -> dict[str, str]:

@@ -41,15 +41,7 @@ def show_curves(
 ) -> None:
     """Draw the losses of all runs on one chart, or on one each.
 
-    Parameters
-    ----------
-    runs : list of Run
-    names : dict of str to (str, str)
-        Name and colour of each run, by its id.
-    problem : Problem
-        What the runs predict.
-    of_clusters : bool
-        Whether the runs find clusters; their loss has another name.
+    Names and colours are by the run's id; that of clusters has another loss.
     """
     by = st.session_state.get("curves-by", "progress")
     curves = [_curve(run, *names[run.id], by) for run in runs]
@@ -60,21 +52,40 @@ def show_curves(
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
     unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
     has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
-    baseline = baseline_loss(problem) if has_baseline else None
+    baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
-        [(c.start, len(c.before_x), *_last_point(c)) for c in curves],
+        [
+            (c.start, len(c.before_x), len(c.x), *c.x[-1:], *c.train_loss[-1:])
+            for c in curves
+        ],
         (by, is_apart, unit, mode(), baseline),
         curves,
     )
     # Above the chart: one that grows would push its own control off the screen.
     with st.popover("View", icon=":material/tune:", type="tertiary"):
-        _pick_view()
+        given = {"required": True, "persist_state": "session"}
+        st.segmented_control(
+            "Curves", [TOGETHER, APART], default=TOGETHER, key="curves-as", **given
+        )
+        st.segmented_control(
+            "x axis",
+            list(X_TITLES),
+            default="progress",
+            key="curves-by",
+            help="Progress: share of the epochs that a run trains, at most.",
+            **given,
+        )
     show_figure(figure, key="loss")
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
     has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
-    lowest = " The mark: lowest validation loss." if has_both else ""
-    st.caption(f"{what}.{lowest}{_point_words(curves)}{_preparing_words(runs, names)}")
+    words = " The mark: lowest validation loss." if has_both else ""
+    points = [curve.valid_loss for curve in curves if len(curve.x) == 1]
+    if any(
+        np.isfinite(own).any() for own in points
+    ):  # of runs without a curve, as CART
+        words += " Single points: filled on training rows, hollow on held-out rows."
+    st.caption(f"{what}.{words}{_preparing_words(runs, names)}")
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -87,41 +98,25 @@ def _figure(runs: list[tuple], points: list[tuple], how: tuple, _curves: list[Cu
     return loss_figure(_curves, baseline=baseline, **given)
 
 
-def _pick_view() -> None:
-    """Let the visitor choose how the curves are drawn."""
-    st.segmented_control(
-        "Curves",
-        [TOGETHER, APART],
-        default=TOGETHER,
-        required=True,
-        key="curves-as",
-        persist_state="session",
-    )
-    st.segmented_control(
-        "x axis",
-        list(X_TITLES),
-        default="progress",
-        required=True,
-        key="curves-by",
-        persist_state="session",
-        help="Progress: share of the epochs that a run trains, at most.",
-    )
-
-
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
-    events, scale = run_events(run), _loss_scale(run)
+    events, scale = run_events(run), 1.0
+    if run.problem.task == "regression" and run.learner in SQUARED:
+        variance = target_variance(run.problem)
+        scale = 1.0 if _has_own_loss(run) or not variance else 1 / variance
     # Its epochs are counted anew, so that no other axis holds both.
     before = preparation_events(run) if run.state == "running" else events.iloc[:0]
     before = before if by == "seconds" or events.empty else before.iloc[:0]
-    begins = len(events) > 0 and events["epoch"].iloc[0] == 0
+    start = ""
+    if len(events) and events["epoch"].iloc[0] == 0:  # what it was is known in the end
+        start = f"start: {STARTS[run.origin.start]}" if run.origin else "start"
     return Curve(
         name,
         color,
         _place(run, events, by),
         events["train_loss"].to_numpy() * scale,
         events["valid_loss"].to_numpy() * scale,
-        _start_words(run) if begins else "",
+        start,
         learner_symbol(run.learner, run.settings),
         before_x=_place(run, before, by),
         before_loss=before["valid_loss"].to_numpy() * scale,
@@ -139,24 +134,6 @@ def _place(run: Run, events: pd.DataFrame, by: str) -> np.ndarray:
     return 100 * epoch / last if last > 0 else np.full(len(epoch), 100.0)
 
 
-def _last_point(curve: Curve) -> tuple:
-    """Return what is new in a curve as points come."""
-    return (len(curve.x), *curve.x[-1:], *curve.train_loss[-1:])
-
-
-def _start_words(run: Run) -> str:
-    """Name what a run's model began as; it is known in the end."""
-    return "start" if run.origin is None else f"start: {STARTS[run.origin.start]}"
-
-
-def _point_words(curves: list[Curve]) -> str:
-    """Say what the points of runs mean that have no curve, as CART."""
-    points = [curve for curve in curves if len(curve.x) == 1]
-    if not any(np.isfinite(curve.valid_loss).any() for curve in points):
-        return ""
-    return " Single points: filled on training rows, hollow on held-out rows."
-
-
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
     """Say which runs are in a stage that comes before their curve."""
     preparing = [run for run in runs if run.state == "running" and run.epoch > 0]
@@ -168,16 +145,6 @@ def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
     if any(len(preparation_events(run)) for run in preparing):
         words += " Dotted: trees of the cross-validation, on rows that they do not see."
     return words
-
-
-def _loss_scale(run: Run) -> float:
-    """Return what brings a run's losses to the chart's unit; see ``_loss_unit``."""
-    if run.problem.task != "regression" or run.learner not in SQUARED:
-        return 1.0
-    if _has_own_loss(run):
-        return 1.0
-    variance = target_variance(run.problem)
-    return 1 / variance if variance else 1.0
 
 
 def _has_own_loss(run: Run) -> bool:

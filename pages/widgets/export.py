@@ -16,7 +16,6 @@ from treelab.runs.store.run import Run
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
 from treelab.trees.dot import to_dot
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import Model
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
@@ -79,7 +78,8 @@ def _files(
     files: dict[str, tuple[str, Callable, str]] = {}
     if has_dot():
         for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
-            write = partial(_picture, tree, kind)
+            # DOT is written when the file is asked for.
+            write = partial(lambda kind: picture_file(to_dot(tree), kind), kind)
             files[f"Picture ({kind.upper()})"] = kind, write, mime
     page = partial(html_page, tree, store(), loaded.run, estimator)
     files["Interactive page (HTML)"] = "html", page, "text/html"
@@ -92,7 +92,11 @@ def _files(
     model = loaded.model.to_bytes
     files["Model (treelab.load)"] = "treelab", model, "application/zip"
     stored = loaded.model if loaded.has_predictor else tree
-    files["Data (JSON)"] = "json", partial(_as_json, stored), "application/json"
+    files["Data (JSON)"] = (
+        "json",
+        lambda: json.dumps(stored.to_dict(), indent=1),
+        "application/json",
+    )
     return files
 
 
@@ -120,16 +124,6 @@ def _ensemble_files(model: WeightedTrees) -> dict[str, tuple[str, Callable, str]
         binary = "application/octet-stream"
         files[f"{_WHOLE} as ONNX"] = "onnx", partial(to_onnx, model), binary
     return files
-
-
-def _picture(tree: Tree, kind: str) -> bytes:
-    """Draw the whole tree as a file."""
-    return picture_file(to_dot(tree), kind)
-
-
-def _as_json(model: Model) -> str:
-    """Write a tree, or a model, as JSON."""
-    return json.dumps(model.to_dict(), indent=1)
 
 
 # Runs as documents: a report, and the model card of one run.

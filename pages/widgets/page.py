@@ -1,6 +1,5 @@
 """What every page begins with: the app around it, its title, its colours."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -34,31 +33,11 @@ def enter_app_shell() -> None:
         st.switch_page(page, query_params=params)
 
 
-# Where the pages of earlier addresses are now: the page's file and its tab, if any.
-OLD_ADDRESSES: dict[str, tuple[str, str]] = {
-    "data": ("data", ""),
-    "edit": ("tree", "edit"),  # a switch of the page, no tab
-    "profile": ("data", "Columns"),
-    "predict": ("explain", "New rows"),
-    "pruning": ("tree", "Scores"),
-    "rashomon": ("tree", "Alternatives"),
-    "routing": ("tree", "Routes"),
-    "sweep": ("train", "Tune"),
-}
-
-
-def old_addresses() -> dict[str, Callable[[], None]]:
-    """Return what leads from each earlier address to the page that is there now."""
-
-    def way(name: str, tab: str) -> Callable[[], None]:
-        def lead_on() -> None:
-            given = {"edit": "true"} if tab == "edit" else {"tab": tab} if tab else {}
-            params = st.query_params.to_dict() | given
-            st.switch_page(f"pages/{name}.py", query_params=params)
-
-        return lead_on
-
-    return {old: way(name, tab) for old, (name, tab) in OLD_ADDRESSES.items()}
+def lead_on(page: str, **given: str) -> None:
+    """Go on from an address of an earlier version to what stands there now."""
+    require_app_shell()
+    params = st.query_params.to_dict() | given
+    st.switch_page(f"pages/{page}.py", query_params=params)
 
 
 # What every page opens with, and how it shows a figure.
@@ -98,6 +77,26 @@ def page_tabs(*names: str):
     elif named != wanted:
         st.query_params["tab"] = wanted
     return st.tabs(names, key="tab", on_change="rerun")
+
+
+_ICONS = {
+    "compare": "compare",
+    "explain": "help",
+    "runs": "history",
+    "train": "show_chart",
+    "tree": "account_tree",
+}
+
+
+def page_link(page: str, label: str, *, disabled: bool = False, **params: str) -> None:
+    """Lead to a page, with what its address then names."""
+    st.page_link(
+        f"pages/{page}.py",
+        label=label,
+        icon=f":material/{_ICONS[page]}:",
+        query_params=params,
+        disabled=disabled,
+    )
 
 
 def show_figure(

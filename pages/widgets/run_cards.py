@@ -50,15 +50,18 @@ def result_words(runs: list[Run]) -> str:
         return ""
     names = names_and_colors(runs)
     all_columns = {run.problem.columns for run in ranked}
-    found = ", ".join(
-        f"{plain(names[run.id][0])} {significant(score(run))}"
-        f"{_size_words(run)}{_columns_words(run) if len(all_columns) > 1 else ''}"
-        f"{_start_words(run)}"
-        for run in ranked
-    )
+    found = []
+    for run in ranked:
+        own = f"{plain(names[run.id][0])} {significant(score(run))}{_size_words(run)}"
+        if len(all_columns) > 1:
+            own += f" from {counted(len(run.problem.columns), 'feature')}"
+        if run.origin is not None and run.origin.equals_start:
+            own += f" (equals its start, {STARTS[run.origin.start]})"
+        found.append(own)
     metric = TITLES[headline(ranked[0].problem.task)]
     n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
-    words = f"**{found}**, {metric} on {n_rows}"
+    weighted = plain(ranked[0].problem.weighted_words)
+    words = f"**{', '.join(found)}**, {metric} on {n_rows}{weighted}"
     if others := len(_scored(runs)) - len(ranked):
         words += f". {counted(others, 'run')} of another data split had other test rows"
     return words
@@ -76,18 +79,6 @@ def _size_words(run: Run) -> str:
         on_top = " and a predictor on top" if "predictors" in run.summary else ""
         return f" with {counted(run.summary['leaves'], 'leaf', 'leaves')}{on_top}"
     return ""
-
-
-def _columns_words(run: Run) -> str:
-    """Write how many features a run was given."""
-    return f" from {counted(len(run.problem.columns), 'feature')}"
-
-
-def _start_words(run: Run) -> str:
-    """Say of a model that training did not change what it is."""
-    if run.origin is None or not run.origin.equals_start:
-        return ""
-    return f" (equals its start, {STARTS[run.origin.start]})"
 
 
 def _scored(runs: list[Run]) -> list[Run]:
@@ -142,8 +133,7 @@ def state_color(state: str) -> str:
 
 def run_card(run: Run, name: str, color: str) -> str:
     """Return a run as one line of HTML: name, bar, state and a note."""
-    done = 1.0 if run.state == "done" else run.epoch / max(run.max_epochs, 1)
-    done = min(done, 1.0)
+    done = 1.0 if run.state == "done" else min(run.epoch / max(run.max_epochs, 1), 1.0)
     settings = setting_words(run.learner, run.settings, run.problem.task)
     state = state_color(run.state)
     word = run.state
@@ -189,15 +179,10 @@ def _progress(run: Run) -> str:
         return "saves where it is"
     if run.stop_requested:
         return "saves its best tree so far"
+    where = [f"on {run.machine}"] if run.machine else []  # nothing for this one
     if not run.max_epochs:
-        return f"preparing, {duration(run.elapsed)}{_where(run)}"
-    stage = f"{run.stage} · " if run.stage else ""
-    words = f"{stage}{run.progress:.0%}"
-    if run.remaining is not None:
-        words += f" · at most {duration(run.remaining)} left"
-    return words + _where(run)
-
-
-def _where(run: Run) -> str:
-    """Write which machine trains a run, nothing for this one."""
-    return f" · on {run.machine}" if run.machine else ""
+        return " · ".join([f"preparing, {duration(run.elapsed)}", *where])
+    stage = [run.stage] if run.stage else []
+    left = run.remaining
+    left = [] if left is None else [f"at most {duration(left)} left"]
+    return " · ".join([*stage, f"{run.progress:.0%}", *left, *where])

@@ -6,6 +6,7 @@ from pages.cached.runs import LoadedRun, load_run
 from pages.cached.store import store
 from pages.state.problem import current_problem, finds_clusters
 from pages.state.run import current_run, resume_run
+from pages.widgets.page import page_link
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain, run_name
 from treelab.runs.store.run import Run
@@ -24,7 +25,7 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
         goal = "find clusters" if finds_clusters() else f"predict “{now.target}”"
         words = f"Nothing is trained on {now.table_name} to {goal} yet. Train first."
         st.info(plain(words), icon=":material/info:")
-        st.page_link("pages/train.py", label="Train", icon=":material/show_chart:")
+        page_link("train", "Train")
         st.stop()
     if not run.has_model and not (growing and store().snapshots(run.id)):
         why = f" {run.error}" if run.error else ""
@@ -32,15 +33,13 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
             plain(f"{run_name(run)} is {run.state}: it has no tree yet.{why}"),
             icon=":material/hourglass_top:",
         )
-        st.page_link(
-            "pages/train.py", label="Watch it train", icon=":material/show_chart:"
-        )
+        page_link("train", "Watch it train")
         st.stop()
     try:
         loaded = load_run(run)
     except (LookupError, OSError, ValueError) as error:
         st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
-        st.page_link("pages/runs.py", label="All runs")
+        page_link("runs", "All runs")
         st.stop()
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.cached.tables import problem_errors
 from pages.widgets.constraints import constraint_fields, read_constraints
 from pages.widgets.import_model import import_box
+from pages.widgets.weights import weight_fields
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
@@ -25,21 +26,9 @@ _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen co
 def settings_form(
     specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
 ) -> tuple[dict[str, dict], bool]:
-    """Show the settings of some learners side by side.
+    """Show the settings of some learners side by side; some name columns of the table.
 
-    Parameters
-    ----------
-    specs : list of LearnerSpec
-    task : str
-    columns : sequence of str
-        Of the table, for settings that name some of them.
-
-    Returns
-    -------
-    settings : dict of learner to dict
-        As a run takes them.
-    complete : bool
-        False where a setting cannot be read; the page shows why.
+    Returns them by learner, as a run takes them, and whether all can be read.
     """
     chosen: dict[str, dict] = {}
     complete = True
@@ -95,12 +84,8 @@ def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     key = f"setting-{spec.key}-{setting.name}"
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
-        return st.selectbox(
-            setting.label,
-            list(setting.choices),
-            index=setting.choices.index(setting.default),
-            **given,
-        )
+        at = setting.choices.index(setting.default)
+        return st.selectbox(setting.label, list(setting.choices), at, **given)
     if setting.kind == "bool":
         return st.toggle(setting.label, setting.default, **given)
     if setting.kind == "floats":
@@ -217,11 +202,17 @@ def pick_learners() -> list[str]:
     if "learners" not in st.session_state:
         known = named and {*named} <= {*LEARNERS}
         st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
+
+    def pill(key: str) -> str:
+        """Write a learner's name after a dot in its colour."""
+        dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
+        return f"{dot} {LEARNERS[key].title}"
+
     chosen = st.pills(
         "Learners",
         list(LEARNERS),
         selection_mode="multi",
-        format_func=_pill,
+        format_func=pill,
         wrap=True,
         key="learners",
         persist_state="session",
@@ -239,20 +230,17 @@ def chosen_splits(problem: Problem) -> int | str:
     return N_SPLITS[0] if chosen == FOLDS and not problem.can_have_folds else chosen
 
 
-def _pill(key: str) -> str:
-    """Write a learner's name after a dot in its colour, where the theme has that."""
-    dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
-    return f"{dot} {LEARNERS[key].title}"
-
-
 def learners_form(
     problem: Problem, chosen: list[str]
 ) -> tuple[Problem, dict[str, dict], bool]:
     """Show the settings of the chosen learners; returns what ``clusters_form`` does."""
     specs = [LEARNERS[key] for key in chosen]
     with st.expander(
-        "Learner settings, constraints, import", icon=":material/tune:", key="settings"
+        "Weights, learner settings, constraints, import",
+        icon=":material/tune:",
+        key="settings",
     ):
+        weight_fields(problem)
         settings, complete = settings_form(specs, problem.task)
         st.segmented_control(
             "Data splits",
@@ -266,11 +254,12 @@ def learners_form(
             "Compare shows the mean over splits and tests the difference.",
         )
         asked = constraint_fields(problem, specs)
-        import_box(problem)
+        if not (errors := problem_errors(problem)):
+            import_box(problem)
     constraints, can_keep = read_constraints(asked, problem, specs)
     for spec in specs:
         if spec.keeps_constraints:
             settings[spec.key]["constraints"] = constraints
-    for error in (errors := problem_errors(problem)):
+    for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors

@@ -31,24 +31,12 @@ AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
 
 @dataclass(frozen=True)
 class TreeChoices:
-    """What the visitor wants to see.
+    """What the visitor wants to see."""
 
-    Attributes
-    ----------
-    view : str
-        One of TREE, TRAINING, STATIC, EDIT and the keys of AREAS.
-    split : str
-        Data split whose rows the picture counts.
-    places : tuple of int
-        Test rows, from 0, whose decision paths are shown; at most two.
-    label : str or None
-        The class by whose rows the picture is coloured; None: by prediction.
-    """
-
-    view: str
-    split: str = "train"
-    places: tuple[int, ...] = ()
-    label: str | None = None
+    view: str  # one of TREE, TRAINING, STATIC, EDIT and the keys of AREAS
+    split: str = "train"  # whose rows the picture counts
+    places: tuple[int, ...] = ()  # test rows, from 0, that are followed; at most two
+    label: str | None = None  # the class that colours it; None: by prediction
 
 
 def tree_choices(loaded: LoadedRun) -> TreeChoices:

@@ -33,18 +33,10 @@ _mount = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Selection:
-    """What the visitor selected in the viewer.
+    """What the visitor selected in the viewer."""
 
-    Attributes
-    ----------
-    key : str or None
-        Path from the root to the selected node; None where none is selected.
-    frame : int or None
-        Frame of the payload; None before the visitor moved it.
-    """
-
-    key: str | None = None
-    frame: int | None = None
+    key: str | None = None  # path from the root to the selected node
+    frame: int | None = None  # of the payload; None before the visitor moved it
 
 
 def tree_viewer(
@@ -61,26 +53,9 @@ def tree_viewer(
 ) -> Selection:
     """Draw a payload and return what the visitor selected.
 
-    Parameters
-    ----------
-    payload : ViewerPayload
-    key : str
-        Names the component: under one key it stays as it is while data change.
-    paths : iterable of RowPath
-        At most two rows that are followed.
-    flow : dict or None
-        As in ``view_settings``.
-    select : str or None
-        Key of a node that is selected when the component is first drawn.
-    scale : dict or None
-        As in ``view_settings``.
-    frame : int or None
-        Frame that is shown when the component is first drawn.
-    height : int, default=540
-        Pixels of the picture.
-    **options
-        As in ``view_settings``: direction, depth, live, controls, compact; and
-        ``report_frames``, whether each frame is reported where the scrubber rests.
+    Under one key the component stays as it is while data change: ``select``, a node's
+    key, and ``frame`` are what it first shows. The height is the picture's, in pixels;
+    all else is as in ``view_settings``.
     """
     first = f"{key}-first"
     if key not in st.session_state:  # not drawn since the visitor came to this page
@@ -120,26 +95,12 @@ def show_tree(
     loaded: LoadedRun,
     tree: Tree,
     key: str,
-    name: str | None,
+    name: str,
     *,
     paths: Sequence[RowPath] = (),
     **options,
 ) -> None:
-    """Draw one tree of a run in the viewer, where no node is selected.
-
-    Parameters
-    ----------
-    loaded : LoadedRun
-    tree : Tree
-    key : str
-        Names the picture on its page.
-    name : str or None
-        As in ``tree_picture``.
-    paths : sequence of RowPath
-        Rows that are followed.
-    **options
-        As in ``tree_viewer``.
-    """
+    """Draw one tree of a run, which ``tree_picture`` knows by its name."""
     payload = tree_picture(loaded, tree, name).payload
     tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options)
     st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
@@ -167,14 +128,6 @@ def total_height(
 
     The legend and the notes take what they need of them, and the picture the rest:
     in a window of usual width about ``height``.
-
-    Parameters
-    ----------
-    payload : ViewerPayload
-    height : int
-        Pixels of the picture.
-    controls, compact : bool
-        As the viewer's script takes them.
     """
     if compact:
         return height + 7 + 20 * math.ceil(payload.legend / _LETTERS)

@@ -110,9 +110,7 @@ def _choice_box(kind: str) -> None:
             help="One SELECT; the database is only read, for 20 seconds at most.",
         )
     elif kind in ("text", "workbook", "zip"):
-        _header_box()
-        if not choices and kind != "workbook":
-            _text_box()
+        _text_box(has_form=not choices and kind != "workbook")
     _cells_box()
     st.button(
         "Read" if choices or is_database else "Read again",
@@ -122,8 +120,8 @@ def _choice_box(kind: str) -> None:
     )
 
 
-def _header_box() -> None:
-    """Let the visitor say which row names the columns."""
+def _text_box(has_form: bool) -> None:
+    """Show how a text, or a workbook, was read; let the visitor say otherwise."""
     form: TextForm | None = st.session_state.get("upload-form")
     words = {True: "detected: a row", False: "detected: none"}
     st.number_input(
@@ -133,11 +131,8 @@ def _header_box() -> None:
         placeholder="automatic" if form is None else words[form.has_header],
         key="upload-header",
     )
-
-
-def _text_box() -> None:
-    """Show how a text was read, and let the visitor say otherwise."""
-    form: TextForm | None = st.session_state.get("upload-form")
+    if not has_form:
+        return
     for column, (key, (label, options)) in zip(st.columns(3), _TEXT_OPTIONS.items()):
         found = "" if form is None else getattr(form, key)
         column.selectbox(
@@ -207,9 +202,8 @@ def reading_notes() -> list[str]:
 
 def clear_report() -> None:
     """Clear the report of the last file, once another table was chosen."""
-    st.session_state.pop("upload-report-of", None)
-    st.session_state.pop("upload-error", None)
-    st.session_state.pop("upload-notes", None)
+    for name in ("report-of", "error", "notes"):
+        st.session_state.pop(f"upload-{name}", None)
 
 
 def _store_upload() -> None:
@@ -302,13 +296,8 @@ def _store_openml() -> None:
 
 def _show(found: ReadResult, title: str) -> None:
     """Store a table that was read, and turn to it."""
-    key = store().add_table(found.frame, _free_name(title))
-    choose_table(key)
+    if title in {built.title for built in BUILTIN.values()}:
+        title = f"{title} (uploaded)"
+    choose_table(store().add_table(found.frame, title))
     st.session_state["upload-notes"] = found.notes
     st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
-
-
-def _free_name(name: str) -> str:
-    """Return a file's name, distinct from the built-in tables' titles."""
-    titles = {built.title for built in BUILTIN.values()}
-    return f"{name} (uploaded)" if name in titles else name

@@ -29,16 +29,9 @@ class Watcher:
     empty where it answers, after the visitor has turned to that page, a look from the
     page before: then the browser asks for the whole page.
 
-    Parameters
-    ----------
-    name : str
-        Unique on the page.
-    seconds : float or None
-        Between two looks; None where nothing is left to wait for.
-    prepare : callable, optional
-        Called before each look.
-    is_over : callable, optional
-        Whether the whole page is to be drawn again, as there is no more to wait for.
+    The name is unique on the page. ``seconds`` lie between two looks; None where there
+    is nothing to wait for. ``prepare`` is called before each look; where it
+    ``is_over``, the whole page is drawn again.
     """
 
     def __init__(
@@ -59,16 +52,7 @@ class Watcher:
     def part(
         self, name: str, version: Callable[[], Hashable], draw: Callable[[], None]
     ) -> None:
-        """Draw a part of the page, here.
-
-        Parameters
-        ----------
-        name : str
-            Unique among the parts.
-        version : callable
-            Returns what ``draw`` shows, or what changes with it.
-        draw : callable
-        """
+        """Draw a part of the page, here; its version changes with what it shows."""
         key = f"{self._name}-{name}"
         self._versions[key] = version
 
@@ -139,16 +123,7 @@ class Watcher:
 def follow_runs(
     name: str, find: Callable[[], Sequence[Run]], draw: Callable[[], None]
 ) -> None:
-    """Draw a list of runs, again when one comes or changes its state.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page.
-    find : callable
-        Returns the runs; looked for while one of them has not ended.
-    draw : callable
-    """
+    """Draw a list of runs, again when one comes or changes its state."""
     is_waiting = any(not run.is_finished for run in find())
     seconds = LIST_SECONDS if is_waiting else None
     watcher = Watcher(name, seconds, prepare=look_after_queue)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import streamlit as st
+
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.metrics import TITLES, headline
@@ -38,13 +40,7 @@ def run_name(run: Run) -> str:
 
 
 def run_names(runs: Sequence[Run]) -> dict[str, str]:
-    """Name runs, newest first, so that no two are alike; the oldest has the bare name.
-
-    Returns
-    -------
-    dict of str to str
-        By run id.
-    """
+    """Name runs, newest first, so that no two are alike; the oldest has no number."""
     return distinct({run.id: run_name(run) for run in runs})
 
 
@@ -85,8 +81,8 @@ def score_words(run: Run, split: str = "test") -> str:
     if value is None:
         return run.state
     metric = TITLES[headline(run.problem.task)]
-    n_rows = run.metrics[split]["n_rows"]
-    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {n_rows:,.0f} rows"
+    rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
+    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
 
 
 def signed(value: float) -> str:
@@ -97,13 +93,19 @@ def signed(value: float) -> str:
 
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
-    return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
+    n_rows = counted(loaded.n_rows(split), "row")
+    return f"{SPLIT_NAMES[split]}, {n_rows}{loaded.run.problem.weighted_words}"
 
 
 def fitted_words(loaded: LoadedRun) -> str:
     """Name the rows that a run's model was fitted to: "341 training rows"."""
     split = loaded.fitted_split
     return counted(loaded.n_rows(split), f"{SPLIT_NAMES[split]} row")
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital, and leave names in it as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def with_unit(loaded: LoadedRun, value: float) -> str:
@@ -120,6 +122,12 @@ def short_rule(tree: Tree, node: int) -> str:
     """Write a node's rule; where that is long, three terms of each weighted sum."""
     rule = rule_text(tree, node)
     return rule if len(rule) <= LONGEST_RULE else rule_text(tree, node, most=3)
+
+
+def percents(**columns: str) -> dict:
+    """Return how a table shows columns of fractions, by their names: their titles."""
+    number = st.column_config.NumberColumn
+    return {name: number(title, format="percent") for name, title in columns.items()}
 
 
 def plain(text: object) -> str:

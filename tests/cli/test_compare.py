@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.pages.stores import add_run
 from treelab.cli.main import main
+from treelab.evaluation.metrics import scores
 from treelab.runs.store.run_store import RunStore
 
 
@@ -24,3 +27,23 @@ def test_runs_are_scored_side_by_side(home, capsys, refused):
     assert "two to four runs" in refused("compare", runs[0])
     other = add_run(store, "cart", target="weight")
     assert "were not tested on" in refused("compare", runs[0], other)
+
+
+def test_runs_of_weighted_rows_are_compared_by_weight(home, capsys, refused):
+    store = RunStore()
+    runs = [add_run(store, "cart", weight="weight") for _ in range(2)]
+    runs[1] = add_run(store, "grande", weight="weight")
+    assert main(["compare", *runs, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    run = store.run(runs[1])
+    split = run.problem.split(store.table(run.problem.table_id))
+    X, y, weight = split.rows("test")
+    own, other = (
+        scores("multiclass", y, store.model(each).predict(X), sample_weight=weight)
+        for each in runs
+    )
+    assert second["difference"] == pytest.approx(other["macro_f1"] - own["macro_f1"])
+    assert first["score"] == pytest.approx(own["macro_f1"])
+    assert main(["compare", *runs]) == 0
+    assert "48 test rows, weighted by weight\n" in capsys.readouterr().out
+    assert "were not tested on" in refused("compare", runs[0], add_run(store, "cart"))

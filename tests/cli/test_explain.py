@@ -15,7 +15,7 @@ from treelab.trees.words import percent
 
 def test_rows(store, run):
     problem = store.run(run).problem
-    return problem.split(store.table(problem.table_id)).rows("test")
+    return problem.split(store.table(problem.table_id)).rows("test")[:2]
 
 
 test_rows.__test__ = False

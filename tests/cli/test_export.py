@@ -123,7 +123,7 @@ def test_the_scores_of_an_argmin_run_are_those_of_the_tree_that_is_drawn(
     tree = shown_tree(RunStore().model(run.id))
     split = run.problem.split(RunStore().table(run.problem.table_id))
     for name in ("train", "valid", "test"):
-        X, y = split.rows(name)
+        X, y, _ = split.rows(name)
         predicted = tree.predict(X)
         found = scores(run.problem.task, y, predicted)["macro_f1"]
         assert run.metrics[name]["macro_f1"] == found

@@ -10,10 +10,12 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import d2_tweedie_score
 
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import significant
 
 SLOW_TRAIN = (
     "import sys; from tests.runs.workers.slow_tree import register; register();"
@@ -228,13 +230,13 @@ def test_train_weighs_rows_by_a_column_and_scores_by_it(home, tmp_path):
     assert run.problem.weight == "times"
     assert "times" not in run.problem.columns
     model, split = RunStore().model(run.id), run.problem.split(frame)
-    X, y = split.rows("test")
+    X, y, _ = split.rows("test")
     right = model.predict(X) == y
     assert run.metrics["test"]["accuracy"] == pytest.approx(
-        np.average(right, weights=split.weights("test"))
+        np.average(right, weights=split.rows("test").weight)
     )
-    assert model.weight[0] == split.weights("train").sum()
-    assert any("count by the column 'times'" in note for note in run.summary["notes"])
+    assert model.weight[0] == split.rows("train").weight.sum()
+    assert "Rows are weighted by times." in run.summary["notes"]
 
 
 def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
@@ -249,3 +251,64 @@ def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
     assert (model.loss.name, model.loss.parameter) == ("quantile", 0.9)
     assert run.metrics["train"]["d2"] == pytest.approx(1.0)
     assert "0.9 quantile" in " ".join(model.notes)
+
+
+def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, capsys):
+    path = tmp_path / "claims.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 400), "years": rng.random(400)})
+    frame["years"] = (0.1 + frame["years"]).round(3)
+    rate = np.where(frame["age"] < 30, 1.5, 0.3)
+    frame["claims"] = rng.poisson(rate * frame["years"])
+    frame.to_csv(path, index=False)
+    given = ["--target", "claims", "--learner", "cart", "--exposure", "years"]
+    own = ["--task", "regression", "--set", "loss=poisson", "--set", "max_leaf_nodes=3"]
+    assert main(["train", str(path), *given, *own]) == 0
+    (run,) = RunStore().runs()
+    assert (run.problem.exposure, run.problem.columns) == ("years", ("age",))
+    model = RunStore().model(run.id)
+    assert model.target == "claims per years"
+    split = run.problem.split(frame)
+    X, _, _ = split.rows(run.fitted_split)
+    rows, leaf = frame.loc[X.index], model.apply(X)
+    for node in np.unique(leaf):
+        here = rows[leaf == node]
+        # What maximises the likelihood of counts with the logarithm of years as offset.
+        of_counts = here["claims"].sum() / here["years"].sum()
+        assert model.value[node, 0] == pytest.approx(of_counts)
+    X, _, _ = split.rows("test")
+    counts = d2_tweedie_score(
+        frame["claims"][X.index] / frame["years"][X.index],
+        model.predict(X),
+        sample_weight=frame["years"][X.index],
+        power=1,
+    )
+    assert run.metrics["test"]["d2"] == pytest.approx(counts)
+    found = run.metrics["test"]
+    assert found["total"] == pytest.approx(frame["claims"][X.index].sum())
+    expected = (model.predict(X) * frame["years"][X.index]).sum()
+    assert found["predicted_total"] == pytest.approx(expected)
+    printed = capsys.readouterr().out
+    assert "weighted by years" in printed
+    total = significant(float(frame["claims"][X.index].sum()))
+    assert f"claims predicted, {total} observed." in printed
+    frame.loc[3, "years"] = 0
+    frame.to_csv(path, index=False)
+    assert main(["train", str(path), *given, *own]) == 2
+    assert "above 0, but is 0 in row 4" in capsys.readouterr().err
+    assert main(["train", str(path), *given[:-1], "none", *own]) == 2
+    assert "no column 'none'" in capsys.readouterr().err
+
+
+def test_a_target_that_the_loss_does_not_know_is_named_by_its_row(
+    home, tmp_path, capsys
+):
+    path = tmp_path / "claims.csv"
+    frame = pd.DataFrame({"x": np.tile(np.arange(60), 2), "times": 1.0, "y": 1.0})
+    frame.loc[[2, 40], "y"], frame.loc[[0, 2], "times"] = -1.0, 0.0
+    frame.to_csv(path, index=False)
+    given = ["--target", "y", "--task", "regression", "--weight", "times"]
+    given += ["--learner", "cart", "--set", "loss=poisson"]
+    for seed in range(5):  # in whatever part of the data split it is
+        assert main(["train", str(path), *given, "--seed", str(seed)]) == 2
+        assert "'y' holds -1 in row 41" in capsys.readouterr().err

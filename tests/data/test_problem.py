@@ -7,6 +7,8 @@ import pytest
 
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem, make_problem, weighted_problem
+from treelab.data.problem_check import check_problem
+from treelab.evaluation.comparison import have_same_test_rows
 
 
 def table(n=100, **columns):
@@ -54,7 +56,7 @@ def test_every_row_of_a_table_is_in_one_split(key):
     builtin = BUILTIN[key]
     frame = builtin.load()
     split = make_problem(frame, builtin.target, units=builtin.units).split(frame)
-    parts = [split.rows(name) for name in ("train", "valid", "test")]
+    parts = [split.rows(name)[:2] for name in ("train", "valid", "test")]
     index = np.concatenate([X.index for X, _ in parts])
     assert sorted(index) == list(range(len(frame)))
     for X, y in parts:
@@ -158,9 +160,9 @@ def test_a_weight_column_weighs_rows_and_leaves_out_those_of_zero():
     assert sum(split.n_rows(name) for name in ("train", "valid", "test")) == 75
     assert "25 rows of weight 0 are left out." in split.notes
     for name in ("train", "valid", "test", "train+valid"):
-        X, _ = split.rows(name)
-        assert (split.weights(name) == frame["w"][X.index]).all()
-    assert problem().split(frame).weights("train") is None
+        X, _, _ = split.rows(name)
+        assert (split.rows(name).weight == frame["w"][X.index]).all()
+    assert problem().split(frame).rows("train").weight is None
 
 
 @pytest.mark.parametrize(
@@ -181,3 +183,57 @@ def test_weights_that_are_none_are_refused(weights, words):
 def test_a_weight_is_no_target_and_no_column(weight):
     with pytest.raises(ValueError, match="says how much rows count"):
         problem(weight=weight)
+
+
+def test_an_exposure_divides_the_target_and_weighs_the_rows():
+    frame = pd.DataFrame(
+        {
+            "claims": [0.0, 1, 2, np.nan] * 10,
+            "years": [0.5, 2.0, 1.0, np.nan] * 10,
+            "times": [1.0, 2.0, 0.0, 1.0] * 10,
+            "age": np.arange(40.0),
+        }
+    )
+    columns = ["age", "years", "times"]
+    given = make_problem(frame, "claims", columns=columns, task="regression")
+    given = weighted_problem(given, "times", "years")
+    assert given.columns == ("age",)
+    assert given.target_name == "claims per years"
+    assert given.weighted_words == ", weighted by years and times"
+    assert Problem.from_dict(json.loads(json.dumps(given.to_dict()))) == given
+    assert all(each.level != "error" for each in check_problem(frame, given))
+    split = given.split(frame)
+    for name in ("train", "valid", "test", "train+valid"):
+        X, y, weight = split.rows(name)
+        rows = frame.loc[X.index]
+        assert (rows["times"] > 0).all()
+        assert (y == rows["claims"] / rows["years"]).all()
+        assert (weight == rows["years"] * rows["times"]).all()
+    assert not have_same_test_rows(given, replace(given, exposure=""))
+    assert not have_same_test_rows(given, replace(given, weight=""))
+
+
+@pytest.mark.parametrize("years", [0.0, -1.0, np.nan, np.inf])
+def test_an_exposure_that_is_none_is_refused_with_its_row(years):
+    frame = pd.DataFrame({"claims": np.arange(20.0), "u": np.arange(20.0)})
+    frame = frame.assign(years=np.where(np.arange(20) == 6, years, 1.0))
+    given = Problem("", "", "claims", ("u",), task="regression", exposure="years")
+    words = f"must be finite and above 0, but is {years:g} in row 7"
+    with pytest.raises(ValueError, match=words):
+        given.split(frame)
+    assert any(words in finding.sentence for finding in check_problem(frame, given))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"exposure": "y"}, "cannot be predicted"),
+        ({"exposure": "w"}, "classes and predictions"),
+        ({"exposure": "w", "task": "regression", "weight": "w"}, "count by the expo"),
+        ({"exposure": "w", "task": "regression", "is_surrogate": True}, "imitated"),
+        ({"weight": "w", "origin": "table"}, "no weight"),
+    ],
+)
+def test_an_exposure_is_of_amounts_that_are_predicted(change, words):
+    with pytest.raises(ValueError, match=words):
+        problem(**change)

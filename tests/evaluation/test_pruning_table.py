@@ -31,7 +31,7 @@ def test_each_strength_has_the_scores_of_its_own_predictions(target, tree_alone)
     found = trained_path_table(path, path.trees, split, tree_alone=tree_alone)
     for i, tree in enumerate(path.trees):
         for part in ("valid", "test"):
-            X, y = split.rows(part)
+            X, y, _ = split.rows(part)
             predicted = tree.predict(X) if tree_alone else path.predict(X, i)
             expected = scores(task, y, predicted)[headline(task)]
             assert found[f"{part}_score"][i] == pytest.approx(expected)
@@ -57,7 +57,7 @@ def test_each_step_of_cost_complexity_is_scored_as_its_tree_predicts(target):
     path = cost_complexity_path(tree.with_rows(split.X_train, split.y_train))
     found = cost_complexity_table(path, split)
     for i, pruned in enumerate(path.trees):
-        X, y = split.rows("test")
+        X, y, _ = split.rows("test")
         expected = scores(task, y, pruned.predict(X))[headline(task)]
         assert found["test_score"][i] == pytest.approx(expected)
         assert (found["leaves"][i], found["depth"][i]) == (

@@ -50,6 +50,20 @@ def test_a_pipeline_of_scikit_learn_is_imitated_beside_the_truth():
     assert set(found.predict(X)) <= {"up", "down"}
 
 
+def test_rows_weigh_in_both_trees_and_in_all_scores():
+    X = rows(1000)
+    weight = np.where(X[:, 1] > 0.8, 20.0, 1.0)  # where nothing can be learned
+    y = Rule().predict(X)
+    found = treelab.surrogate(Rule(), X, y, weight, settings=QUICK)
+    alike = treelab.surrogate(Rule(), X, y, settings=QUICK)
+    assert found.tree_.weight[0] > found.tree_.n_rows[0]
+    fidelity = found.imitation.fidelity["accuracy"]
+    assert fidelity < alike.imitation.fidelity["accuracy"] - 0.1
+    assert found.imitation.against_truth["accuracy"].second == pytest.approx(fidelity)
+    with pytest.raises(ValueError, match="above 0"):
+        treelab.surrogate(Rule(), X, sample_weight=0 * weight + (X[:, 0] > 0))
+
+
 def test_numbers_are_imitated_too():
     class Plane:
         def predict(self, X):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.learners.test_frames import learner, table
 from tests.learners.test_scikit_learn_habits import KEYS, target
-from treelab import CartClassifier, CartRegressor
+from treelab import CartClassifier, CartRegressor, GradTreeRegressor
 from treelab.data.encoding import fit_target_encoding, median
 from treelab.learners.common.folds import N_PARTS
 from treelab.learners.common.greedy import Greedy
@@ -204,3 +204,22 @@ def test_weights_come_as_a_column_of_a_frame():
     one = learner("cart").fit(frame, y, series)
     other = learner("cart").fit(frame, y, series.tolist())
     assert (one.predict_proba(frame) == other.predict_proba(frame)).all()
+
+
+@pytest.mark.parametrize("key", ["cart", "gradtree"])
+def test_a_refused_target_is_named_by_its_row_of_the_table(key):
+    frame, y = pd.DataFrame({"x": np.arange(60.0)}), np.ones(60)
+    weight = np.ones(60)
+    y[[3, 20]], weight[[1, 3, 5]] = -1.0, 0.0  # the first is left out
+    kind = {"cart": CartRegressor, "gradtree": GradTreeRegressor}[key]
+    own = kind(loss="poisson")
+    with pytest.raises(ValueError, match="y holds -1 in row 20"):
+        own.fit(frame, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="y holds -1 in row 20"):
+        own.fit(frame.to_numpy(), y, sample_weight=weight)
+    named = frame.set_index(pd.Index([f"policy {i}" for i in range(60)]))
+    with pytest.raises(ValueError, match="y holds -1 in row policy 20"):
+        own.fit(named, y, sample_weight=weight)
+    y[20] = np.inf
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 20"):
+        own.fit(frame, y, sample_weight=weight)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.problem import make_problem
+from treelab.data.problem import make_problem, weighted_problem
 from treelab.data.split import JOINED
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.splits import split_scores
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.fit import fitted_split, model_size, with_names
 from treelab.runs.store.run_store import RunStore
@@ -63,7 +63,7 @@ def one_hot(codes, n: int, sure: float = 0.9) -> np.ndarray:
 
 def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
     """A tree of depth 2 on radius, colour and texture; leaves say their rows' mean."""
-    X, y = split.rows(fitted)
+    X, y, weight = split.rows(fitted)
     tree = Tree.complete(
         FEATURES,
         np.array([0, 2, 1]),
@@ -72,7 +72,7 @@ def single_tree(classes, target: str, split, fitted: str = "train") -> Tree:
         np.zeros((4, 1 if classes is None else len(classes))),
         classes=classes,
         target=target,
-    ).with_rows(X, y)
+    ).with_rows(X, y, weight)
     return _with_means(tree, X, y)
 
 
@@ -104,7 +104,7 @@ def oblique_tree(classes, target: str, split) -> Tree:
     tree = Tree.complete(
         FEATURES, None, threshold, goes_left, leaf, weights=weights, **names
     )
-    return _with_means(tree.with_rows(*split.rows("train")), *split.rows("train"))
+    return _with_means(tree.with_rows(*split.rows("train")), *split.rows("train")[:2])
 
 
 def ensemble(classes, target: str, split, n_estimators: int = 24) -> WeightedTrees:
@@ -203,9 +203,10 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
     is a single tree; ``seed`` deals the rows, to ``n_folds`` if that is given;
     ``title`` names it; ``settings`` are the learner's; ``origin`` is how it came about;
-    ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats.
+    ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats;
+    ``weight`` and ``exposure`` are columns, maybe of the ``more`` that the table has.
     """
-    frame = table()
+    frame = table().assign(**options.get("more", {}))
     name = f"fruit, {target}"
     problem = make_problem(
         frame,
@@ -217,6 +218,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         units={"radius": "mm"} | ({"weight": "kg"} if target == "weight" else {}),
     )
     problem = replace(problem, n_folds=options.get("n_folds", 0))
+    weights = {name: options.get(name, "") for name in ("weight", "exposure")}
+    problem = weighted_problem(problem, **weights)
     split = problem.split(frame)
     classes = None
     if problem.task != "regression":
@@ -244,10 +247,7 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     summary = model_size(model) | {"fitted": fitted_split(model, split)}
     if origin is not None:
         summary["origin"] = origin.to_dict()
-    found = {}
-    for part in ("train", "valid", "test"):
-        X, y = split.rows(part)
-        found[part] = scores(problem.task, y, model.predict(X))
+    found = split_scores(model, problem.task, split)
     store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id
 

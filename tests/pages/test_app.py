@@ -12,7 +12,7 @@ from tests.pages.conftest import APP
 from tests.pages.stores import add_run
 from treelab.runs.store.run_store import RunStore
 
-PAGES = sorted(path.stem for path in (APP.parent / "pages").glob("*.py"))
+PAGES = ("compare", "data", "explain", "runs", "train", "tree")
 
 LIGHT = """
 import sys
@@ -89,6 +89,22 @@ def test_a_page_opened_past_the_app_shell_comes_back_into_it(store):
     app.session_state["wanted_page"] = ("pages/runs.py", {"run": "x"})
     app.run()
     assert app.title[0].value == "What have I tried?"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "title"),
+    [
+        ("edit", "What did it learn, and how small can it be?"),
+        ("predict", "Why this prediction?"),
+        ("profile", "What do you want to predict?"),
+        ("pruning", "What did it learn, and how small can it be?"),
+        ("rashomon", "What did it learn, and how small can it be?"),
+        ("routing", "What did it learn, and how small can it be?"),
+        ("sweep", "Train and watch"),
+    ],
+)
+def test_an_earlier_address_leads_on(visit, earlier, title):
+    assert visit(earlier).title[0].value == title
 
 
 @pytest.mark.parametrize("trouble", ["is gone", "is damaged"])

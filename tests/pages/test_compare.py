@@ -2,9 +2,10 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
-from pages.cached.runs import load_run
+from pages.cached.runs import error_costs, load_run
 from pages.cached.tree_pictures import pruning_steps
 from tests.evaluation.comparison.trees import xor_tree
 from tests.pages.shown import figures, page_text, viewers
@@ -17,6 +18,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.words import significant
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
@@ -144,7 +146,7 @@ def test_errors_are_held_against_the_optimal_trees_of_the_depth(visit, store):
     app = visit("compare", first=runs[0], second=runs[1])
     assert "of the optimal tree" not in page_text(app)
     loaded = load_run(store.run(add_run(store, "optimal")))
-    X, y = loaded.rows("fitted")
+    X, y, _ = loaded.rows("fitted")
     wrong = int((loaded.model.predict(X) != y).sum())
     app = visit("compare", first=runs[0], second=runs[1])
     assert f"CART (depth 2): {wrong} errors, the optimal tree {wrong}" in page_text(app)
@@ -244,11 +246,11 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
     frame = greedy_trap(600)
     problem = make_problem(frame, "bar", table_id=store.add_table(frame, "trap"))
     split = problem.split(frame)
-    tree = xor_tree(*split.rows("train"))
+    tree = xor_tree(*split.rows("train")[:2])
     found = {
         part: scores(problem.task, y, tree.predict(X))
         for part in ("train", "valid", "test")
-        for X, y in [split.rows(part)]
+        for X, y, _ in [split.rows(part)]
     }
     for learner in ("cart", "gradtree"):
         run = store.create(learner, {}, problem)
@@ -327,10 +329,10 @@ def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
     runs = [add_run(store, learner, "ripe") for learner in ("cart", "grande")]
     app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
     assert "Area under the ROC curve" in page_text(app)
-    app.number_input(key="false-negative").set_value(4.0)
+    label = app.selectbox(key=f"curve-class-{runs[0]}-{runs[1]}").value
+    app.number_input(key=f"false-negative-{'-'.join(runs)}-{label}").set_value(4.0)
     app.slider(key="threshold").set_value(0.0).run()
     split = load_run(store.run(runs[0])).split
-    label = app.selectbox(key=f"curve-class-{runs[0]}-{runs[1]}").value
     rest = float((split.y_test != label).mean())
     (words,) = (m.value for m in app.markdown if m.value.startswith("Mean cost"))
     assert f"CART {rest:.3f}" in words
@@ -342,6 +344,41 @@ def test_more_classes_have_a_cost_matrix(visit, store):
     app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
     assert "least expected cost" in page_text(app)
     assert not app.exception
+
+
+def test_costs_are_at_first_those_that_a_run_was_trained_by(visit, store):
+    asked = {"constraints": {"class_costs": {"True": {"False": 7}}}}
+    runs = [add_run(store, "grande", "ripe")]
+    runs.append(add_run(store, "cart", "ripe", settings=asked, weight="weight"))
+    runs[0] = add_run(store, "grande", "ripe", weight="weight")
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
+    label = app.selectbox(key=f"curve-class-{'-'.join(runs)}").value
+    missed, false = (
+        app.number_input(key=f"false-{side}-{'-'.join(runs)}-{label}").value
+        for side in ("negative", "positive")
+    )
+    assert {missed, false} == {1.0, 7.0}
+    assert (missed == 7.0) == (label is True or str(label) == "True")
+    text = page_text(app)
+    assert "costs are those by which CART was trained" in text
+    loaded = load_run(store.run(runs[1]))
+    X, y, weight = loaded.rows("test")
+    predicted = loaded.model.predict(X)
+    cost = np.where(y, 7, 1) * (predicted != y)
+    mean = significant(float(np.average(cost, weights=weight)))
+    (words,) = (m.value for m in app.markdown if m.value.startswith("Mean cost"))
+    assert f"as it predicts {mean}" in words.split("CART")[1]
+
+
+def test_a_cost_matrix_is_at_first_that_of_a_run(visit, store):
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    runs = [add_run(store, "argmin"), add_run(store, "cart", settings=asked)]
+    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
+    assert "those by which CART was trained" in page_text(app)
+    loaded = load_run(store.run(runs[1]))
+    labels = ["fine", "small"]
+    assert error_costs(loaded, labels).tolist() == [[0, 1], [5, 0]]
+    assert error_costs(load_run(store.run(runs[0])), labels) is None
 
 
 def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):

@@ -21,7 +21,7 @@ def split_of(store, run):
 def test_the_prediction_is_that_of_the_model(visit, store, row):
     run = add_run(store, "cart")
     app = visit("explain", run=run, row=row)
-    X, y = split_of(store, run).rows("test")
+    X, y, _ = split_of(store, run).rows("test")
     place = int(row) - 1
     predicted = store.model(run).predict(X.iloc[[place]])[0]
     assert f"“{predicted}”" in page_text(app)
@@ -139,7 +139,7 @@ def test_an_ensemble_is_searched_when_asked(visit, store):
 @pytest.mark.parametrize("target", ["kind", "weight"])
 def test_rows_that_one_tree_decides_are_listed_with_its_rules(visit, store, target):
     run = add_run(store, "grande", target)
-    model, (X, y) = store.model(run), split_of(store, run).rows("test")
+    model, (X, y, _) = store.model(run), split_of(store, run).rows("test")
     app = visit("explain", tab="Overall", run=run, row="1")
     for share in (0.5, 0.9):
         app.button_group(key=f"share-{run}").set_value(share).run()
@@ -203,7 +203,7 @@ def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
 def test_misclassified_rows_are_gone_through(visit, store):
     run = add_run(store, "argmin")
     app = visit("explain", run=run)
-    X, y = split_of(store, run).rows("test")
+    X, y, _ = split_of(store, run).rows("test")
     wrong = np.flatnonzero(store.model(run).predict(X) != y) + 1
     app.selectbox(key=f"rows-order-{run}").set_value("wrong").run()
     for row in (wrong[0], wrong[1]):

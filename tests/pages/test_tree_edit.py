@@ -1,8 +1,10 @@
 """Editing on the Tree page."""
 
+from pages.cached.runs import load_run
+from pages.tree.edit_log import after
 from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run
-from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
+from treelab.editing.edits import Forbid, Lock, Prefer, Prune, SetThreshold, Unlock
 from treelab.editing.log import EditLog
 from treelab.trees.text import shown_threshold
 from treelab.trees.words import parse
@@ -106,3 +108,13 @@ def test_other_categories_go_left_by_choice(visit, store):
     (edit,) = app.session_state[f"edits-{run}"].current
     assert edit.categories == tuple(other)
     assert app.multiselect(key=f"edit-left-{run}-L-colour-1").value == other
+
+
+def test_edits_of_the_same_fields_are_told_apart(store):
+    loaded = load_run(store.run(add_run(store, "cart")))
+    for edit in (Forbid("", "radius"), Prefer("", "radius")):
+        edited = after(loaded, (edit,)).edited
+        assert bool(edited.forbidden) == isinstance(edit, Forbid)
+        assert bool(edited.preferred) == isinstance(edit, Prefer)
+    assert after(loaded, (Lock(""),)).edited.locked
+    assert not after(loaded, (Lock(""), Unlock(""))).edited.locked

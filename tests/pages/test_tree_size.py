@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from pages.cached import tree_pictures as cached_steps
+from pages.cached.predictions import predictions
 from pages.cached.runs import load_run, run_tree
-from pages.cached.tree_pictures import pruning_steps, step_predictions
+from pages.cached.tree_pictures import pruning_steps, run_at
 from tests.pages.shown import conditions, figures, page_text, viewers
 from tests.pages.stores import add_run
 from tests.runs.jobs.clustered import clustered
@@ -87,7 +88,7 @@ def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):
     run = add_run(store, "argmin")
     loaded = load_run(store.run(run))
     path = loaded.model
-    X, y = loaded.split.rows("test")
+    X, y, _ = loaded.split.rows("test")
     alone = scores(path.task, y, run_tree(loaded).predict(X))["macro_f1"]
     app = visit("tree", run=run)
     assert "predictor on top" in notes(app)
@@ -132,7 +133,7 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
 def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
     run = add_run(store, "grande", target)
     model = store.model(run)
-    X, y = load_run(store.run(run)).split.rows("test")
+    X, y, _ = load_run(store.run(run)).split.rows("test")
     app = visit("tree", tab="Scores", run=run)
     counts = counts_to_try(model)
     of_test = scores_of_heaviest(model, X, y, counts)
@@ -165,7 +166,7 @@ def test_sliding_measures_no_tree_again(visit, store, learner, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("The path was measured again.")
 
-    monkeypatch.setattr(cached_steps.pruning_table, "pruning_steps", refuse)
+    monkeypatch.setattr(cached_steps.pruning, "pruning_steps", refuse)
     slide(app, run, 2)
     assert facts(app) != shown
 
@@ -286,9 +287,7 @@ def test_two_sizes_stand_side_by_side_with_the_rows_that_change(
     assert large > small
     loaded = load_run(store.run(run))
     steps = pruning_steps(loaded)
-    first, second = (
-        step_predictions(loaded, steps, step, tree_alone=False) for step in (0, last)
-    )
+    first, second = (predictions(run_at(loaded, step), "test") for step in (0, last))
     task = loaded.run.problem.task
     for step, predicted in ((0, first), (last, second)):
         score = scores(task, loaded.split.y_test, predicted)[headline(task)]

@@ -3,10 +3,14 @@
 import re
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.pages.stores import add_run
 from tests.runs.jobs.surrogates import add_surrogate
+from treelab.evaluation.metrics import scores
+from treelab.evaluation.paired_bootstrap import score_intervals
 from treelab.evaluation.splits import split_scores
 from treelab.reports.run_report import INTENDED_USE, model_card, run_report
 from treelab.runs.jobs.import_model import NOTE, import_model
@@ -43,6 +47,35 @@ def test_the_scores_are_those_of_the_model_on_the_test_rows(store, learner, targ
     words = f"{significant(found[name])} on 48 test rows (95% interval "
     assert words in run_report(store, [run])
     assert words in model_card(store, run)
+
+
+@pytest.mark.parametrize("learner", ["cart", "grande"])
+def test_a_report_of_weighted_rows_measures_by_weight(store, learner):
+    run = store.run(add_run(store, learner, weight="weight"))
+    split = run.problem.split(store.table(run.problem.table_id))
+    X, y, weight = split.rows("test")
+    predicted = store.model(run.id).predict(X)
+    page = model_card(store, run)
+    for name, ends in score_intervals("multiclass", y, predicted, weight).items():
+        low, high = map(significant, ends)
+        assert f"{low} to {high}" in page, name
+    assert "48 test rows, weighted by weight" in page
+    assert "| weight of a row | weight |" in page
+    assert "weight of the test rows" in page
+    most = pd.Series(split.rows("train").weight).groupby(split.y_train.array).sum()
+    constant = np.full(len(y), most.idxmax())
+    base = scores("multiclass", y, constant, sample_weight=weight)
+    assert significant(base["balanced_accuracy"]) in page
+    assert page.count(significant(base["accuracy"])) >= 1
+
+
+def test_a_report_of_a_rate_says_what_was_predicted_in_all(store):
+    years = {"years": 0.5 + np.arange(240) % 3}
+    run = store.run(add_run(store, "cart", "weight", exposure="years", more=years))
+    test = run.metrics["test"]
+    words = f"{significant(test['predicted_total'])} weight predicted"
+    assert words in run_report(store, [run])
+    assert "weight per years" in model_card(store, run)
 
 
 def test_a_report_holds_all_it_needs_and_every_part(store):

@@ -78,6 +78,6 @@ def test_an_argmin_tree_says_that_a_predictor_on_top_predicts(store):
 def own_score(tree, store, run) -> str:
     """A single tree's own macro F1 on the test rows, in words."""
     split = run.problem.split(store.table(run.problem.table_id))
-    X, y = split.rows("test")
+    X, y, _ = split.rows("test")
     labels = list(tree.classes)
     return significant(f1_score(y, tree.predict(X), average="macro", labels=labels))

@@ -143,6 +143,12 @@ def add_problem(parser: ArgumentParser) -> None:
         "not predicted from",
     )
     parser.add_argument(
+        "--exposure",
+        metavar="COLUMN",
+        help="of amounts or counts: a column, such as the years of a policy, by which "
+        "the target is divided; rows are weighted by it, and it is not predicted from",
+    )
+    parser.add_argument(
         "--test-file",
         metavar="TABLE",
         help="a table of test rows with the same columns, in place of a split",

@@ -42,13 +42,15 @@ def compare(arguments: Namespace) -> None:
         truth = first.split.y_test.to_numpy()
         task = first.run.problem.task
         both = first.predicted, facts.predicted
-        return paired_bootstrap(task, truth, *both)[first.metric]
+        weight = first.split.rows("test").weight
+        return paired_bootstrap(task, truth, *both, weight)[first.metric]
 
     differences = [None, *(from_first(facts) for facts in found[1:])]
     if arguments.json:
         print(json.dumps([_row(*pair) for pair in zip(found, differences)], indent=1))
         return
-    print(f"{first.metric_title} on {len(first.split.y_test):,} test rows")
+    rows = f"{len(first.split.y_test):,} test rows{first.run.problem.weighted_words}"
+    print(f"{first.metric_title} on {rows}")
     width = max(len(printable(facts.name)) for facts in found)
     for facts, difference in zip(found, differences):
         line = f"{printable(facts.name):{width}}  {facts.score:8.4f}"

@@ -8,6 +8,7 @@ import pandas as pd
 
 from treelab.cli.arguments import add_file_options, add_home, add_json
 from treelab.cli.tables import read_named_table
+from treelab.data.split import Rows
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.evaluation.predictions import new_table
 from treelab.reports.run_report import (
@@ -64,7 +65,8 @@ def explain(arguments: Namespace) -> None:
     """Explain one test row, or list the simple rules."""
     store = RunStore(arguments.home)
     model, problem = store.model(arguments.run), store.run(arguments.run).problem
-    X, y = problem.split(store.table(problem.table_id)).rows("test")
+    test = problem.split(store.table(problem.table_id)).rows("test")
+    X, y = test.X, test.y
     if arguments.simple_rules:
         rules = _simple_rules(model, X, y, arguments.share)
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
@@ -79,12 +81,12 @@ def explain(arguments: Namespace) -> None:
     row = rows.iloc[[arguments.row - 1]]
     target = None if targets is None else targets.iloc[arguments.row - 1]
     if arguments.json:
-        print(_row_as_json(model, row, target, X, y, arguments.row))
+        print(_row_as_json(model, row, target, test, arguments.row))
         return
     print(f"Prediction: {prediction_words(model, row)}")
     if target is not None and target == target:
         print(f"Target: {value_words(model, target)}")
-    lines = decision_words(model, row, X, y)
+    lines = decision_words(model, row, *test)
     if not isinstance(model, WeightedTrees):  # the steps of a path; then their leaf
         lines[:-1] = [f"{i}. {step}" for i, step in enumerate(lines[:-1], 1)]
     print("\n".join(lines))
@@ -102,13 +104,13 @@ def _new_rows(
     return table.X, read.frame.get(model.target)
 
 
-def _row_as_json(model: Model, row, target, X, y, number: int) -> str:
+def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
     """Write the prediction for a row, and what decided it, as JSON."""
     found = {
         "row": number,
         "prediction": model.predict(row)[0],
         "target": target if target == target else None,
-        "reasons": decision_words(model, row, X, y),
+        "reasons": decision_words(model, row, *test),
     }
     if model.classes is not None:
         names = [str(label) for label in model.classes]

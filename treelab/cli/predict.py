@@ -58,7 +58,7 @@ def add_command(commands) -> None:
 
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
-    model, _ = find_model(arguments)
+    model, run = find_model(arguments)
     read, name = read_named_table(
         arguments, one_column=True, as_in=forms_of_model(model)
     )
@@ -68,7 +68,9 @@ def predict(arguments: Namespace) -> None:
     notes = list(table.notes)
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
-    scores, note = new_scores(model, read.frame, table.X)
+    scores, note = new_scores(
+        model, read.frame, table.X, None if run is None else run.problem
+    )
     _write(arguments, written)
     _report(arguments, notes, scores, note)
 

@@ -135,10 +135,8 @@ def read_problem(
         problem = split_problem(problem, way, split_column)
     elif way != "random":
         raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
-    if (weight := arguments.weight) is not None:
-        if weight not in frame.columns:
-            raise ValueError(f"{name} has no column {weight!r} to weigh its rows by.")
-        problem = weighted_problem(problem, weight)
+    weight, exposure = arguments.weight or "", arguments.exposure or ""
+    problem = weighted_problem(problem, weight, exposure)
     if (n_folds := getattr(arguments, "folds", 0)) != 0:
         problem = folds_problem(problem, n_folds)
     if parts := _date_parts(arguments.dates, frame, name):

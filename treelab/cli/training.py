@@ -103,13 +103,17 @@ def print_report(
     _print_scores(run)
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")
+    test = run.metrics.get("test") or {}
+    if words := metrics.total_words(test, run.problem.target):
+        print(f"Test rows: {printable(words)}.")
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
     print(
         f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
-    print(f"Fitted to {ROWS_WORDS[run.fitted_split]} rows")
+    rows = ROWS_WORDS[run.fitted_split]
+    print(f"Fitted to {rows} rows{run.problem.weighted_words}")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.provenance:
@@ -129,7 +133,8 @@ def run_facts(run: Run, **more) -> dict:
         "error": run.error,
         "settings": run.settings,
         "table": problem.table_name,
-        "target": problem.target,
+        "target": problem.target_name,
+        "weighted_by": problem.weighting,
         "task": problem.task,
         "seed": problem.seed,
         "split_by": problem.split_by,

@@ -68,14 +68,20 @@ class Problem:
         Of cross-validation, 0 without: the test rows are one of so many folds, by
         ``seed``, see ``treelab/data/folds.py``, and ``test_share`` plays no role.
     weight : str
-        Column of what each row counts in training and scores, "" where all count alike.
+        Column of what each row counts in training and in all that is measured, "" where
+        all count alike.
+    exposure : str
+        Of a regression: column by which the target is divided, such as the years of a
+        policy; the weight is multiplied by it, so that sums of the target count. ""
+        where the target is predicted as it stands.
 
     Raises
     ------
     ValueError
-        If the task is unknown, the target, truth or weight is among the columns, there
-        is no column, or a data split would have no rows; if values are to be rare below
-        fewer than 2 rows or above half of them.
+        If the task is unknown, the target, truth, weight or exposure is among the
+        columns, there is no column, or a data split would have no rows; if values are
+        to be rare below fewer than 2 rows or above half of them; if classes, a
+        surrogate or clusters are to have an exposure, or clusters a weight.
     """
 
     table_id: str
@@ -96,6 +102,7 @@ class Problem:
     n_folds: int = 0
     rare: tuple[tuple[str, float], ...] = ()
     weight: str = ""
+    exposure: str = ""
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -130,11 +137,7 @@ class Problem:
                 f"split_by must be one of {', '.join(WAYS)}, with a split_column for "
                 f"all but random; got {self.split_by!r} and {self.split_column!r}."
             )
-        if self.weight and self.weight in (*self.columns, self.target):
-            raise ValueError(
-                f"The weight {self.weight!r} says how much rows count and cannot be "
-                "predicted or predicted from; take it out of the columns."
-            )
+        self._check_weights()
         if self.split_column == self.target:
             raise ValueError("Rows cannot be split by the target itself.")
         if not self.columns:
@@ -150,6 +153,46 @@ class Problem:
                 "valid_share and test_share must be above 0 and together below 1; got "
                 f"{self.valid_share} and {self.test_share}."
             )
+
+    def _check_weights(self) -> None:
+        """Raise ValueError where weight or exposure cannot be what they are."""
+        if self.weight and self.weight in (*self.columns, self.target):
+            raise ValueError(
+                f"The weight {self.weight!r} says how much rows count and cannot be "
+                "predicted or predicted from; take it out of the columns."
+            )
+        if self.exposure and self.exposure in (*self.columns, self.target):
+            raise ValueError(
+                f"The exposure {self.exposure!r} is what the target is divided by and "
+                "cannot be predicted or predicted from; take it out of the columns."
+            )
+        if self.exposure and self.exposure == self.weight:
+            raise ValueError(
+                "Rows count by the exposure already; choose another weight than "
+                f"{self.weight!r}, or none."
+            )
+        if self.exposure and (self.task != "regression" or self.is_surrogate):
+            raise ValueError(
+                "An exposure divides amounts or counts that are predicted; classes and "
+                "predictions that are imitated have none."
+            )
+        if self.origin and (self.weight or self.exposure):
+            raise ValueError("Clusters are found by rows that count alike: no weight.")
+
+    @property
+    def target_name(self) -> str:
+        """What is predicted, in words: "claims", or "claims per policy_years"."""
+        return f"{self.target} per {self.exposure}" if self.exposure else self.target
+
+    @property
+    def weighting(self) -> str:
+        """What rows are weighted by, in words; "" where all count alike."""
+        return " and ".join(name for name in (self.exposure, self.weight) if name)
+
+    @property
+    def weighted_words(self) -> str:
+        """What to write behind a number of rows: ", weighted by policy_years"."""
+        return f", weighted by {self.weighting}" if self.weighting else ""
 
     @property
     def awaits_clusters(self) -> bool:
@@ -208,12 +251,13 @@ class Problem:
         """Return the target of the rows that have one, under the table's index.
 
         Classes are text, whole numbers (also where stored as 1.0), or true and false;
-        regression gives float64.
+        regression gives float64, by the exposure where there is one.
 
         Raises
         ------
         ValueError
-            If the target is absent, or is text where the task is regression.
+            If the target is absent, or is text where the task is regression; if a row
+            has a target and no exposure above 0.
         """
         target = as_frame(frame, [self.target])[self.target].dropna()
         if self.task != "regression":
@@ -223,7 +267,11 @@ class Problem:
                 f"The target {self.target!r} holds text, but regression predicts "
                 "numbers. Choose a number column or classification."
             )
-        return target.astype(np.float64)
+        target = target.astype(np.float64)
+        if not self.exposure:
+            return target
+        exposure = self._amounts(frame, self.exposure, "exposure")
+        return target / exposure.loc[target.index]
 
     def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
         """Assign rows to training, validation and test.
@@ -282,9 +330,9 @@ class Problem:
                 f"{counted(n_missing, 'row')} without a value of the target "
                 f"{self.target!r} {'is' if n_missing == 1 else 'are'} left out."
             )
-        weight = None
-        if self.weight:
-            weight = self._weights(frame).loc[target.index]
+        weight = self.weights(frame)
+        if weight is not None:
+            weight = weight.loc[target.index]
             if n_left_out := int((weight == 0).sum()):
                 notes.append(
                     f"{counted(n_left_out, 'row')} of weight 0 "
@@ -292,10 +340,7 @@ class Problem:
                 )
             X, target = X[weight > 0], target[weight > 0]
             weight = weight[weight > 0]
-            notes.append(
-                f"Rows count by the column {self.weight!r} in training and in the "
-                "run's scores; what is measured on rows after that counts them alike."
-            )
+            notes.append(f"Rows are weighted by {self.weighting}.")
         strata = np.zeros(len(target), dtype=np.int64)
         if self.task != "regression":
             strata = pd.factorize(target)[0]
@@ -319,30 +364,46 @@ class Problem:
             notes.append(
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
-        return DataSplit(**rows, notes=tuple(notes), weight=weight)
+        return DataSplit(
+            **rows, notes=tuple(notes), weight=weight, is_rate=bool(self.exposure)
+        )
 
-    def _weights(self, frame: pd.DataFrame) -> pd.Series:
-        """Return what each row of a table counts.
+    def weights(self, frame: pd.DataFrame) -> pd.Series | None:
+        """Return what each row of a table counts, weight times exposure; None: alike.
 
         Raises
         ------
         ValueError
-            If the column is absent or holds anything but finite numbers from 0 on.
+            If a column is absent or holds anything but finite numbers from 0 on.
         """
-        column = as_frame(frame, [self.weight])[self.weight]
+        weight = None
+        if self.weight:
+            weight = self._amounts(frame, self.weight, "weight")
+        if self.exposure:
+            exposure = self._amounts(frame, self.exposure, "exposure")
+            weight = exposure if weight is None else weight * exposure
+        return weight
+
+    def _amounts(self, frame: pd.DataFrame, name: str, what: str) -> pd.Series:
+        """Return a column of amounts: weights from 0 on, exposures above it."""
+        column = as_frame(frame, [name])[name]
         if column_kind(column) != "number":
-            raise ValueError(f"The weight {self.weight!r} must be a column of numbers.")
-        weight = column.astype(np.float64)
-        values = weight.to_numpy()
-        wrong = ~(np.isfinite(values) & (values >= 0))
+            raise ValueError(f"The {what} {name!r} must be a column of numbers.")
+        amount = column.astype(np.float64)
+        values = amount.to_numpy()
+        has_target = as_frame(frame, [self.target])[self.target].notna().to_numpy()
+        is_weight = what == "weight"
+        enough = values >= 0 if is_weight else values > 0
+        wrong = ~(np.isfinite(values) & enough) & has_target
         if wrong.any():
             row = int(wrong.argmax())
+            least = "at least 0" if is_weight else "above 0"
+            else_ = "give 0 to leave the row out" if is_weight else "leave the row out"
             raise ValueError(
-                f"The weight {self.weight!r} must be finite and at least 0, but is "
-                f"{weight.iloc[row]:g} in row {row + 1}. Fill it in, or give 0 to "
-                "leave the row out."
+                f"The {what} {name!r} must be finite and {least}, but is "
+                f"{amount.iloc[row]:g} in row {row + 1}. Fill it in, or {else_}."
             )
-        return weight
+        return amount
 
 
 def _classes_trained(strata: np.ndarray, assigned: np.ndarray) -> np.ndarray:
@@ -399,10 +460,19 @@ def split_problem(problem: Problem, way: str, column: str) -> Problem:
     return replace(problem, split_by=way, split_column=column, columns=columns)
 
 
-def weighted_problem(problem: Problem, column: str) -> Problem:
-    """Return a problem whose rows count by a column, which is not predicted from."""
-    columns = tuple(name for name in problem.columns if name != column)
-    return replace(problem, weight=column, columns=columns)
+def weighted_problem(
+    problem: Problem,
+    weight: str = "",
+    exposure: str = "",
+    columns: Sequence[str] | None = None,
+) -> Problem:
+    """Return a problem with a weight and an exposure, which are not predicted from.
+
+    ``columns`` are those to predict from otherwise, by default the problem's.
+    """
+    given = problem.columns if columns is None else columns
+    columns = tuple(name for name in given if name not in (weight, exposure))
+    return replace(problem, weight=weight, exposure=exposure, columns=columns)
 
 
 def folds_problem(problem: Problem, n_folds: int) -> Problem:

@@ -71,7 +71,7 @@ def check_problem(
     needed = [
         problem.target,
         *problem.columns,
-        *([problem.truth] * bool(problem.truth)),
+        *filter(None, (problem.truth, problem.weight, problem.exposure)),
     ]
     absent = [name for name in needed if name not in names]
     if absent:
@@ -85,6 +85,7 @@ def check_problem(
         ]
     findings = list(_target_findings(frame, problem))
     findings += _truth_findings(frame, problem)
+    findings += _weight_findings(frame, problem)
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
     findings += _split_findings(frame, problem)
@@ -261,6 +262,14 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
             "share no value; choose the column that the other model predicts.",
             problem.truth,
         )
+
+
+def _weight_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield that rows have no weight, or the target no exposure."""
+    try:
+        problem.weights(frame)
+    except ValueError as error:
+        yield _error(str(error), problem.weight or problem.exposure)
 
 
 def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:

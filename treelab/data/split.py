@@ -1,6 +1,7 @@
 """The data split: which rows train, which validate, which test."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,33 @@ SPLIT_NAMES = {
 MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
+class Rows(NamedTuple):
+    """Rows of a table, with what each of them counts in whatever is measured.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    y : Series of shape (n_rows,)
+        The target: labels, or numbers for regression.
+    weight : float64 array of shape (n_rows,) or None
+        Above 0; None: all count alike.
+    """
+
+    X: pd.DataFrame
+    y: pd.Series
+    weight: np.ndarray | None = None
+
+    def take(self, places: np.ndarray) -> "Rows":
+        """Return some of the rows, by their places or a mask."""
+        weight = None if self.weight is None else self.weight[places]
+        return Rows(self.X.iloc[places], self.y.iloc[places], weight)
+
+    @property
+    def total(self) -> float:
+        """What the rows weigh together: their number where all count alike."""
+        return float(len(self.y) if self.weight is None else self.weight.sum())
+
+
 @dataclass(frozen=True)
 class DataSplit:
     """A table's training, validation and test rows; no row is in two of them.
@@ -34,6 +62,9 @@ class DataSplit:
         Sentences on what was left out or could not be stratified.
     weight : Series or None
         What each row of all three counts, by the table's index; None: all alike.
+    is_rate : bool
+        Whether the target is an amount by its exposure, so that weight times target
+        is an amount.
     """
 
     X_train: pd.DataFrame
@@ -44,29 +75,29 @@ class DataSplit:
     y_test: pd.Series
     notes: tuple[str, ...] = ()
     weight: pd.Series | None = None
+    is_rate: bool = False
 
-    def weights(self, name: str) -> np.ndarray | None:
-        """Return what the rows of a split weigh, see ``rows``; None: all alike."""
-        if self.weight is None:
-            return None
-        return self.weight.loc[self.rows(name)[1].index].to_numpy()
+    def rows(self, name: str) -> Rows:
+        """Return the rows of the split "train", "valid" or "test", or of ``JOINED``.
 
-    def rows(self, name: str) -> tuple[pd.DataFrame, pd.Series]:
-        """Return (X, y) of the split "train", "valid" or "test", or of ``JOINED``."""
+        They come with their weights, so that what is measured on them takes these.
+        """
         if name == JOINED:
-            return (
-                pd.concat([self.X_train, self.X_valid]),
-                pd.concat([self.y_train, self.y_valid]),
-            )
-        if name not in SPLITS:
+            X = pd.concat([self.X_train, self.X_valid])
+            y = pd.concat([self.y_train, self.y_valid])
+        elif name in SPLITS:
+            X, y = getattr(self, f"X_{name}"), getattr(self, f"y_{name}")
+        else:
             raise ValueError(f"The splits are {', '.join(SPLITS)}; got {name!r}.")
-        return getattr(self, f"X_{name}"), getattr(self, f"y_{name}")
+        if self.weight is None:
+            return Rows(X, y)
+        return Rows(X, y, self.weight.loc[y.index].to_numpy())
 
     def n_rows(self, name: str) -> int:
         """Count the rows of a split; see ``rows``."""
         if name == JOINED:
             return len(self.y_train) + len(self.y_valid)
-        return len(self.rows(name)[1])
+        return len(self.rows(name).y)
 
 
 def assign_splits(

@@ -15,13 +15,17 @@ from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 # How alike several models predict the same rows.
 
 
-def agreement(task: str, predictions: Sequence[np.ndarray]) -> np.ndarray:
+def agreement(
+    task: str, predictions: Sequence[np.ndarray], weight: np.ndarray | None = None
+) -> np.ndarray:
     """Compare the predictions of every two models.
 
     Parameters
     ----------
     task : {"binary", "multiclass", "regression"}
     predictions : sequence of k arrays of shape (n_rows,)
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -30,10 +34,15 @@ def agreement(task: str, predictions: Sequence[np.ndarray]) -> np.ndarray:
         NaN with a model whose predictions are all the same.
     """
     if task != "regression":
-        rows = [[np.mean(one == other) for other in predictions] for one in predictions]
-        return np.array(rows, dtype=np.float64)
+        alike = [
+            [np.average(one == other, weights=weight) for other in predictions]
+            for one in predictions
+        ]
+        return np.array(alike, dtype=np.float64)
     values = np.array([np.asarray(own, dtype=float) for own in predictions])
-    centred = values - values.mean(axis=1, keepdims=True)
+    centred = values - np.average(values, axis=1, weights=weight, keepdims=True)
+    if weight is not None:
+        centred *= np.sqrt(weight)
     length = np.sqrt((centred**2).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.clip(centred @ centred.T / np.outer(length, length), -1, 1)
@@ -94,6 +103,7 @@ def cost_curve(
     probability: np.ndarray,
     false_positive: float,
     false_negative: float,
+    weight: np.ndarray | None = None,
 ) -> CostCurve:
     """Return the mean cost of a row at every threshold that makes a difference.
 
@@ -105,13 +115,22 @@ def cost_curve(
     probability : float array of shape (n_rows,)
     false_positive, false_negative : float
         Cost of a row of the rest that is predicted as the class, and the reverse.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     """
-    threshold = np.unique(np.concatenate([[0.0], probability, [1.0]]))
-    of_class, of_rest = (np.sort(probability[own]) for own in (is_class, ~is_class))
-    n_missed = np.searchsorted(of_class, threshold)
-    n_false = len(of_rest) - np.searchsorted(of_rest, threshold)
-    cost = false_positive * n_false + false_negative * n_missed
-    return CostCurve(threshold, cost / len(probability))
+    weight = np.ones(len(probability)) if weight is None else weight
+    threshold, place = np.unique(
+        np.concatenate([[0.0, 1.0], probability]), return_inverse=True
+    )
+    at = place[2:]  # of each row's probability among the thresholds
+    of_class, of_rest = (
+        np.bincount(at[own], weight[own], len(threshold))
+        for own in (is_class, ~is_class)
+    )
+    missed = np.cumsum(of_class) - of_class  # of lower probability
+    false = np.cumsum(of_rest[::-1])[::-1]
+    cost = false_positive * false + false_negative * missed
+    return CostCurve(threshold, cost / weight.sum())
 
 
 def calibrated_threshold(false_positive: float, false_negative: float) -> float:
@@ -140,9 +159,14 @@ def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray
     return np.where(ties, probabilities, -1).argmax(axis=1)
 
 
-def mean_cost(truth: np.ndarray, predicted: np.ndarray, costs: np.ndarray) -> float:
+def mean_cost(
+    truth: np.ndarray,
+    predicted: np.ndarray,
+    costs: np.ndarray,
+    weight: np.ndarray | None = None,
+) -> float:
     """Return the mean cost of a row, of class codes (n_rows,) by a cost matrix."""
-    return float(costs[truth, predicted].mean())
+    return float(np.average(costs[truth, predicted], weights=weight))
 
 
 # Curves of one class against the rest: ROC, precision-recall, calibration.
@@ -176,7 +200,9 @@ class ClassCurves:
     brier: float
 
 
-def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
+def class_curves(
+    is_class: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
+) -> ClassCurves:
     """Measure the probabilities of one class.
 
     Parameters
@@ -184,6 +210,8 @@ def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
     is_class : bool array of shape (n_rows,)
         Which rows are of the class.
     probability : float array of shape (n_rows,)
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Raises
     ------
@@ -194,24 +222,28 @@ def class_curves(is_class: np.ndarray, probability: np.ndarray) -> ClassCurves:
         raise ValueError("Curves need rows of the class and rows of another one.")
     from sklearn import metrics  # takes a second, and most of a page needs none
 
-    false_rate, true_rate, threshold = metrics.roc_curve(is_class, probability)
+    own = {"sample_weight": weight}
+    false_rate, true_rate, threshold = metrics.roc_curve(is_class, probability, **own)
     precision, recall, cut = metrics.precision_recall_curve(
-        is_class, probability, drop_intermediate=True
+        is_class, probability, drop_intermediate=True, **own
     )
     return ClassCurves(
         pd.DataFrame({"x": false_rate, "y": true_rate, "threshold": threshold}),
         pd.DataFrame(
             {"x": recall, "y": precision, "threshold": np.append(cut, np.nan)}
         ),
-        calibration(is_class, probability),
-        float(metrics.roc_auc_score(is_class, probability)),
-        float(metrics.average_precision_score(is_class, probability)),
-        float(metrics.brier_score_loss(is_class, np.clip(probability, 0, 1))),
+        calibration(is_class, probability, weight),
+        float(metrics.roc_auc_score(is_class, probability, **own)),
+        float(metrics.average_precision_score(is_class, probability, **own)),
+        float(metrics.brier_score_loss(is_class, np.clip(probability, 0, 1), **own)),
     )
 
 
 def calibration(
-    is_class: np.ndarray, probability: np.ndarray, n_bins: int = N_BINS
+    is_class: np.ndarray,
+    probability: np.ndarray,
+    weight: np.ndarray | None = None,
+    n_bins: int = N_BINS,
 ) -> pd.DataFrame:
     """Compare probabilities with fractions, in bins of equal width.
 
@@ -219,21 +251,25 @@ def calibration(
     ----------
     is_class : bool array of shape (n_rows,)
     probability : float array of shape (n_rows,)
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     n_bins : int, default=10
 
     Returns
     -------
     DataFrame
         A row a bin that has rows: ``predicted`` (mean probability), ``observed``
-        (fraction of the class) and ``rows``.
+        (fraction of the class), both by weight, and ``rows``.
     """
     edges = np.linspace(0, 1, n_bins + 1)
     place = np.searchsorted(edges[1:-1], probability)
     rows = np.bincount(place, minlength=n_bins)
     some = rows > 0
+    each = np.ones(len(place)) if weight is None else weight
+    mass = np.bincount(place, each, minlength=n_bins)[some]
     means = [
-        np.bincount(place, weights=own, minlength=n_bins)[some] / rows[some]
-        for own in (probability, is_class.astype(float))
+        np.bincount(place, each * own, minlength=n_bins)[some] / mass
+        for own in (probability, is_class)
     ]
     return pd.DataFrame(
         {"predicted": means[0], "observed": means[1], "rows": rows[some]}
@@ -600,8 +636,8 @@ class Disagreement:
     first_better, second_better : int
         Rows on which the one is right and the other wrong, or nearer than the other.
     mean_distance : float or None
-        Mean absolute difference of the predictions in the target's unit; None for
-        classes.
+        Mean absolute difference of the predictions in the target's unit, by weight;
+        None for classes.
     """
 
     rows: pd.DataFrame
@@ -616,7 +652,7 @@ class Disagreement:
         return len(self.rows) - self.first_better - self.second_better
 
 
-def disagreement(task: str, y_true, first, second) -> Disagreement:
+def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
     """Find the rows on which two models differ.
 
     Parameters
@@ -624,6 +660,8 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
     task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -635,7 +673,7 @@ def disagreement(task: str, y_true, first, second) -> Disagreement:
     if task == "regression":
         errors = [np.abs(each.astype(float) - truth) for each in (first, second)]
         distance = np.abs(first.astype(float) - second)
-        mean_distance = float(distance.mean())
+        mean_distance = float(np.average(distance, weights=weight))
         position = np.argsort(-distance, kind="stable")
         position = position[distance[position] > 0]
     else:
@@ -724,7 +762,7 @@ def have_same_test_rows(one: Problem, other: Problem) -> bool:
 
 
 def _test_rows(problem: Problem) -> tuple:
-    """What decides on which rows, and against which target, is tested."""
+    """What decides on which rows, how weighted, and against which target, is tested."""
     return (
         problem.table_id,
         problem.target,
@@ -735,4 +773,6 @@ def _test_rows(problem: Problem) -> tuple:
         problem.split_by,
         problem.split_column,
         problem.n_folds,
+        problem.weight,
+        problem.exposure,
     )

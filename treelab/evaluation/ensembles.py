@@ -176,7 +176,11 @@ def predictions_of_heaviest(
 
 
 def scores_of_heaviest(
-    ensemble: WeightedTrees, X: pd.DataFrame, y, counts: Sequence[int]
+    ensemble: WeightedTrees,
+    X: pd.DataFrame,
+    y,
+    counts: Sequence[int],
+    row_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Score what each row's heaviest trees predict alone.
 
@@ -188,7 +192,10 @@ def scores_of_heaviest(
     metric = headline(ensemble.task)
     predicted = predictions_of_heaviest(ensemble, X, counts)
     return np.array(
-        [scores(ensemble.task, y, predicted[count])[metric] for count in counts]
+        [
+            scores(ensemble.task, y, predicted[count], sample_weight=row_weight)[metric]
+            for count in counts
+        ]
     )
 
 

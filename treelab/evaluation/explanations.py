@@ -529,11 +529,12 @@ class SufficientRule:
             passes &= condition.holds(X)
         return passes
 
-    def score(self, X: pd.DataFrame, y) -> LeafScore:
+    def score(self, X: pd.DataFrame, y, weight=None) -> LeafScore:
         """Count the rows that meet the conditions, and how many are of the class."""
         here = self.holds(X)
-        truth = np.asarray(y)[here]
-        accuracy = float(np.mean(truth == self.prediction)) if len(truth) else None
+        right = np.asarray(y)[here] == self.prediction
+        each = None if weight is None else weight[here]
+        accuracy = float(np.average(right, weights=each)) if len(right) else None
         return LeafScore(int(here.sum()), len(here), accuracy)
 
 

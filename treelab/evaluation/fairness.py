@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.tree import Tree
 
@@ -71,7 +72,10 @@ def groups_of(column: pd.Series, most: int = MOST_GROUPS) -> pd.Series:
 
 
 def rates_by_group(
-    is_class: np.ndarray, predicted: np.ndarray, group: Sequence[str]
+    is_class: np.ndarray,
+    predicted: np.ndarray,
+    group: Sequence[str],
+    weight: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Return the rates of each group, the largest first.
 
@@ -80,6 +84,8 @@ def rates_by_group(
     is_class, predicted : bool array of shape (n_rows,)
         Whether a row is of the class, and is predicted as it.
     group : sequence of n_rows str
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -87,9 +93,9 @@ def rates_by_group(
         ``n_rows`` and the ``RATES``; NaN where a group has no row to count.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    counts = _counts(is_class, predicted, code, len(names))
+    counts = _counts(is_class, predicted, code, len(names), weight)
     table = pd.DataFrame(_rates(counts), index=names, columns=list(RATES))
-    table.insert(0, "n_rows", counts.sum(axis=-1).astype(int))
+    table.insert(0, "n_rows", np.bincount(code, minlength=len(names)))
     return table.sort_values("n_rows", ascending=False, kind="stable")
 
 
@@ -97,6 +103,7 @@ def rate_gaps(
     is_class: np.ndarray,
     predicted: np.ndarray,
     group: Sequence[str],
+    weight: np.ndarray | None = None,
     *,
     n_resamples: int = 500,
     seed: int = 0,
@@ -104,40 +111,47 @@ def rate_gaps(
     """Return how far each rate is apart between groups, with bootstrap intervals.
 
     Rows are drawn anew within each group, so a resample has the groups' sizes; as rows
-    count only by their kind, the counts of the four kinds are drawn.
+    count only by their kind and weight, the counts of these are drawn.
 
     Parameters
     ----------
-    is_class, predicted, group
+    is_class, predicted, group, weight
         As in ``rates_by_group``.
     n_resamples : int, default=500
     seed : int, default=0
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    counts = _counts(is_class, predicted, code, len(names))
     random = np.random.default_rng(seed)
-    drawn = np.stack(
+    weights, place = np.unique(
+        np.ones(len(code)) if weight is None else weight, return_inverse=True
+    )
+    (of_group, kind, place), occurs = np.unique(
+        np.stack([code, _kinds(is_class, predicted), place]),
+        axis=1,
+        return_counts=True,
+    )
+    counted = weights[place][:, None] * np.eye(4)[kind]
+    sums = np.stack(
         [
-            random.multinomial(int(own.sum()), own / own.sum(), n_resamples)
-            for own in counts
+            resampled_sums(occurs[own], counted[own], n_resamples, random)
+            for own in (of_group == each for each in range(len(names)))
         ],
         axis=1,
-    )  # (n_resamples, groups, 4)
-    rates = _rates(counts)
+    )  # (1 + n_resamples, groups, 4)
+    rates, resampled = _rates(sums[0]), _rates(sums[1:])
     difference, ratio = gap(rates)
-    resampled = _rates(drawn.astype(float))
     found = {}
-    for place, name in enumerate(RATES):
-        own = rates[:, place]
-        if np.isnan(difference[place]):
+    for rate, name in enumerate(RATES):
+        own = rates[:, rate]
+        if np.isnan(difference[rate]):
             known = np.empty(0)
         else:  # the same two groups in each resample, so that it may turn
-            ends = resampled[:, [np.nanargmax(own), np.nanargmin(own)], place]
+            ends = resampled[:, [np.nanargmax(own), np.nanargmin(own)], rate]
             known = ends[:, 0] - ends[:, 1]
             known = known[~np.isnan(known)]
         low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan,) * 2
         found[name] = RateGap(
-            float(difference[place]), float(ratio[place]), float(low), float(high)
+            float(difference[rate]), float(ratio[rate]), float(low), float(high)
         )
     return found
 
@@ -182,10 +196,17 @@ def gap(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return difference, ratio
 
 
-def _counts(is_class, predicted, code: np.ndarray, n_groups: int) -> np.ndarray:
-    """Count rows by group and kind, float (groups, 4): TN, FP, FN, TP."""
-    kind = 2 * np.asarray(is_class, dtype=int) + np.asarray(predicted, dtype=int)
-    flat = np.bincount(4 * code + kind, minlength=4 * n_groups)
+def _kinds(is_class, predicted) -> np.ndarray:
+    """Return each row's kind, int (n_rows,): 0 to 3 for TN, FP, FN, TP."""
+    return 2 * np.asarray(is_class, dtype=int) + np.asarray(predicted, dtype=int)
+
+
+def _counts(
+    is_class, predicted, code: np.ndarray, n_groups: int, weight=None
+) -> np.ndarray:
+    """Weigh rows by group and kind, float (groups, 4): TN, FP, FN, TP."""
+    kind = _kinds(is_class, predicted)
+    flat = np.bincount(4 * code + kind, weight, minlength=4 * n_groups)
     return flat.reshape(n_groups, 4).astype(float)
 
 
@@ -213,6 +234,7 @@ def rate_at_nodes(
     predicted: np.ndarray,
     group: Sequence[str],
     rate: str,
+    weight: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Return one rate of each group among the rows at each node.
 
@@ -220,7 +242,7 @@ def rate_at_nodes(
     ----------
     tree : Tree
     X : DataFrame of shape (n_rows, n_columns)
-    is_class, predicted, group
+    is_class, predicted, group, weight
         As in ``rates_by_group``.
     rate : str
         One of ``RATES``.
@@ -236,8 +258,9 @@ def rate_at_nodes(
     found = {}
     for node in rows_at.nodes.tolist():
         rows = rows_at[node]
-        own = rates_by_group(is_class[rows], predicted[rows], groups[rows])[rate]
-        found[node] = own.reindex(names)
+        each = None if weight is None else weight[rows]
+        own = rates_by_group(is_class[rows], predicted[rows], groups[rows], each)
+        found[node] = own[rate].reindex(names)
     table = pd.DataFrame(found).T.astype(float)
     several = table.notna().sum(axis=1) > 1
     table["difference"] = (table.max(axis=1) - table.min(axis=1)).where(several)

@@ -80,6 +80,7 @@ class _Rows:
     matrix: np.ndarray  # (n_rows, n_features)
     ranks: np.ndarray  # the same, as places among the training rows' values
     target: np.ndarray  # (n_rows, n_outputs): one-hot classes, or values
+    weight: np.ndarray  # (n_rows,): what each counts
     leaf: np.ndarray
     at: RowsAt
 
@@ -98,8 +99,9 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     ----------
     tree : Tree
         Linear leaves count by their rows' mean.
-    train, test : tuple of (X, y)
-        Rows that the tree was fitted to, and rows that it never saw.
+    train, test : tuple of (X, y) or (X, y, weight)
+        Rows that the tree was fitted to, and rows that it never saw; with what each
+        of them counts, None: all alike.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     held_out = _read(tree, test, scales, unit)
     if len(fitted.leaf) == 0 or len(held_out.leaf) == 0:
         return None
-    least = LEAST * _loss(fitted.target) * len(fitted.leaf)
+    least = LEAST * _loss(fitted.target, fitted.weight) * fitted.weight.sum()
     n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64))
     found = []
     for node in np.flatnonzero(n_leaves > 2).tolist():
@@ -131,7 +133,7 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
 
 def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Rows:
     """Read rows once for all nodes, in no unit of their own where greedy reads them."""
-    X, y = rows
+    X, y, weight = (*rows, None)[:3]
     matrix = feature_matrix(tree.features, X)
     truth = check_target(tree, len(X), y)
     if tree.classes is not None:
@@ -140,25 +142,27 @@ def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Row
         truth = unit(truth)
     leaf = leaf_of(tree, matrix)
     places = np.stack([scale(own) for scale, own in zip(scales, matrix.T)], axis=1)
-    return _Rows(matrix, places, truth.reshape(len(X), -1), leaf, RowsAt(tree, leaf))
+    weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
+    target = truth.reshape(len(X), -1)
+    return _Rows(matrix, places, target, weight, leaf, RowsAt(tree, leaf))
 
 
 def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows):
     """Compare one split with greedy; return the gap and how much impurity it is."""
     rows, test_rows = fitted.at[node], held_out.at[node]
-    here = fitted.target[rows]
-    impurity = _loss(here) if len(rows) else 0.0
+    here, weight = fitted.target[rows], fitted.weight[rows]
+    impurity = _loss(here, weight) if len(rows) else 0.0
     if impurity <= 0 or len(test_rows) == 0:
         return None, 0.0
-    targets = here, held_out.target[test_rows]
-    alone = _loss_by(here, _goes_left(tree, node, fitted, rows))
+    targets = here, held_out.target[test_rows], weight, held_out.weight[test_rows]
+    alone = _loss_by(here, weight, _goes_left(tree, node, fitted, rows))
     ends = _removed(fitted.leaf[rows], held_out.leaf[test_rows], *targets)
     gains = Gains(1 - alone / impurity, *ends)
-    grown = _grow(tree, fitted.ranks[rows], here, n_leaves)
+    grown = _grow(tree, fitted.ranks[rows], here, weight, n_leaves)
     if grown.tree_.node_count == 1:
         return None, 0.0
     first = grown.decision_path(fitted.ranks[rows])[:, grown.tree_.children_left[0]]
-    alone = _loss_by(here, first.toarray()[:, 0].astype(int))
+    alone = _loss_by(here, weight, first.toarray()[:, 0].astype(int))
     leaves = grown.apply(fitted.ranks[rows]), grown.apply(held_out.ranks[test_rows])
     ends = _removed(*leaves, *targets)
     greedy = Gains(1 - alone / impurity, *ends)
@@ -180,10 +184,16 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
         _axes(tree, node, partner, int(grown.tree_.feature[0])),
         _is_xor(tree, node, partner, fitted, rows),
     )
-    return gap, (gains.final - greedy.final) * impurity * len(rows)
+    return gap, (gains.final - greedy.final) * impurity * weight.sum()
 
 
-def _grow(tree: Tree, matrix: np.ndarray, target: np.ndarray, n_leaves: int):
+def _grow(
+    tree: Tree,
+    matrix: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    n_leaves: int,
+):
     """Grow scikit-learn's greedy tree best-first on some rows."""
     # Here, as it takes a moment, and pages import this module to be shown.
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -191,40 +201,50 @@ def _grow(tree: Tree, matrix: np.ndarray, target: np.ndarray, n_leaves: int):
     is_number = tree.classes is None
     grower = DecisionTreeRegressor if is_number else DecisionTreeClassifier
     grown = grower(max_leaf_nodes=n_leaves, random_state=0)
-    return grown.fit(matrix, target[:, 0] if is_number else target.argmax(axis=1))
+    y = target[:, 0] if is_number else target.argmax(axis=1)
+    return grown.fit(matrix, y, sample_weight=weight)
 
 
-def _loss(target: np.ndarray) -> float:
+def _loss(target: np.ndarray, weight: np.ndarray) -> float:
     """Gini impurity, or variance: mean squared distance from the mean."""
-    return float(target.var(axis=0).sum())
+    return _loss_by(target, weight, np.zeros(len(target), dtype=int))
 
 
-def _loss_by(target: np.ndarray, group: np.ndarray) -> float:
+def _loss_by(target: np.ndarray, weight: np.ndarray, group: np.ndarray) -> float:
     """Mean squared distance from the means of groups."""
-    sums, counts = _sums(target, group, int(group.max()) + 1)
-    mean = sums / np.maximum(counts, 1)[:, None]
-    return float(((target - mean[group]) ** 2).sum() / len(target))
+    mean = _means(*_sums(target, weight, group, int(group.max()) + 1))
+    return float(weight @ ((target - mean[group]) ** 2).sum(axis=1) / weight.sum())
 
 
-def _sums(target: np.ndarray, group: np.ndarray, n: int):
-    """Sum of the targets of each group (n, n_outputs), and its rows (n,)."""
-    sums = [np.bincount(group, column, minlength=n) for column in target.T]
-    return np.stack(sums, axis=1), np.bincount(group, minlength=n)
+def _sums(target: np.ndarray, weight: np.ndarray, group: np.ndarray, n: int):
+    """Weighted sum of the targets of each group (n, n_outputs), and its weight (n,)."""
+    sums = [np.bincount(group, weight * column, minlength=n) for column in target.T]
+    return np.stack(sums, axis=1), np.bincount(group, weight, minlength=n)
 
 
-def _removed(leaf, test_leaf, target, test_target) -> tuple[float, float]:
+def _means(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Mean of each group, (n, n_outputs); 0 of one without rows."""
+    return sums / np.where(total > 0, total, 1)[:, None]
+
+
+def _removed(
+    leaf, test_leaf, target, test_target, weight, test_weight
+) -> tuple[float, float]:
     """Return how much of the squared distance leaves remove, on both kinds of rows.
 
     For one-hot classes that distance is the Gini impurity.
     """
     n = int(max(leaf.max(), test_leaf.max())) + 1
-    sums, counts = _sums(target, leaf, n)
-    overall = target.mean(axis=0)
-    mean = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], overall)
+    sums, total = _sums(target, weight, leaf, n)
+    overall = np.average(target, axis=0, weights=weight)
+    mean = np.where(total[:, None] > 0, _means(sums, total), overall)
     removed = []
-    for at, truth in ((leaf, target), (test_leaf, test_target)):
-        total = ((truth - overall) ** 2).sum()
-        rest = ((truth - mean[at]) ** 2).sum()
+    for at, truth, each in (
+        (leaf, target, weight),
+        (test_leaf, test_target, test_weight),
+    ):
+        total = each @ ((truth - overall) ** 2).sum(axis=1)
+        rest = each @ ((truth - mean[at]) ** 2).sum(axis=1)
         removed.append(float(1 - rest / total) if total > 0 else 0.0)
     return removed[0], removed[1]
 
@@ -250,8 +270,9 @@ def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:
         rows = fitted.at[below]
         if main_feature(tree, below) == main_feature(tree, node) or not len(rows):
             continue
-        target, left = fitted.target[rows], _goes_left(tree, below, fitted, rows)
-        gain = (_loss(target) - _loss_by(target, left)) * len(rows)
+        own = fitted.target[rows], fitted.weight[rows]
+        left = _goes_left(tree, below, fitted, rows)
+        gain = (_loss(*own) - _loss_by(*own, left)) * own[1].sum()
         if gain > most:
             most, partner = gain, below
     return partner
@@ -281,12 +302,14 @@ def _is_xor(
     target = fitted.target[rows]
     first = _goes_left(tree, node, fitted, rows)
     corner = 2 * first + _goes_left(tree, partner, fitted, rows)
-    sums, counts = _sums(target, corner, 4)
-    if counts.min() < CORNER * len(rows):
+    weight = fitted.weight[rows]
+    sums, total = _sums(target, weight, corner, 4)
+    if total.min() < CORNER * weight.sum():
         return False
-    mean = sums / counts[:, None]
+    mean = sums / total[:, None]
     of_one = target.shape[1] == 1
-    kind = mean[:, 0] > target.mean() if of_one else mean.argmax(axis=1)
+    average = np.average(target, axis=0, weights=weight)
+    kind = mean[:, 0] > average[0] if of_one else mean.argmax(axis=1)
     return bool(kind[0] == kind[3] != kind[1] == kind[2])
 
 

@@ -37,7 +37,14 @@ class _AsEstimator:
 
 
 def permutation_importances(
-    model, X: pd.DataFrame, y, task: str, *, n_repeats: int = REPEATS, seed: int = 0
+    model,
+    X: pd.DataFrame,
+    y,
+    task: str,
+    weight: np.ndarray | None = None,
+    *,
+    n_repeats: int = REPEATS,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Return how much the score falls when a column's values are shuffled.
 
@@ -49,6 +56,8 @@ def permutation_importances(
     y : array-like of shape (n_rows,)
     task : {"binary", "multiclass", "regression"}
         Macro F1 of classes, or R² of numbers, is the score.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     n_repeats : int, default=5
         Shuffles of each column.
     seed : int, default=0
@@ -66,6 +75,7 @@ def permutation_importances(
     if len(X) > MOST_ROWS:
         rows = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]
         X, y = X.iloc[rows], y[rows]
+        weight = None if weight is None else weight[rows]
     used = [column for column in X.columns if str(column) in set(model.columns)]
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if used:
@@ -74,7 +84,9 @@ def permutation_importances(
             _AsEstimator(model),
             X[used],
             y,
-            scoring=lambda own, rows, truth: _score(own, rows, truth, others, task),
+            scoring=lambda own, rows, truth: _score(
+                own, rows, truth, others, task, weight
+            ),
             n_repeats=n_repeats,
             random_state=seed,
         )
@@ -83,10 +95,10 @@ def permutation_importances(
     return _ranked(X.columns, mean, std)
 
 
-def _score(model: _AsEstimator, rows, truth, others, task: str) -> float:
+def _score(model: _AsEstimator, rows, truth, others, task: str, weight) -> float:
     """The headline score; ``others`` are columns that stay as they are."""
     predicted = model.predict(pd.concat([rows, others], axis=1))
-    return scores(task, truth, predicted)[headline(task)]
+    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
 
 
 def impurity_importances(tree: Tree) -> pd.DataFrame:
@@ -213,17 +225,20 @@ class Dependence:
     is_number : bool
     lines : float64 array of shape (n_rows, n_values)
         A prediction: a class's probability, or a value in the target's unit.
+    weight : float64 array of shape (n_rows,) or None
+        Of each row; None: all count alike.
     """
 
     column: str
     values: np.ndarray
     is_number: bool
     lines: np.ndarray
+    weight: np.ndarray | None = None
 
     @property
     def mean(self) -> np.ndarray:
-        """Partial dependence, (n_values,)."""
-        return self.lines.mean(axis=0)
+        """Partial dependence, (n_values,): the mean over the rows, by weight."""
+        return np.average(self.lines, axis=0, weights=self.weight)
 
 
 def dependence(

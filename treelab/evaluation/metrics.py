@@ -5,6 +5,7 @@ import pandas as pd
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
+from treelab.trees.words import significant
 
 TITLES = {
     "accuracy": "accuracy",
@@ -95,6 +96,13 @@ def scores(
     }
 
 
+def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None):
+    """Return a quantile of values; by weight it is one of them."""
+    if weight is None:
+        return np.quantile(values, level)
+    return np.quantile(values, level, weights=weight, method="inverted_cdf")
+
+
 def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
     """Count rows by true and predicted class, or add up their weights.
 
@@ -121,14 +129,15 @@ def class_scores(confusion: np.ndarray) -> pd.DataFrame:
 
     Parameters
     ----------
-    confusion : int array of shape (n_classes, n_classes)
+    confusion : array of shape (n_classes, n_classes)
         As ``confusion_matrix`` returns it.
 
     Returns
     -------
     DataFrame of n_classes rows
         ``precision`` (NaN where the class is never predicted), ``recall`` (NaN where
-        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class.
+        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class, or their
+        weight.
     """
     hits, rows, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
     with np.errstate(invalid="ignore"):
@@ -276,6 +285,25 @@ def log_loss_words(found: dict[str, float]) -> str:
     if own > baseline + SAME_LOSS:
         words += ". Its probabilities are worse than the class frequencies"
     return words
+
+
+def total_words(found: dict[str, float], target: str) -> str:
+    """Write the amounts of a rate: "121 claims predicted, 125 observed"; "" without.
+
+    Parameters
+    ----------
+    found : dict of str to float
+        As ``split_scores`` returns it of one part of a data split.
+    target : str
+        What is counted.
+    """
+    if "total" not in found:
+        return ""
+    predicted, total = (
+        significant(found["predicted_total"]),
+        significant(found["total"]),
+    )
+    return f"{predicted} {target} predicted, {total} observed"
 
 
 def dendrogram_purity(parent, leaf, y) -> float:

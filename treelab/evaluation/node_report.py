@@ -40,7 +40,7 @@ class LeafScore:
 
 
 def score_leaf(
-    tree: Tree, leaf: int, X: pd.DataFrame, y, predictions=None
+    tree: Tree, leaf: int, X: pd.DataFrame, y, weight=None, *, predictions=None
 ) -> LeafScore:
     """Count the rows that reach a leaf and score the predictions for them.
 
@@ -53,6 +53,8 @@ def score_leaf(
         Rows that did not train the tree, in the table's own columns.
     y : array-like of shape (n_rows,)
         Their labels, or values in the target's unit.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     predictions : array-like of shape (n_rows,) or None, default=None
         What to score, where another model predicts on top of the tree; None: the
         tree's own predictions.
@@ -72,10 +74,12 @@ def score_leaf(
     predicted = (
         tree.predict(X[here]) if predictions is None else np.asarray(predictions)[here]
     )
+    each = None if weight is None else weight[here]
     if tree.classes is None:
-        error = float(np.mean(np.abs(predicted - truth.astype(float))))
-        return LeafScore(n_rows, n_total, mean_absolute_error=error)
-    return LeafScore(n_rows, n_total, accuracy=float(np.mean(predicted == truth)))
+        error = np.average(np.abs(predicted - truth.astype(float)), weights=each)
+        return LeafScore(n_rows, n_total, mean_absolute_error=float(error))
+    accuracy = np.average(predicted == truth, weights=each)
+    return LeafScore(n_rows, n_total, accuracy=float(accuracy))
 
 
 # A report on one node of a tree: its rule, and its rows on each data split.
@@ -94,6 +98,9 @@ class NodeStatistics:
         Rows that pass.
     n_total : int
         Rows of the data split.
+    weight, total_weight : float or None
+        Of the rows that pass, and of all; None where they count alike. What follows
+        is by weight.
     class_fractions : float64 array of shape (n_classes,) or None
         Of the rows that pass, as ``tree.classes`` orders them; None for regression or
         without a row.
@@ -119,6 +126,8 @@ class NodeStatistics:
 
     n_rows: int
     n_total: int
+    weight: float | None = None
+    total_weight: float | None = None
     class_fractions: np.ndarray | None = None
     total_class_fractions: np.ndarray | None = None
     mean: float | None = None
@@ -134,6 +143,13 @@ class NodeStatistics:
     def fraction(self) -> float:
         """Rows that pass, as a fraction of the data split."""
         return self.n_rows / self.n_total if self.n_total else 0.0
+
+    @property
+    def weight_fraction(self) -> float:
+        """Their weight, as a fraction of that of the data split."""
+        if self.weight is None or not self.total_weight:
+            return self.fraction
+        return self.weight / self.total_weight
 
 
 @dataclass(frozen=True)
@@ -167,8 +183,9 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
     ----------
     tree : Tree
     node : int
-    splits : mapping of str to (X, y)
-        Rows of the user's table, and their labels or values of the target.
+    splits : mapping of str to (X, y) or (X, y, weight)
+        Rows of the user's table, their labels or values of the target, and what each
+        of them counts; None: all alike.
 
     Raises
     ------
@@ -177,7 +194,7 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
     """
     tree.check_node(node)
     statistics = {
-        name: _node_statistics(tree, node, X, y) for name, (X, y) in splits.items()
+        name: _node_statistics(tree, node, *rows) for name, rows in splits.items()
     }
     condition = None if tree.is_leaf[node] else split_text(tree, node)
     return NodeReport(int(node), rule_text(tree, node), condition, statistics)
@@ -229,37 +246,40 @@ def node_rows(
     return table
 
 
-def _node_statistics(tree: Tree, node: int, X, y) -> NodeStatistics:
+def _node_statistics(tree: Tree, node: int, X, y, weight=None) -> NodeStatistics:
     """Measure a node on the rows of one data split."""
     X = as_table(tree.features, X)
     truth = check_target(tree, len(X), y)
     rows, left = _follow_path(tree, node, X)
-    here = truth[rows]
+    each = np.ones(len(truth)) if weight is None else weight
+    here, own = truth[rows], each[rows]
     n_rows, n_total = len(rows), len(truth)
-    found: dict[str, Any]
+    found: dict[str, Any] = {}
+    if weight is not None:
+        found = {"weight": float(own.sum()), "total_weight": float(each.sum())}
     if tree.classes is None:
-        found = {"total_mean": _mean(truth), "total_std": _std(truth)}
-        found |= {"mean": _mean(here), "std": _std(here)}
+        (found["total_mean"], found["total_std"]) = _mean_and_std(truth, each)
+        (found["mean"], found["std"]) = _mean_and_std(here, own)
     else:
         n = len(tree.classes)
-        found = {
-            "class_fractions": _class_fractions(here, n),
-            "total_class_fractions": _class_fractions(truth, n),
-        }
+        found["class_fractions"] = _class_fractions(here, own, n)
+        found["total_class_fractions"] = _class_fractions(truth, each, n)
     if n_rows == 0:
         return NodeStatistics(n_rows, n_total, **found)
-    impurity = _impurity(tree, here)
+    impurity = _impurity(tree, here, own)
     found["impurity"] = impurity
     if left is not None:
         below = sum(
-            len(side) * _impurity(tree, side) for side in (here[left], here[~left])
+            own[side].sum() * _impurity(tree, here[side], own[side])
+            for side in (left, ~left)
         )
-        found["gain"] = impurity - below / n_rows
+        found["gain"] = impurity - below / own.sum()
     elif tree.classes is None:
         errors = np.abs(tree.predict(X.iloc[rows]) - here)
-        found["mean_absolute_error"] = float(errors.mean())
+        found["mean_absolute_error"] = float(np.average(errors, weights=own))
     else:
-        found["accuracy"] = float(np.mean(here == tree.predicted_class[node]))
+        is_right = here == tree.predicted_class[node]
+        found["accuracy"] = float(np.average(is_right, weights=own))
     return NodeStatistics(n_rows, n_total, **found)
 
 
@@ -286,27 +306,30 @@ def _features_tested(tree: Tree, node: int) -> list[int]:
     return [int(tree.feature[node])]
 
 
-def _impurity(tree: Tree, truth: np.ndarray) -> float:
+def _impurity(tree: Tree, truth: np.ndarray, weight: np.ndarray) -> float:
     """Gini impurity of classes, or variance of values; 0 without a row."""
     if len(truth) == 0:
         return 0.0
     if tree.classes is None:
-        return float(truth.var())
-    return float(1 - ((np.bincount(truth) / len(truth)) ** 2).sum())
+        mean = np.average(truth, weights=weight)
+        return float(np.average((truth - mean) ** 2, weights=weight))
+    return float(1 - ((np.bincount(truth, weight) / weight.sum()) ** 2).sum())
 
 
-def _class_fractions(codes: np.ndarray, n_classes: int) -> np.ndarray | None:
+def _class_fractions(
+    codes: np.ndarray, weight: np.ndarray, n_classes: int
+) -> np.ndarray | None:
     """Fraction of each class; None without a row."""
     if len(codes) == 0:
         return None
-    return np.bincount(codes, minlength=n_classes) / len(codes)
+    return np.bincount(codes, weight, minlength=n_classes) / weight.sum()
 
 
-def _mean(values: np.ndarray) -> float | None:
-    """Mean; None without a row."""
-    return float(values.mean()) if len(values) else None
-
-
-def _std(values: np.ndarray) -> float | None:
-    """Standard deviation; None without a row."""
-    return float(values.std()) if len(values) else None
+def _mean_and_std(
+    values: np.ndarray, weight: np.ndarray
+) -> tuple[float | None, float | None]:
+    """Mean and standard deviation; None without a row."""
+    if not len(values):
+        return None, None
+    mean = float(np.average(values, weights=weight))
+    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))

@@ -29,7 +29,7 @@ class OptimalityGap:
 
 
 def optimality_gap(
-    tree: Tree, searched: Sequence[Tree], X: pd.DataFrame, y
+    tree: Tree, searched: Sequence[Tree], X: pd.DataFrame, y, weight=None
 ) -> OptimalityGap | None:
     """Compare a tree with the best of the searched trees that are at most as deep.
 
@@ -38,8 +38,8 @@ def optimality_gap(
     tree : Tree
     searched : sequence of Tree
         Found by an exhaustive search, of different depths.
-    X, y
-        The rows that were searched on.
+    X, y, weight
+        The rows that were searched on, and what they count; None: all alike.
 
     Returns
     -------
@@ -51,13 +51,15 @@ def optimality_gap(
     shallow = [own for own in searched if own.depth <= tree.depth]
     if not shallow:
         return None
-    least = min(_error(own, X, y) for own in shallow)
-    return OptimalityGap(tree.depth, len(X), _error(tree, X, y), least)
+    least = min(_error(own, X, y, weight) for own in shallow)
+    return OptimalityGap(tree.depth, len(X), _error(tree, X, y, weight), least)
 
 
-def _error(tree: Tree, X: pd.DataFrame, y) -> float:
-    """Misclassified rows, or mean squared error."""
+def _error(tree: Tree, X: pd.DataFrame, y, weight) -> float:
+    """Misclassified rows, or their weight; or mean squared error."""
     predicted, truth = tree.predict(X), np.asarray(y)
     if tree.classes is not None:
-        return float((predicted != truth).sum())
-    return float(np.mean((predicted - truth.astype(float)) ** 2))
+        is_wrong = predicted != truth
+        return float((is_wrong if weight is None else weight * is_wrong).sum())
+    squares = (predicted - truth.astype(float)) ** 2
+    return float(np.average(squares, weights=weight))

@@ -65,6 +65,7 @@ def paired_bootstrap(
     y_true,
     first,
     second,
+    weight=None,
     *,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -82,6 +83,8 @@ def paired_bootstrap(
     task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions: labels, or values in the target's unit.
+    weight : array-like of shape (n_rows,) or None, default=None
+        Of each row, which it has in each resample; None: all count alike.
     level : float, default=0.95
         Fraction of such intervals that hold the true difference.
     n_resamples : int, default=2000
@@ -100,6 +103,7 @@ def paired_bootstrap(
         If the lengths differ or there are fewer than two rows.
     """
     y_true, first, second = map(np.asarray, (y_true, first, second))
+    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
     n_rows = len(y_true)
     if not n_rows == len(first) == len(second):
         raise ValueError(
@@ -110,7 +114,7 @@ def paired_bootstrap(
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
     rng = np.random.default_rng(seed)
     resample = _resample_values if task == "regression" else _resample_labels
-    pairs = resample(y_true, first, second, n_resamples, rng)
+    pairs = resample(y_true, first, second, weight, n_resamples, rng)
     tail = (1 - level) / 2
     differences = {}
     for metric, (one, two) in pairs.items():
@@ -126,6 +130,7 @@ def score_intervals(
     task: str,
     y_true,
     predicted,
+    weight=None,
     *,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -138,6 +143,8 @@ def score_intervals(
     task : {"binary", "multiclass", "regression"}
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
+    weight
+        As in ``paired_bootstrap``.
     level, n_resamples, seed
         As in ``paired_bootstrap``, whose resamples these are.
 
@@ -147,9 +154,10 @@ def score_intervals(
         By the same names as there.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
+    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
     rng = np.random.default_rng(seed)
     resample = _resample_values if task == "regression" else _resample_labels
-    pairs = resample(y_true, predicted, predicted, n_resamples, rng)
+    pairs = resample(y_true, predicted, predicted, weight, n_resamples, rng)
     tail = (1 - level) / 2
     ends = {
         m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
@@ -157,59 +165,90 @@ def score_intervals(
     return {metric: (float(low), float(high)) for metric, (low, high) in ends.items()}
 
 
-def _resample_labels(y_true, first, second, n_resamples, rng) -> dict:
+def resampled_sums(
+    occurs: np.ndarray, columns: np.ndarray, n_resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw rows anew and add up, in each resample, what stands beside them.
+
+    Rows that are alike may be given once, with how many there are: drawing how often
+    each kind occurs is drawing the rows.
+
+    Parameters
+    ----------
+    occurs : int array of shape (n_kinds,)
+        Rows of each kind; a resample has as many rows in all.
+    columns : float array of shape (n_kinds, n_columns)
+    n_resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float64 array of shape (1 + n_resamples, n_columns)
+        First the sums over the rows as they are.
+    """
+    n_rows = int(occurs.sum())
+    sums = [occurs[None] @ columns]
+    block = max(1, _BLOCK // len(occurs))
+    for start in range(0, n_resamples, block):
+        size = min(block, n_resamples - start)
+        sums.append(rng.multinomial(n_rows, occurs / n_rows, size=size) @ columns)
+    return np.vstack(sums)
+
+
+def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:
     """Scores of both models for the rows and their resamples, from counted cells.
 
-    A score depends on a row only through (truth, first, second), so drawing how
-    often each such triple occurs is drawing the rows.
+    A score depends on a row only through (truth, first, second) and its weight.
     """
     labels, codes = np.unique(
         np.concatenate([column.astype(object) for column in (y_true, first, second)]),
         return_inverse=True,
     )
-    triples, occurs = np.unique(
-        codes.reshape(3, -1), axis=1, return_counts=True
-    )  # (3, n_cells), (n_cells,)
-    n_rows = len(y_true)
-    drawn = rng.multinomial(n_rows, occurs / n_rows, size=n_resamples)
-    drawn = np.vstack([occurs, drawn]).astype(float)  # (1 + n_resamples, n_cells)
-    truth = triples[0]
-    pairs: dict[str, list[np.ndarray]] = {}
-    for predicted in triples[1:]:
-        hit = truth == predicted
-        is_true, is_predicted = np.eye(len(labels))[[truth, predicted]]
-        pairs.setdefault("macro_f1", []).append(
-            macro_f1_of_counts(
-                drawn @ (is_true * is_predicted), drawn @ (is_true + is_predicted)
-            )
-        )
-        pairs.setdefault("accuracy", []).append(drawn[:, hit].sum(axis=1) / n_rows)
-    return pairs
+    weights, place = np.unique(weight, return_inverse=True)
+    (truth, *predictions, place), occurs = np.unique(
+        np.vstack([codes.reshape(3, -1), place]), axis=1, return_counts=True
+    )  # (4, n_cells), (n_cells,)
+    weight = weights[place]
+    one_hot, n_labels = np.eye(len(labels)), len(labels)
+    is_true = one_hot[truth]
+    columns = [weight[:, None]]
+    for predicted in predictions:
+        is_predicted = one_hot[predicted]
+        columns.append(weight[:, None] * is_true * is_predicted)
+        columns.append(weight[:, None] * (is_true + is_predicted))
+    sums = resampled_sums(occurs, np.hstack(columns), n_resamples, rng)
+    total, of_models = sums[:, 0], sums[:, 1:].reshape(len(sums), 2, 2, n_labels)
+    hits, occurrences = of_models[:, :, 0], of_models[:, :, 1]
+    return {
+        "macro_f1": [macro_f1_of_counts(hits[:, k], occurrences[:, k]) for k in (0, 1)],
+        "accuracy": [hits[:, k].sum(axis=1) / total for k in (0, 1)],
+    }
 
 
-def _resample_values(y_true, first, second, n_resamples, rng) -> dict:
+def _resample_values(y_true, first, second, weight, n_resamples, rng) -> dict:
     """Scores of both models for the rows and their resamples, from sums over rows."""
     y = y_true.astype(float)
     unit = power_of_two(y)
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
-    n_rows = len(y)
     y_centred = y - y.mean()
     errors = [predicted - y for predicted in (first, second)]
     columns = np.column_stack(
-        [y_centred, y_centred**2, *(e**2 for e in errors), *(np.abs(e) for e in errors)]
+        [
+            np.ones(len(y)),
+            y_centred,
+            y_centred**2,
+            *(e**2 for e in errors),
+            *(np.abs(e) for e in errors),
+        ]
     )
-    sums = [columns.sum(axis=0, keepdims=True)]
-    block = max(1, _BLOCK // n_rows)
-    for start in range(0, n_resamples, block):
-        size = min(block, n_resamples - start)
-        times = rng.multinomial(n_rows, np.full(n_rows, 1 / n_rows), size=size)
-        sums.append(times @ columns)
-    total, squares, *of_errors = np.vstack(sums).T
-    variation = squares - total**2 / n_rows
+    each = np.ones(len(y), dtype=np.int64)
+    sums = resampled_sums(each, weight[:, None] * columns, n_resamples, rng)
+    mass, total, squares, *of_errors = sums.T
+    variation = squares - total**2 / mass
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = [np.where(variation > 0, 1 - e / variation, np.nan) for e in of_errors[:2]]
     return {
         "r2": r2,
-        "rmse": [unit * np.sqrt(e / n_rows) for e in of_errors[:2]],
-        "mae": [unit * e / n_rows for e in of_errors[2:]],
+        "rmse": [unit * np.sqrt(e / mass) for e in of_errors[:2]],
+        "mae": [unit * e / mass for e in of_errors[2:]],
     }

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
+from treelab.data.problem import Problem
 from treelab.data.values import cast_column, categories, class_labels
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.routing import rows_for_model
@@ -256,7 +257,7 @@ def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
 
 
 def new_scores(
-    model: Model, frame: pd.DataFrame, X: pd.DataFrame
+    model: Model, frame: pd.DataFrame, X: pd.DataFrame, problem: Problem | None = None
 ) -> tuple[dict[str, float], str]:
     """Score a model on a table that holds its target.
 
@@ -267,6 +268,9 @@ def new_scores(
         The table as it came.
     X : DataFrame of shape (n_rows, n_columns_read)
         The same rows, as ``new_table`` returns them.
+    problem : Problem or None, default=None
+        What the model was trained for, where that is known: rows then have its weight,
+        and its target is divided by its exposure.
 
     Returns
     -------
@@ -277,21 +281,33 @@ def new_scores(
         Why there are no scores, or what to know of them; "" for nothing.
     """
     frame = frame.rename(columns=str)
-    if model.target not in frame.columns:
+    name = model.target if problem is None else problem.target
+    if name not in frame.columns:
         return {}, ""
-    target = frame[model.target]
+    target = frame[name]
     if model.task == "regression" and column_kind(target) != "number":
         target = cast_column(target, "number")
         if target.isna().all():
-            return {}, f"Column {model.target!r} holds no number to score against."
+            return {}, f"Column {name!r} holds no number to score against."
+    weights, weight = None, None
+    if problem is not None:
+        try:
+            weights = problem.weights(frame.assign(**{name: target}))
+        except ValueError as error:
+            return {}, f"Nothing is scored. {error}"
+        if problem.exposure:
+            target = target / frame[problem.exposure]
     known = target.notna().to_numpy()
     if not known.any():
-        return {}, f"Column {model.target!r} is empty, so nothing is scored."
+        return {}, f"Column {name!r} is empty, so nothing is scored."
     note = "" if known.all() else f"{counted(int((~known).sum()), 'row')} without it."
+    if weights is not None:
+        known = known & (weights.to_numpy() > 0)
+        weight = weights.to_numpy()[known]
     predicted = model.predict(X[known])
     if model.classes is None:
         truth = target[known].to_numpy(dtype=np.float64)
-        return scores(model.task, truth, predicted), note
+        return scores(model.task, truth, predicted, sample_weight=weight), note
     # As text, since a file alone may show other types than the training table.
     classes = tuple(str(label) for label in model.classes)
     texts = class_labels(target[known]).map(str)
@@ -303,4 +319,5 @@ def new_scores(
             f"know, such as {truth[strange][0]!r}, count as wrong."
         )
     predicted = np.array([str(label) for label in predicted], dtype=object)
-    return scores(model.task, truth, predicted), note.strip()
+    found = scores(model.task, truth, predicted, sample_weight=weight)
+    return found, note.strip()

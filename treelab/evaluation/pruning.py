@@ -24,7 +24,9 @@ from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
 # Scores of every tree on a cost-complexity path, without building any of them.
 
 
-def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
+def pruned_scores(
+    path: CostComplexityPath, X: pd.DataFrame, y, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Score each subtree of a path on the same rows.
 
     Rows are counted once, at the nodes of the unpruned tree; each node counts in the
@@ -37,6 +39,8 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Returns
     -------
@@ -46,12 +50,13 @@ def pruned_scores(path: CostComplexityPath, X: pd.DataFrame, y) -> np.ndarray:
     tree = path.tree
     y, leaf = np.asarray(y), tree.apply(X)
     if tree.classes is None:
-        return _r2(path, X, y.astype(float), leaf)
+        each = np.ones(len(y)) if weight is None else weight
+        return _r2(path, X, y.astype(float), each, leaf)
     position = {label: i for i, label in enumerate(tree.classes)}
     unseen = [label for label in dict.fromkeys(y.tolist()) if label not in position]
     position |= {label: len(position) + i for i, label in enumerate(unseen)}
     truth = np.array([position[label] for label in y.tolist()], dtype=np.int64)
-    counts = rows_through(tree, leaf, truth, len(position))
+    counts = rows_through(tree, leaf, truth, len(position), weight)
     sums = class_sums(path, counts, tree.predicted_class)
     return _score_of(sums, tree.task)
 
@@ -234,18 +239,18 @@ def _losses(
     return sums
 
 
-def _r2(path, X, y, leaf) -> np.ndarray:
+def _r2(path, X, y, weight, leaf) -> np.ndarray:
     """R² at each step, by the prediction of each node's rows."""
     tree = path.tree
-    variation = np.sum((y - y.mean()) ** 2)
+    variation = weight @ (y - np.average(y, weights=weight)) ** 2
     if not variation:
         return np.full(len(path), np.nan)
     # By linear models, maybe.
-    unpruned = np.bincount(leaf, (y - tree.predict(X)) ** 2, tree.n_nodes)
+    unpruned = np.bincount(leaf, weight * (y - tree.predict(X)) ** 2, tree.n_nodes)
     error = np.where(
         tree.is_leaf,
         unpruned,
-        _squared_errors(tree, [(leaf, y, np.ones(len(y)))])[:, 0],
+        _squared_errors(tree, [(leaf, y, weight)])[:, 0],
     )
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 
@@ -373,35 +378,6 @@ def pruning_steps(
     )
 
 
-def step_predictions(
-    model: Tree | PruningPath,
-    steps: PruningSteps,
-    step: int,
-    X: pd.DataFrame,
-    *,
-    tree_alone: bool = False,
-) -> np.ndarray:
-    """Predict by the tree of one step, as it was scored.
-
-    Parameters
-    ----------
-    model : Tree or PruningPath
-    steps : PruningSteps
-        As ``pruning_steps`` made them of the model.
-    step : int
-    X : DataFrame of shape (n_rows, n_columns)
-    tree_alone : bool, default=False
-        As ``pruning_steps`` takes it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    if isinstance(model, PruningPath) and not tree_alone:
-        return model.predict(X, step)
-    return steps.trees[step].predict(X)
-
-
 def is_scored(path: SizePath) -> bool:
     """Whether the scores of trees by size on held-out rows are known."""
     return bool(path.scores["score"].notna().sum() >= 2)
@@ -440,9 +416,9 @@ def trained_path_table(
     else:
         name = headline(path.task)
         for part in SCORED:
-            X, y = split.rows(part)
+            X, y, weight = split.rows(part)
             table[f"{part}_score"] = [
-                scores(path.task, y, predicted)[name]
+                scores(path.task, y, predicted, sample_weight=weight)[name]
                 for predicted in (
                     tree.predict(X) if tree_alone else path.predict(X, i)
                     for i, tree in enumerate(trees)

@@ -124,14 +124,15 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of another loss
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
+        ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; of one with an interval
         its ``coverage``; and of classes the log loss of the training rows' class
         frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
-        X, y = split.rows(name)
+        X, y, weight = split.rows(name)
         if len(y) == 0:
             continue
         probabilities = {}
@@ -140,9 +141,12 @@ def split_scores(
                 "proba": model.predict_proba(X),
                 "classes": labels(model.classes or ()),
             }
-        predicted, weight = model.predict(X), split.weights(name)
+        predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, **own)
+        if split.is_rate and weight is not None:
+            scores[name]["predicted_total"] = float(weight @ predicted)
+            scores[name]["total"] = float(weight @ np.asarray(y))
         if (loss := getattr(model, "loss", None)) is not None:
             truth = np.asarray(y, dtype=np.float64)
             scores[name]["d2"] = loss.score(predicted, truth, weight)
@@ -150,16 +154,15 @@ def split_scores(
             scores[name]["coverage"] = metrics.coverage(
                 y, model.predict_interval(X), weight
             )
-        y_train = split.rows("train")[1]
+        _, y_train, weight_train = split.rows("train")
         if task != "regression" and len(y_train):
-            weights = split.weights("train"), weight
-            baseline = metrics.baseline_loss(task, y_train, y, *weights)
+            baseline = metrics.baseline_loss(task, y_train, y, weight_train, weight)
             scores[name][metrics.BASELINE] = baseline
     return scores
 
 
 def headline_scores(
-    trees: Iterable[Tree], task: str, X: pd.DataFrame, y
+    trees: Iterable[Tree], task: str, X: pd.DataFrame, y, weight=None
 ) -> list[float]:
     """Return the headline score of each of some trees on the same rows.
 
@@ -170,9 +173,14 @@ def headline_scores(
     X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Labels, or values in the target's unit.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     """
     if task == "regression":
-        return [metrics.scores(task, y, tree.predict(X))["r2"] for tree in trees]
+        return [
+            metrics.scores(task, y, tree.predict(X), sample_weight=weight)["r2"]
+            for tree in trees
+        ]
     # Labels become codes once, not for every tree: sorting text takes longest.
     truth, known = pd.factorize(pd.Series(np.asarray(y)))
     code = {label: number for number, label in enumerate(known.tolist())}
@@ -181,6 +189,6 @@ def headline_scores(
         classes = tree.classes or ()
         of_class = np.array([code.setdefault(each, len(code)) for each in classes])
         predicted = of_class[tree.predicted_class[tree.apply(X)]]
-        confusion = metrics.confusion_matrix(truth, predicted, len(code))
+        confusion = metrics.confusion_matrix(truth, predicted, len(code), weight)
         found.append(float(metrics.macro_f1(confusion)))
     return found

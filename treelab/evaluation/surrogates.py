@@ -52,7 +52,7 @@ class Imitation:
         return lines
 
 
-def imitation(task: str, of_model, of_tree, truth=None) -> Imitation:
+def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitation:
     """Hold a tree's predictions against a model's, and both against the truth.
 
     Parameters
@@ -62,6 +62,8 @@ def imitation(task: str, of_model, of_tree, truth=None) -> Imitation:
         Predictions for the same rows, which the tree was not fitted to.
     truth : array-like of shape (n_rows,) or None, default=None
         Labels as the model writes them, or values; missing ones are left out.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def imitation(task: str, of_model, of_tree, truth=None) -> Imitation:
         If no label of the truth is among the model's.
     """
     of_model, of_tree = np.asarray(of_model), np.asarray(of_tree)
-    fidelity = scores(task, of_model, of_tree)
+    fidelity = scores(task, of_model, of_tree, sample_weight=weight)
     if truth is None:
         return Imitation(task, fidelity)
     truth = np.asarray(truth)
@@ -81,7 +83,9 @@ def imitation(task: str, of_model, of_tree, truth=None) -> Imitation:
             f"The truth holds {truth[known][0]!r} and the model predicts "
             f"{of_model[0]!r}: no label of one is among the other's. Write both alike."
         )
-    compared = paired_bootstrap(task, truth[known], of_model[known], of_tree[known])
+    weight = None if weight is None else np.asarray(weight)[known]
+    both = of_model[known], of_tree[known]
+    compared = paired_bootstrap(task, truth[known], *both, weight)
     return Imitation(task, fidelity, compared)
 
 

@@ -114,7 +114,7 @@ def difference_figure(
 _ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
 
 
-def compare(a, b, X, y) -> go.Figure:
+def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     """Draw how the scores of two fitted models differ on the same rows.
 
     Parameters
@@ -124,6 +124,8 @@ def compare(a, b, X, y) -> go.Figure:
     X : table of shape (n_rows, n_columns)
         Rows that neither was trained on.
     y : array-like of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        What each row counts; None: all alike.
 
     Returns
     -------
@@ -133,7 +135,8 @@ def compare(a, b, X, y) -> go.Figure:
     """
     names = _distinct([_name(a), _name(b)])
     task = _task(a)
-    found = paired_bootstrap(task, np.asarray(y), a.predict(X), b.predict(X))
+    both = a.predict(X), b.predict(X)
+    found = paired_bootstrap(task, np.asarray(y), *both, sample_weight)
     drawn = [found[name] for name in found if name in _ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
     table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})

@@ -14,7 +14,7 @@ from treelab.figures.style import (
     template,
     text_on,
 )
-from treelab.trees.words import short
+from treelab.trees.words import short, significant
 
 _MOST_NUMBERS = 14  # classes up to which each cell has its number
 _NAME = 16  # letters of a class's name
@@ -33,8 +33,8 @@ def confusion_figure(
 
     Parameters
     ----------
-    confusion : int array of shape (n_classes, n_classes)
-        True classes down, predicted classes across.
+    confusion : array of shape (n_classes, n_classes)
+        Rows, or their weights; true classes down, predicted classes across.
     classes : sequence of length n_classes
     target_is : {"true", "imitated"}, default="true"
         What the rows of the matrix are.
@@ -44,7 +44,9 @@ def confusion_figure(
     colors = palette(mode)
     names = [escape_html(short(str(label), _NAME)) for label in classes]
     of_class = confusion.sum(axis=1, keepdims=True)
-    fraction = confusion / np.maximum(of_class, 1)
+    fraction = confusion / np.maximum(of_class, np.finfo(float).tiny)
+    is_weight = np.issubdtype(confusion.dtype, np.floating)
+    number, of = (",.3~s", "weight") if is_weight else (",", "rows")
     n = len(names)
     figure = go.Figure(
         go.Heatmap(
@@ -58,8 +60,8 @@ def confusion_figure(
             xgap=2,
             ygap=2,
             customdata=np.dstack([confusion, np.broadcast_to(of_class, (n, n))]),
-            hovertemplate="%{customdata[0]:,} of %{customdata[1]:,} rows"
-            "<extra></extra>",
+            hovertemplate=f"%{{customdata[0]:{number}}} of "
+            f"%{{customdata[1]:{number}}} {of}<extra></extra>",
         )
     )
     numbers = []
@@ -68,7 +70,7 @@ def confusion_figure(
             {
                 "x": j,
                 "y": i,
-                "text": f"{count:,}",
+                "text": significant(count) if is_weight else f"{count:,}",
                 "showarrow": False,
                 "font": {
                     "color": text_on(

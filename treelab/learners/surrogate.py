@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from treelab.evaluation.surrogates import (
     imitation,
     residual_target,
 )
+from treelab.learners.common.base import check_weights
 from treelab.learners.registry import make_estimator
 from treelab.trees.words import counted, significant
 
@@ -76,6 +78,7 @@ def surrogate(
     model,
     X,
     y=None,
+    sample_weight=None,
     *,
     learner: str = "cart",
     settings: Mapping[str, Any] | None = None,
@@ -97,6 +100,8 @@ def surrogate(
         Rows without labels, as the model takes them: best rows that did not train it.
     y : array-like of shape (n_rows,) or None, default=None
         The truth, where it is known: model and tree are then scored against it.
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        What each row counts, above 0, in both trees and all scores; None: all alike.
     learner : str, default="cart"
         Key of the learner that imitates: "cart" or "gradtree", say.
     settings : mapping or None, default=None
@@ -133,23 +138,25 @@ def surrogate(
     if task != "regression":
         strata = pd.factorize(predicted)[0]
     parts = assign_splits(strata, (1 - test_size) / 4, test_size, random_state)
-    estimator = _fitted(
-        learner, task, dict(settings or {}), frame, predicted, parts, random_state
-    )
+    weight = check_weights(sample_weight, len(frame), "sample_weight")
+    if weight is not None and not weight.all():
+        raise ValueError("sample_weight must be above 0; leave rows of weight 0 out.")
+    fit = partial(_fitted, parts=parts, weight=weight, random_state=random_state)
+    estimator = fit(learner, task, dict(settings or {}), frame, predicted)
     tree_predicts = estimator.predict(frame)
     test = parts == 2
     truth = None if y is None else np.asarray(y)[test]
-    found = imitation(task, predicted[test], tree_predicts[test], truth)
+    held_out = None if weight is None else weight[test]
+    found = imitation(task, predicted[test], tree_predicts[test], truth, held_out)
     try:
         target = residual_target(task, predicted, tree_predicts)
         kind = "regression" if task == "regression" else "binary"
-        residual = _fitted("cart", kind, {}, frame, target, parts, random_state)
+        residual = fit("cart", kind, {}, frame, target)
     except ValueError:  # nothing to learn, or not among the training rows
         return Surrogate(estimator, found)
     of_residual = residual.predict(frame[test])
-    return Surrogate(
-        estimator, found, residual, scores(kind, target[test], of_residual)
-    )
+    of_test = scores(kind, target[test], of_residual, sample_weight=held_out)
+    return Surrogate(estimator, found, residual, of_test)
 
 
 def _task_of(model, predicted: np.ndarray) -> str:
@@ -162,10 +169,20 @@ def _task_of(model, predicted: np.ndarray) -> str:
     return infer_task(pd.Series(predicted))
 
 
-def _fitted(learner, task, settings, frame, target, parts, random_state):
+def _fitted(learner, task, settings, frame, target, *, parts, weight, random_state):
     """Fit a learner to the training and validation rows."""
     estimator = make_estimator(learner, task, settings, random_state=random_state)
     train, valid = parts == 0, parts == 1
+    weights = {}
+    if weight is not None:
+        weights = {
+            "sample_weight": weight[train],
+            "sample_weight_valid": weight[valid],
+        }
     return estimator.fit(
-        frame[train], target[train], X_valid=frame[valid], y_valid=target[valid]
+        frame[train],
+        target[train],
+        X_valid=frame[valid],
+        y_valid=target[valid],
+        **weights,
     )

@@ -14,7 +14,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, SPLITS, DataSplit
+from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
@@ -29,7 +29,9 @@ from treelab.evaluation.metrics import (
     class_scores,
     confusion_matrix,
     headline,
+    quantile,
     scores,
+    total_words,
 )
 from treelab.evaluation.node_report import score_leaf
 from treelab.evaluation.paired_bootstrap import (
@@ -258,9 +260,9 @@ class RunFacts:
         """95% intervals of the test scores; none of a single row."""
         if len(self.split.y_test) < 2:
             return {}
-        return score_intervals(
-            self.run.problem.task, self.split.y_test.to_numpy(), self.predicted
-        )
+        _, truth, weight = self.split.rows("test")
+        task = self.run.problem.task
+        return score_intervals(task, truth.to_numpy(), self.predicted, weight)
 
     @cached_property
     def estimator(self) -> int | None:
@@ -488,7 +490,9 @@ def value_words(model: Model, value) -> str:
     return f"{significant(float(value))} {model.target_unit}".rstrip()
 
 
-def decision_words(model: Model, row: pd.DataFrame, X: pd.DataFrame, y) -> list[str]:
+def decision_words(
+    model: Model, row: pd.DataFrame, X: pd.DataFrame, y, weight=None
+) -> list[str]:
     """Write what decided the prediction for one row, a sentence an item.
 
     Parameters
@@ -498,6 +502,8 @@ def decision_words(model: Model, row: pd.DataFrame, X: pd.DataFrame, y) -> list[
     X : DataFrame of shape (n_rows, n_columns)
         Test rows, on which the row's leaf is scored.
     y : array-like of shape (n_rows,)
+    weight : array of shape (n_rows,) or None, default=None
+        What each of them counts; None: all alike.
 
     Returns
     -------
@@ -506,22 +512,22 @@ def decision_words(model: Model, row: pd.DataFrame, X: pd.DataFrame, y) -> list[
         and the rule of the first. Then how good that leaf is on the test rows.
     """
     if isinstance(model, WeightedTrees):
-        return _ensemble(model, row, X, np.asarray(y))
-    return _single_tree(model, row, X, np.asarray(y))
+        return _ensemble(model, row, Rows(X, y, weight))
+    return _single_tree(model, row, Rows(X, y, weight))
 
 
-def _single_tree(model: Tree | PruningPath, row, X, y) -> list[str]:
+def _single_tree(model: Tree | PruningPath, row, test: Rows) -> list[str]:
     """Write the decision path, and how good its leaf is on test rows."""
     tree = shown_tree(model)
     steps = path_sentences(tree, row, most=3)
     predicted = None
     if isinstance(model, PruningPath) and model.has_predictor:
-        predicted = model.predict(X)
+        predicted = model.predict(test.X)
         steps[-1] = ON_TOP
-    return [*steps, _leaf_words(tree, row, X, y, predicted)]
+    return [*steps, _leaf_words(tree, row, test, predicted)]
 
 
-def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
+def _ensemble(model: WeightedTrees, row, test: Rows) -> list[str]:
     """Write the weights of the heaviest trees, and the rule of the first."""
     index, weight = model.top_estimators(row, min(MOST_TREES, model.n_estimators))
     heaviest = int(index[0, 0])
@@ -536,7 +542,7 @@ def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
         f"{MOST_OF_IT:.0%}.",
         f"Tree {heaviest}: {rule_text(tree, tree.path(row)[-1])}, so "
         f"{value_words(model, tree.predict(row)[0])}.",
-        _leaf_words(tree, row, X, y),
+        _leaf_words(tree, row, test),
     ]
     if model.classes is not None:
         agrees = percent(weight_that_agrees(model, row))
@@ -544,9 +550,10 @@ def _ensemble(model: WeightedTrees, row, X, y) -> list[str]:
     return lines
 
 
-def _leaf_words(tree, row, X, y, predicted=None) -> str:
+def _leaf_words(tree, row, test: Rows, predicted=None) -> str:
     """Write how many test rows reach the row's leaf, and how good predictions are."""
-    score = score_leaf(tree, tree.path(row)[-1], X, y, predicted)
+    leaf = tree.path(row)[-1]
+    score = score_leaf(tree, leaf, *test, predictions=predicted)
     words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
     if score.accuracy is not None:
         return f"{words}, accuracy {percent(score.accuracy)}."
@@ -569,6 +576,9 @@ def result_section(found: Sequence[RunFacts]) -> Section:
     if len(found) == 1:
         blocks.append(Paragraph(_result_words(first), strong=True))
         blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
+        test = first.run.metrics.get("test", {})
+        if words := total_words(test, first.run.problem.target):
+            blocks.append(Paragraph(f"Test rows: {words}."))
     else:
         rows = [
             [own.name, *_scored(own, own.metric), _size_words(own)] for own in found
@@ -593,6 +603,7 @@ def _result_words(facts: RunFacts) -> str:
         return f"Clusters that the run found itself: {_size_words(facts)}."
     score, interval = _scored(facts, facts.metric)
     n_rows = counted(len(facts.split.y_test), "test row")
+    n_rows += facts.run.problem.weighted_words
     words = f"{facts.metric_title} {score} on {n_rows}"
     if interval:
         words += f" (95% interval {interval})"
@@ -618,9 +629,9 @@ def _size_words(facts: RunFacts) -> str:
 
 def _differences(one: RunFacts, other: RunFacts) -> ScoreDifference:
     """Return how the other's headline score differs from the one's."""
-    truth = one.split.y_test.to_numpy()
-    task = one.run.problem.task
-    return paired_bootstrap(task, truth, one.predicted, other.predicted)[one.metric]
+    _, truth, weight = one.split.rows("test")
+    both = one.predicted, other.predicted
+    return paired_bootstrap(one.run.problem.task, truth, *both, weight)[one.metric]
 
 
 def _comparison_words(found: Sequence[RunFacts]) -> str:
@@ -651,7 +662,7 @@ def data_section(facts: RunFacts) -> Section:
     """Describe the table, its columns and its data split."""
     problem, split = facts.run.problem, facts.split
     n_rows, n_columns = facts.table_shape
-    known = [len(split.rows(name)[1]) for name in SPLITS]
+    known = [split.n_rows(name) for name in SPLITS]
     parts = ", ".join(
         f"{n:,} {_SPLIT_TITLES[name]} rows" for n, name in zip(known, SPLITS)
     )
@@ -659,12 +670,14 @@ def data_section(facts: RunFacts) -> Section:
         ["table", problem.table_name],
         ["SHA-256 of its content", problem.origin or problem.table_id],
         ["rows, columns", f"{n_rows:,}, {n_columns:,}"],
-        ["target", problem.target],
+        ["target", problem.target_name],
         ["task", problem.task],
         ["split", f"{parts}; {_split_words(problem)}"],
     ]
+    if problem.weighting:
+        lines.append(["weight of a row", problem.weighting])
     units, kinds = dict(problem.units), dict(problem.kinds)
-    X = split.rows(JOINED)[0]
+    X = split.rows(JOINED).X
     rows = [
         [
             name,
@@ -696,7 +709,7 @@ def _split_words(problem: Problem) -> str:
 
 def _target_table(facts: RunFacts) -> Table:
     """Count the classes, or describe the values, of each part of the data split."""
-    targets = [facts.split.rows(name)[1] for name in SPLITS]
+    targets = [facts.split.rows(name).y for name in SPLITS]
     head = [_SPLIT_TITLES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
         rows = [
@@ -791,11 +804,16 @@ def scores_section(found: Sequence[RunFacts]) -> Section:
 
 def _baseline(facts: RunFacts) -> dict[str, float]:
     """Score the constant prediction on the test rows."""
-    train, truth = facts.split.y_train, facts.split.y_test
+    _, train, weight_train = facts.split.rows("train")
+    _, truth, weight = facts.split.rows("test")
     task = facts.run.problem.task
-    value = train.mean() if task == "regression" else train.value_counts().index[0]
+    if task == "regression":
+        value = np.average(train, weights=weight_train)
+    else:
+        each = pd.Series(1.0 if weight_train is None else weight_train, train.index)
+        value = each.groupby(train).sum().idxmax()
     constant = np.full(len(truth), value, dtype=train.to_numpy().dtype)
-    return scores(task, truth.to_numpy(), constant)
+    return scores(task, truth.to_numpy(), constant, sample_weight=weight)
 
 
 def errors_section(found: Sequence[RunFacts]) -> Section:
@@ -808,18 +826,20 @@ def errors_section(found: Sequence[RunFacts]) -> Section:
             blocks.append(Subtitle(facts.name))
         truth = facts.split.y_test.to_numpy()
         if facts.model.classes is None:
-            blocks.append(_error_table(facts, np.abs(truth - facts.predicted)))
+            blocks.append(_error_table(facts, truth))
         else:
             blocks += _class_tables(facts, truth)
     return Section("Errors on the test rows", blocks)
 
 
-def _error_table(facts: RunFacts, error: np.ndarray) -> Table:
+def _error_table(facts: RunFacts, truth: np.ndarray) -> Table:
     """Return quantiles of the absolute error, in the target's unit."""
+    error, weight = np.abs(truth - facts.predicted), facts.split.rows("test").weight
+    of = "rows" if weight is None else "weight"
     rows = [
         [
-            f"{share:.0%} of the rows",
-            value_words(facts.model, np.quantile(error, share)),
+            f"{share:.0%} of the {of}",
+            value_words(facts.model, quantile(error, share, weight)),
         ]
         for share in (0.5, 0.75, 0.9, 0.95, 1.0)
     ]
@@ -834,10 +854,17 @@ def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
         np.array([codes[label] for label in truth]),
         np.array([codes[label] for label in facts.predicted]),
         len(present),
+        weight := facts.split.rows("test").weight,
     )
+    rows_title = "test rows" if weight is None else "weight of the test rows"
+
+    def number(n: float) -> str:
+        """Write a number of rows, or a weight."""
+        return f"{n:,.0f}" if weight is None else significant(n)
+
     names = [str(label) for label in present]
     matrix = [
-        [f"{facts.run.problem.target_is} {name}", *(f"{n:,}" for n in row)]
+        [f"{facts.run.problem.target_is} {name}", *map(number, row)]
         for name, row in zip(names, confusion)
     ]
     by_class = class_scores(confusion)
@@ -845,13 +872,13 @@ def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
         [
             name,
             *(significant(by_class[c].iloc[i]) for c in ("precision", "recall", "F1")),
-            f"{by_class['rows'].iloc[i]:,}",
+            number(by_class["rows"].iloc[i]),
         ]
         for i, name in enumerate(names)
     ]
     return [
         Table(["class", *(f"predicted {name}" for name in names)], matrix),
-        Table(["class", "precision", "recall", "F1", "test rows"], rows),
+        Table(["class", "precision", "recall", "F1", rows_title], rows),
     ]
 
 
@@ -863,17 +890,17 @@ def explanations_section(found: Sequence[RunFacts]) -> Section:
             continue
         if len(found) > 1:
             blocks.append(Subtitle(facts.name))
-        X, y = facts.split.rows("test")
-        for title, place in chosen_rows(facts.model, X, y).items():
-            row = X.iloc[[place]]
-            target = value_words(facts.model, y.iloc[place])
+        test = facts.split.rows("test")
+        for title, place in chosen_rows(facts.model, test.X, test.y).items():
+            row = test.X.iloc[[place]]
+            target = value_words(facts.model, test.y.iloc[place])
             blocks.append(
                 Paragraph(
                     f"{title}: test row {place + 1:,}, predicted "
                     f"{prediction_words(facts.model, row)}, target {target}."
                 )
             )
-            lines = decision_words(facts.model, row, X, y)
+            lines = decision_words(facts.model, row, *test)
             if isinstance(facts.model, WeightedTrees):
                 blocks.append(Bullets(lines))
             else:  # the steps of a path; then how good its leaf is

@@ -20,7 +20,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
 
-from treelab.data.split import JOINED, DataSplit
+from treelab.data.split import JOINED, DataSplit, Rows
 from treelab.evaluation import metrics
 from treelab.learners.common.settings import (
     Preset,
@@ -32,7 +32,7 @@ from treelab.learners.common.settings import (
     to_plain,
 )
 from treelab.learners.registry import complete_settings, find_spec, make_estimator
-from treelab.runs.jobs.fit import model_size
+from treelab.runs.jobs.fit import fit_rows, model_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.workers import ProcessId
@@ -363,7 +363,7 @@ class TrialScorer:
         for number, (fit, held_out) in enumerate(parts):
             part = _Part(watch, number, len(parts))
             estimator, began = self._estimator(settings), time.monotonic()
-            estimator.fit(*fit, callbacks=[part])
+            fit_rows(estimator, fit, None, [part])
             scores.append(self._score_of(estimator, held_out))
             sizes.append(model_size(estimator.model_))
             seconds += time.monotonic() - began
@@ -390,7 +390,7 @@ class TrialScorer:
             device=self.run.device,
         )
 
-    def _score_of(self, estimator: Any, held_out: tuple) -> float:
+    def _score_of(self, estimator: Any, held_out: Rows) -> float:
         """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
         if self.plan.scoring == "own":
             path = getattr(estimator, "path_", None)
@@ -398,15 +398,18 @@ class TrialScorer:
             if isinstance(path, SizePath):
                 score = float(path.scores["score"].iloc[path.chosen])
             return _measured(score)
-        X, y = held_out
+        X, y, weight = held_out
         loss = getattr(estimator.model_, "loss", None)
         if loss is not None:
-            return loss.score(estimator.predict(X), np.asarray(y, dtype=float))
-        found = metrics.scores(self.run.problem.task, y, estimator.predict(X))
+            truth = np.asarray(y, dtype=float)
+            return loss.score(estimator.predict(X), truth, weight)
+        found = metrics.scores(
+            self.run.problem.task, y, estimator.predict(X), sample_weight=weight
+        )
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
 
     def _parts(self):
-        """Yield the rows to fit and the rows to score, as pairs of (X, y).
+        """Yield the rows to fit and the rows to score, pairs of ``Rows``.
 
         A learner's own score holds rows out by itself.
         """
@@ -416,17 +419,14 @@ class TrialScorer:
         if self.plan.scoring == "validation":
             yield self.split.rows("train"), self.split.rows("valid")
             return
-        X, y = self.split.rows(JOINED)
+        rows = self.split.rows(JOINED)
         if self.plan.scoring == "own":
-            yield (X, y), (X, y)
+            yield rows, rows
             return
         kind = KFold if self.run.problem.task == "regression" else StratifiedKFold
         folds = kind(self.plan.n_folds, shuffle=True, random_state=self.plan.seed)
-        for fit, held_out in folds.split(X, y):
-            yield (
-                (X.iloc[fit], y.iloc[fit]),
-                (X.iloc[held_out], y.iloc[held_out]),
-            )
+        for fit, held_out in folds.split(rows.X, rows.y):
+            yield rows.take(fit), rows.take(held_out)
 
 
 @dataclass

@@ -105,17 +105,23 @@ class Loss:
             return self
         return replace(self, parameter=self.parameter * factor)
 
-    def check_target(self, y: np.ndarray, name: str) -> None:
-        """Raise ValueError, with the row, unless the loss knows these targets (n,)."""
+    def check_target(
+        self, y: np.ndarray, name: str, rows: np.ndarray | None = None
+    ) -> None:
+        """Raise ValueError, with the row, unless the loss knows these targets (n,).
+
+        ``rows`` (n,) are what the rows are called, by default their places from 0.
+        """
         if not self.is_positive:
             return
         least = "above 0" if self.name == "gamma" else "at least 0"
         wrong = y <= 0 if self.name == "gamma" else y < 0
         if wrong.any():
-            row = int(np.argmax(wrong))
+            place = int(np.argmax(wrong))
+            row = place if rows is None else rows[place]
             raise ValueError(
                 f"loss={self.name!r} needs targets {least}, but {name} holds "
-                f"{y[row]:g} in row {row}. Take another loss or leave the row out."
+                f"{y[place]:g} in row {row}. Take another loss or leave the row out."
             )
         if not y.any():
             raise ValueError(f"loss={self.name!r} needs a target above 0 in {name}.")

@@ -24,6 +24,7 @@ from treelab.trees.words import (
     rounded,
     short,
     shortest,
+    significant,
     threshold_text,
     value_text,
     with_unit,
@@ -540,11 +541,17 @@ def prediction_label(tree: Tree, node: int) -> str:
 
 
 def rows_text(tree: Tree, node: int) -> str:
-    """Return "1,024 rows, 31.4%", or "" where the tree knows no rows."""
+    """Return "1,024 rows, 31.4%", or "" where the tree knows no rows.
+
+    Where they do not count alike, what they weigh follows: ", weight 380".
+    """
     if tree.n_rows[0] == 0:
         return ""
     share = percent(tree.n_rows[node] / tree.n_rows[0])
-    return f"{counted(int(tree.n_rows[node]), 'row')}, {share}"
+    words = f"{counted(int(tree.n_rows[node]), 'row')}, {share}"
+    if tree.weight is None:
+        return words
+    return f"{words}, weight {significant(float(tree.weight[node]))}"
 
 
 def node_text(tree: Tree, node: int) -> str:
@@ -723,9 +730,10 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns leaf, rule, n_rows, share, prediction, confidence; and formula where
-        leaves are linear. Share and confidence are of training rows; confidence is
-        the predicted class's probability, or NaN for regression.
+        Columns leaf, rule, n_rows, share, prediction, confidence; weight where rows
+        do not count alike, and formula where leaves are linear. Share and confidence
+        are of training rows; confidence is the predicted class's probability, or NaN
+        for regression.
     """
     leaves = np.flatnonzero(tree.is_leaf)
     n_rows = tree.n_rows[leaves]
@@ -748,6 +756,8 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
             "confidence": confidence,
         }
     )
+    if tree.weight is not None:
+        table["weight"] = tree.weight[leaves]
     if tree.leaf_weights is not None:
         table["formula"] = [prediction_text(tree, leaf) for leaf in leaves.tolist()]
     return table.sort_values(

@@ -31,6 +31,12 @@ def test_compare_says_which_model_is_better(models):
     assert title.startswith("Cart (2) gains")
     assert title.endswith("macro F1 over Cart, on 300 rows")
     assert len(figure.data) == 2
+    times = 1 + np.arange(300) % 3
+    twice = np.repeat(np.arange(300), times)
+    weighted = treelab.compare(*models, X, Y, times)
+    repeated = treelab.compare(*models, X.iloc[twice], Y[twice])
+    gain = [each.layout.title.text.split(",")[0] for each in (weighted, repeated)]
+    assert gain[0] == gain[1] != title.split(",")[0]
     same = treelab.compare(models[0], models[0], X, Y)
     assert same.layout.title.text.startswith("No clear difference")
 

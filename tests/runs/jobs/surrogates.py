@@ -10,7 +10,9 @@ from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 
 
-def add_surrogate(store: RunStore, target: str = "kind", truth: bool = True) -> str:
+def add_surrogate(
+    store: RunStore, target: str = "kind", truth: bool = True, weight: str = ""
+) -> str:
     """Train a small CART on a model's column of the fruit table; return its run."""
     frame = table()
     rng = np.random.default_rng(2)
@@ -29,6 +31,7 @@ def add_surrogate(store: RunStore, target: str = "kind", truth: bool = True) -> 
         units={"forest": "kg"} if target == "weight" else {},
     )
     problem = replace(problem, is_surrogate=True, truth=target if truth else "")
+    problem = replace(problem, weight=weight)
     settings = {"tune": False, "max_leaf_nodes": 4}
     run = store.create("cart", settings, problem)
     assert run_one(run, store.home) == "done"

@@ -64,7 +64,7 @@ def test_a_tree_of_scikit_learn_becomes_a_run_with_scores(home, table, capsys):
         "Imported · small.csv",
     )
     split = run.problem.split(RunStore().table(run.problem.table_id))
-    X, y = split.rows("test")
+    X, y, _ = split.rows("test")
     assert run.metrics["test"]["accuracy"] == np.mean(model.predict(X[["size"]]) == y)
     stored = RunStore().model(run.id)
     assert NOTE in stored.notes

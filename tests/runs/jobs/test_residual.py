@@ -65,3 +65,19 @@ def test_the_residual_table_says_where_the_tree_differs(store, target):
     assert problem.columns == run.problem.columns
     assert residual_title(run) == "Where CART differs from forest"
     problem.split(table)
+
+
+def test_a_weighted_surrogate_is_measured_by_weight_and_so_is_its_residual(store):
+    run = store.run(add_surrogate(store, weight="weight"))
+    frame, _ = predictions(store, run)
+    found = run_imitation(run, store.model(run.id), frame)
+    assert found.fidelity == pytest.approx(
+        {name: run.metrics["test"][name] for name in found.fidelity}
+    )
+    X, _, weight = run.problem.split(frame).rows("test")
+    right = store.model(run.id).predict(X) == frame.loc[X.index, "kind"]
+    accuracy = found.against_truth["accuracy"].second
+    assert accuracy == pytest.approx(np.average(right, weights=weight))
+    problem = residual_problem(store, run)
+    assert problem.weight == "weight"
+    assert problem.split(store.table(problem.table_id)).rows("test").weight is not None

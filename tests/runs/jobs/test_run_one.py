@@ -39,7 +39,7 @@ def test_a_run_ends_with_a_model_whose_scores_are_the_ones_shown(
     assert model.target == "kind"
     split = problem.split(store.table(problem.table_id))
     for name, shown in run.metrics.items():
-        X, y = split.rows(name)
+        X, y, _ = split.rows(name)
         proba = model.predict_proba(X)
         again = scores("binary", y, model.predict(X), proba, model.classes)
         assert {key: shown[key] for key in again} == pytest.approx(again)

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import f1_score
+from sklearn.model_selection import StratifiedKFold
 
 from tests.runs.workers.slow_tree import SPEC
+from treelab import CartClassifier
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.learners.common.settings import (
@@ -80,14 +83,9 @@ def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
 
 
 def test_a_score_is_that_of_the_folds_by_hand(store, problem):
-    from sklearn.metrics import f1_score
-    from sklearn.model_selection import StratifiedKFold
-
-    from treelab import CartClassifier
-
     _, study = swept(store, problem, n_trials=2, n_folds=3)
     split = problem.split(store.table(problem.table_id))
-    X, y = split.rows("train+valid")
+    X, y, _ = split.rows("train+valid")
     trial = study.trials[1]
     folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
     scores = []
@@ -363,3 +361,32 @@ def test_the_plan_of_a_sweep_that_trained_in_batches_is_read():
     text = plan.to_json()
     stored = json.dumps({**json.loads(text), "batch": 8})
     assert SweepPlan.from_json(stored) == plan
+
+
+@pytest.mark.parametrize("scoring", ["folds", "validation"])
+def test_trials_are_fitted_and_scored_by_weight(store, problem, scoring):
+    frame = store.table(problem.table_id)
+    times = 1.0 + np.arange(len(frame)) % 3
+    table_id = store.add_table(frame.assign(times=times), "weighted")
+    weighted = replace(problem, table_id=table_id, weight="times")
+    run, study = swept(store, weighted, n_trials=2, scoring=scoring, n_folds=3)
+    assert run.state == "done", run.error
+    split = weighted.split(store.table(table_id))
+    trial = study.trials[1]
+    parts = [(split.rows("train"), split.rows("valid"))]
+    if scoring == "folds":
+        rows = split.rows("train+valid")
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)
+        parts = [
+            (rows.take(fit), rows.take(held_out))
+            for fit, held_out in folds.split(rows.X, rows.y)
+        ]
+    found = []
+    for fit, held_out in parts:
+        tree = CartClassifier(tune=False, random_state=0, **trial.params)
+        tree.fit(fit.X, fit.y, sample_weight=fit.weight)
+        predicted = tree.predict(held_out.X)
+        own = {"average": "macro", "sample_weight": held_out.weight}
+        found.append(f1_score(held_out.y, predicted, **own))
+    assert trial.value == pytest.approx(np.mean(found))
+    assert store.model(run.id).weight[0] == split.rows("train").total

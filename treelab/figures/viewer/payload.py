@@ -509,11 +509,10 @@ class TreeWriter:
     Parameters
     ----------
     tree : Tree
-    X : DataFrame of shape (n_rows, n_columns) or None
-        Rows of the user's table; None: the tree has the numbers that were stored with
-        it.
-    y : array-like of shape (n_rows,) or None
-        Their labels, or values of the target.
+    rows : tuple of (X, y, weight)
+        Rows of the user's table, their labels or values of the target, and what each
+        counts; X is None: the tree has the numbers that were stored with it, weight
+        is None: all count alike.
     fold : int array of shape (n_classes,) or None
         Place in the viewer's legend of each class of the tree; None for regression.
     target_edges : float array or None
@@ -523,8 +522,9 @@ class TreeWriter:
         picture.
     """
 
-    def __init__(self, tree: Tree, X, y, fold, target_edges, columns: dict):
+    def __init__(self, tree: Tree, rows: tuple, fold, target_edges, columns: dict):
         self.tree = tree
+        X, y, weight = rows
         if X is None:
             self.matrix, y = np.empty((0, len(tree.features))), ()
         else:
@@ -533,7 +533,7 @@ class TreeWriter:
         self.leaf = leaf_of(tree, self.matrix)
         self.y = check_target(tree, len(self.leaf), y)
         if X is not None:
-            self.tree = with_leaves(tree, self.matrix, self.leaf, self.y)
+            self.tree = with_leaves(tree, self.matrix, self.leaf, self.y, weight)
         self.rows_at = RowsAt(self.tree, self.leaf)
         self.fold = fold
         self.n_codes = 1 if fold is None else int(fold.max()) + 1
@@ -624,6 +624,7 @@ class TreeWriter:
         n_rows, total = int(tree.n_rows[node]), int(tree.n_rows[0])
         facts: dict[str, Any] = {
             "rows": n_rows,
+            "weight": None if tree.weight is None else plain_number(tree.weight[node]),
             "share": plain_number(n_rows / total if total else 0.0),
             "impurity": plain_number(tree.impurity[node]) if n_rows else None,
             "gain": plain_number(split_gain(tree, node)),
@@ -921,6 +922,7 @@ def tree_payload(
     trees: Tree | Sequence[Tree],
     X=None,
     y=None,
+    weight=None,
     *,
     title: str = "",
     split: str = "train",
@@ -939,6 +941,8 @@ def tree_payload(
         own counts are shown, and no histograms.
     y : array-like of shape (n_rows,) or None, default=None
         Their labels, or values of the target.
+    weight : array of shape (n_rows,) or None, default=None
+        What each of them counts; None: all alike.
     title : str, default=""
     split : {"train", "valid", "test", "train+valid"}, default="train"
         Which rows of the table these are.
@@ -975,7 +979,7 @@ def tree_payload(
         everything = values if len(values) else tree.value[tree.is_leaf, 0]
         edges = shared_edges(everything, TARGET_BARS)
     columns: dict = {}
-    writers = [TreeWriter(each, X, y, fold, edges, columns) for each in shown]
+    writers = [TreeWriter(each, (X, y, weight), fold, edges, columns) for each in shown]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
     notes = [*notes, *sum_notes(shown, X)]
@@ -1131,7 +1135,7 @@ def small_trees(
     first = replace(trees[0], notes=())
     payload = tree_payload(first, split=split, colors=colors)
     _, fold = class_entries(first, check_target(first, 0, ()), colors)
-    writers = [TreeWriter(tree, None, None, fold, None, {}) for tree in trees]
+    writers = [TreeWriter(tree, (None, None, None), fold, None, {}) for tree in trees]
     written = [writer.nodes(2 * MOST_LEAVES - 1, _WORDING) for writer in writers]
     for node in (node for nodes in written for node in nodes):
         for name in _LEFT_OUT:

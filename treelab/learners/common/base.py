@@ -164,8 +164,12 @@ def check_target(y, n_rows: int, name: str) -> np.ndarray:
     return np.asarray(y)
 
 
-def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
+def check_numeric_target(
+    y, n_rows: int, name: str, rows: pd.Index | None = None
+) -> np.ndarray:
     """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
+
+    ``rows`` are what the rows are called, by default their places from 0.
 
     Raises
     ------
@@ -178,7 +182,8 @@ def check_numeric_target(y, n_rows: int, name: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers for regression.") from error
     if not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
+        place = int(np.argmin(np.isfinite(y)))
+        row = place if rows is None else rows[place]
         raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
     return y
 
@@ -413,7 +418,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         frame, y, weight = _weighted_rows(
             self._read_frame(X, reset=True), y, sample_weight, ("y", "sample_weight")
         )
-        target = self._read_target(y, len(frame))
+        target = self._read_target(y, frame.index)
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
         if X_valid is None and sample_weight_valid is not None:
@@ -433,7 +438,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 sample_weight_valid,
                 ("y_valid", "sample_weight_valid"),
             )
-            target_valid = self._encode_target(y_valid, len(frame_valid), "y_valid")
+            target_valid = self._encode_target(y_valid, frame_valid.index, "y_valid")
         encoder = TableEncoder(
             numbers,
             task=self._task(),
@@ -494,12 +499,15 @@ class TableEstimator(CommonSettings, BaseEstimator):
         """First seed that ``random_state`` gives."""
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _read_target(self, y, n_rows: int) -> np.ndarray:
+    def _read_target(self, y, rows: pd.Index) -> np.ndarray:
         """Check the target of the training rows; a classifier learns its classes."""
-        return self._encode_target(y, n_rows, "y")
+        return self._encode_target(y, rows, "y")
 
-    def _encode_target(self, y, n_rows: int, name: str) -> np.ndarray:
-        """Check a target and return it as numbers (n_rows,)."""
+    def _encode_target(self, y, rows: pd.Index, name: str) -> np.ndarray:
+        """Check a target and return it as numbers (n_rows,).
+
+        ``rows`` is the index of the caller's frame, by which a row is named.
+        """
         raise NotImplementedError
 
     def _decode_target(self, y: np.ndarray) -> np.ndarray:
@@ -524,9 +532,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
     tasks = CLASSES
 
-    def _read_target(self, y, n_rows):
+    def _read_target(self, y, rows):
         """Learn the classes and return their codes (n_rows,), int64."""
-        y = check_target(y, n_rows, "y")
+        y = check_target(y, len(rows), "y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -536,9 +544,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             )
         return np.searchsorted(self.classes_, y)
 
-    def _encode_target(self, y, n_rows, name):
+    def _encode_target(self, y, rows, name):
         """Return the codes of labels that were learned."""
-        y = check_target(y, n_rows, name)
+        y = check_target(y, len(rows), name)
         unknown = y[~np.isin(y, self.classes_)]
         if len(unknown):
             raise ValueError(
@@ -643,11 +651,11 @@ class TableRegressor(RegressorMixin, TableEstimator):
     tasks = ("regression",)
     _loss_of_rows: Loss  # in the unit of the target, set by fit where it is known
 
-    def _encode_target(self, y, n_rows, name):
+    def _encode_target(self, y, rows, name):
         """Return the target as float64 (n_rows,), which the loss must know."""
-        y = check_numeric_target(y, n_rows, name)
+        y = check_numeric_target(y, len(rows), name, rows)
         if (loss := getattr(self, "loss", "")) in POSITIVE_LOSSES:
-            Loss(loss, 1.5 if loss == "tweedie" else 0.0).check_target(y, name)
+            Loss(loss, 1.5 if loss == "tweedie" else 0.0).check_target(y, name, rows)
         return y
 
     def _decode_target(self, y):

@@ -128,6 +128,8 @@ def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fi
         If the settings or the rows allow no clusters.
     """
     frame = store.table(run.problem.table_id)
+    if run.problem.weighting:
+        raise ValueError("Clusters are found by rows that count alike: no weight.")
     if not run.problem.awaits_clusters:
         return _fit_known_labels(run, frame, callbacks)
     path, X, origin = _fit_own_labels(run, frame, callbacks)

@@ -52,7 +52,8 @@ def bench_of(
         )
     tree = shown_tree(model)
     fitted = split.rows(fitted_split(model, split))
-    own, more = EditRows(tree, *split.rows("train")), EditRows(tree, *fitted)
+    train = split.rows("train")
+    own, more = EditRows(tree, train.X, train.y), EditRows(tree, fitted.X, fitted.y)
     return Bench(tree, own, more, constraints or Constraints())
 
 
@@ -153,8 +154,8 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(model, split, run_constraints(parent))
     name = fitted_split(model, split)
-    own = split.rows(name)
-    rows = own, split.rows("valid") if name == "train" else own
+    own = split.rows(name)[:2]
+    rows = own, split.rows("valid")[:2] if name == "train" else own
     tree, origin = train_edited(bench, log, run, rows, callbacks)
     words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
     training = "" if log.training is None else log.training.sentence()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, DataSplit
+from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
@@ -22,6 +22,7 @@ from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
 from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.losses import POSITIVE_LOSSES, Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
@@ -44,9 +45,16 @@ def target_facts(problem: Problem, X: pd.DataFrame | None = None) -> dict[str, A
 
     ``X`` is the table that was trained on, with its note on how it was read.
     """
-    unit = dict(problem.units).get(problem.target, "")
-    form = None if X is None else noted_form(X, problem.target)
-    return {"target": problem.target, "target_unit": unit, "target_form": form}
+    units = dict(problem.units)
+    unit, per = (units.get(name, "") for name in (problem.target, problem.exposure))
+    form = None
+    if X is not None and not problem.exposure:  # a rate is written nowhere
+        form = noted_form(X, problem.target)
+    return {
+        "target": problem.target_name,
+        "target_unit": f"{unit}/{per}" if unit and per else unit,
+        "target_form": form,
+    }
 
 
 def without_origin(tree: Tree, provenance: str) -> Tree:
@@ -134,7 +142,7 @@ def rashomon_set(
     run: Run,
     own: Tree,
     others: Sequence[Tree],
-    rows: tuple[pd.DataFrame, Any],
+    rows: Rows,
     path: SizePath | None,
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
@@ -146,16 +154,26 @@ def rashomon_set(
         The run's tree.
     others : sequence of Tree
         What else its training left; the trees of the path are looked at as well.
-    rows : (X, y)
-        That they were trained on.
+    rows : Rows
+        That they were trained on, which count alike.
     path : SizePath or None
         The run's trees by size.
+
+    Raises
+    ------
+    ValueError
+        If rows have weights.
     """
+    if rows.weight is not None:
+        raise ValueError(
+            "Other trees are scored by rows that count alike; train without the "
+            f"weight {run.problem.weighting!r} to choose among them."
+        )
     trees = [*others, *(() if path is None else path.trees)]
     return gather(
         own,
         trees,
-        rows,
+        (rows.X, rows.y),
         class_weights(own),
         path,
         keeps=keeps_constraints(run),
@@ -380,20 +398,8 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
-    weights = {}
-    if split.weight is not None:
-        weights = {
-            "sample_weight": split.weights("train"),
-            "sample_weight_valid": split.weights("valid"),
-        }
-    estimator.fit(
-        split.X_train,
-        split.y_train,
-        X_valid=split.X_valid,
-        y_valid=split.y_valid,
-        callbacks=callbacks,
-        **weights,
-    )
+    check_loss(getattr(estimator, "loss", ""), run.problem, split)
+    fit_rows(estimator, split.rows("train"), split.rows("valid"), callbacks)
     path = getattr(estimator, "path_", None)  # ensembles have none
     path = path if isinstance(path, SizePath) else None  # argmin's is its model
     batch = getattr(estimator, "batch_", None)
@@ -401,7 +407,7 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
     if path is not None and is_wanted and can_be_chosen_from(estimator.model_):
         rows = split.rows(fitted_split(estimator.model_, split))
-        trees = [] if batch is None else batch.export(*rows)
+        trees = [] if batch is None else batch.export(rows.X, rows.y)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)
     return Fitted(
         estimator.model_,
@@ -411,6 +417,33 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
         path=path,
         rashomon=rashomon,
     )
+
+
+def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
+    """Raise ValueError unless a loss knows the targets of all rows of a split.
+
+    It names the row of the table, counted from 1; scored rows are looked at, too.
+    """
+    if loss not in POSITIVE_LOSSES:
+        return
+    known = Loss(loss, 1.5 if loss == "tweedie" else 0.0)
+    y = pd.concat([split.rows(name).y for name in SPLITS])
+    rows = (y.index + 1).to_numpy()
+    known.check_target(y.to_numpy(), repr(problem.target_name), rows)
+
+
+def fit_rows(
+    estimator, train: Rows, valid: Rows | None, callbacks: Sequence[Callback]
+) -> None:
+    """Fit an estimator to rows with their weights; hold others out to validate."""
+    given: dict[str, Any] = {}
+    if valid is not None:
+        given = {"X_valid": valid.X, "y_valid": valid.y}
+    if train.weight is not None:  # learners without weights take no such argument
+        given["sample_weight"] = train.weight
+        if valid is not None:
+            given["sample_weight_valid"] = valid.weight
+    estimator.fit(train.X, train.y, callbacks=callbacks, **given)
 
 
 def run_estimator(run: Run):

@@ -193,7 +193,7 @@ def import_model(
         _check_labels(model.classes, split, problem.target)
     model = with_names(model, problem, split.X_train)
     if isinstance(model, Tree) and model.n_rows[0] == 0:
-        model = model.with_rows(split.X_train, split.y_train)
+        model = model.with_rows(*split.rows("train"))
     if isinstance(model, WeightedTrees) and model.n_rows is None:
         model = model.with_rows(split.X_train)
     notes = [NOTE, *_order_notes(model, split)]
@@ -272,14 +272,14 @@ def _order_notes(model: Model, split: DataSplit) -> list[str]:
 
     if model.classes is None:
         return []
-    X, y = split.rows("train")
+    X, y, weight = split.rows("train")
     codes = {label: code for code, label in enumerate(model.classes)}
     truth, predicted = (
         np.array([codes[label] for label in labels]) for labels in (y, model.predict(X))
     )
-    counts = metrics.confusion_matrix(truth, predicted, len(codes))
-    best = counts[linear_sum_assignment(counts, maximize=True)].sum() / len(y)
-    accuracy = counts.trace() / len(y)
+    counts = metrics.confusion_matrix(truth, predicted, len(codes), weight)
+    best = counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum()
+    accuracy = counts.trace() / counts.sum()
     if best <= accuracy + MUCH_BETTER:
         return []
     return [
@@ -291,7 +291,7 @@ def _order_notes(model: Model, split: DataSplit) -> list[str]:
 def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
     """Raise ValueError where the table has a label that the model cannot predict."""
     for name in SPLITS:
-        for label in pd.unique(split.rows(name)[1]):
+        for label in pd.unique(split.rows(name).y):
             if label not in classes:
                 known = listed([repr(known) for known in classes])
                 raise ValueError(

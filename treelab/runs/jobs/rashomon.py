@@ -110,7 +110,8 @@ LARGER = 2  # times the leaves of the run's tree
 def can_find_more(run: Run) -> bool:
     """Whether a run's learner trains a batch of restarts."""
     has_batch = run.learner == "gradtree" and not run.follows_paper
-    return has_batch and not run.problem.origin
+    counts_alike = not (run.problem.origin or run.problem.weighting)
+    return has_batch and counts_alike
 
 
 def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
@@ -151,8 +152,8 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     )
     most = min(estimator.max_leaf_nodes, max(2, LARGER * own.n_leaves))
     estimator.set_params(n_restarts=asked["n_restarts"], max_leaf_nodes=most)
-    batch = estimator.fit(*rows, callbacks=callbacks).batch_
-    trees = [*batch.export(*rows), *(() if known is None else known.trees)]
+    batch = estimator.fit(rows.X, rows.y, callbacks=callbacks).batch_
+    trees = [*batch.export(rows.X, rows.y), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
     sentence = (
         f"The tree of “{parent.title}”; {counted(len(batch.trees), 'more tree')} were "
@@ -201,9 +202,10 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     own = shown_tree(model)
     split = run.problem.split(store.table(run.problem.table_id))
     constraints = Constraints.read(run.settings.get("constraints"))
+    rows = split.rows(fitted_split(model, split))
     found = all_trees(
         own,
-        split.rows(fitted_split(model, split)),
+        (rows.X, rows.y),
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],

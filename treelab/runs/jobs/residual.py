@@ -33,12 +33,12 @@ def run_imitation(
         Rows on which they are held against each other.
     """
     problem = run.problem
-    X, of_model = problem.split(frame).rows(split)
+    X, of_model, weight = problem.split(frame).rows(split)
     truth = None
     if problem.truth:
         column = as_frame(frame, [problem.truth])[problem.truth].loc[of_model.index]
         truth = _as_target(column, of_model, problem.task)
-    return imitation(problem.task, of_model.to_numpy(), model.predict(X), truth)
+    return imitation(problem.task, of_model.to_numpy(), model.predict(X), truth, weight)
 
 
 def residual_problem(store: RunStore, run: Run) -> Problem:
@@ -80,6 +80,7 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
         split_by=run.problem.split_by,
         split_column=run.problem.split_column,
         n_folds=run.problem.n_folds,
+        weight=run.problem.weight,
     )
 
 

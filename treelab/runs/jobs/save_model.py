@@ -103,7 +103,7 @@ def save_model(
         "fitted": fitted_split(model, split),
         "seconds": seconds,
         "device": device,
-        "rows": {name: len(split.rows(name)[1]) for name in SPLITS},
+        "rows": {name: split.n_rows(name) for name in SPLITS},
         "notes": [*notes, *split.notes],
         "versions": versions(),
     }

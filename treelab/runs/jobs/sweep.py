@@ -70,11 +70,6 @@ def create_sweep(
         If the learner does not have a setting, or a value is out of range.
     """
     plan.check(learner, problem.task)
-    if problem.weight:
-        raise ValueError(
-            "A sweep scores its trials by rows that count alike; train without a "
-            f"sweep, or without the weight column {problem.weight!r}."
-        )
     spec = find_spec(learner)
     name = spec.title if spec is not None else learner
     title = title or f"{name} sweep · {problem.table_name}"

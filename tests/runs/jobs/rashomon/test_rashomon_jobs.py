@@ -34,7 +34,7 @@ def trained(tmp_path_factory) -> tuple[RunStore, str]:
 def test_training_stores_the_trees_beside_its_own(trained):
     store, run_id = trained
     found, model = store.rashomon(run_id), store.model(run_id)
-    X, _ = (
+    X, _, _ = (
         store.run(run_id).problem.split(store.table(_table(store, run_id))).rows("test")
     )
     assert (found.tree.predict(X) == model.predict(X)).all()

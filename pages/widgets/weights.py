@@ -1,0 +1,79 @@
+"""What rows count, and what the target is divided by."""
+
+import streamlit as st
+
+from pages.cached.store import table
+from pages.cached.tables import column_kinds
+from pages.state.problem import change_problem
+from treelab.data.columns import useful_columns
+from treelab.data.problem import Problem, weighted_problem
+
+
+def weight_fields(problem: Problem) -> None:
+    """Let the visitor choose the columns of weights and of the exposure."""
+    kinds = column_kinds(problem)
+    numbers = [
+        name
+        for name, kind in kinds.items()
+        if kind == "number" and name not in (problem.target, problem.truth)
+    ]
+    with st.container(horizontal=True, key="weights"):
+        _field(
+            problem,
+            "weight",
+            "Weight",
+            [name for name in numbers if name != problem.exposure],
+            "rows count alike",
+            "A column that says what each row counts in training and in every score. "
+            "It is not predicted from; rows of weight 0 are left out.",
+        )
+        if problem.task == "regression" and not problem.is_surrogate:
+            _field(
+                problem,
+                "exposure",
+                "Exposure",
+                [name for name in numbers if name != problem.weight],
+                "none",
+                f"Predicts {problem.target} per unit of this column, such as claims "
+                "per year insured; rows count by it. It is not predicted from.",
+            )
+
+
+def _field(
+    problem: Problem, name: str, label: str, columns: list[str], none: str, words: str
+) -> None:
+    """Show the choice of one of the two columns."""
+    chosen = getattr(problem, name)
+    options = list(dict.fromkeys(["", *columns, chosen]))
+    key = f"{name}-{problem.table_id}-{problem.target}"
+    st.selectbox(
+        label,
+        options,
+        index=options.index(chosen),
+        format_func=lambda column: column or none,
+        key=key,
+        on_change=_follow,
+        args=(problem, name, key),
+        help=words,
+        width=260,
+    )
+
+
+def _follow(problem: Problem, name: str, key: str) -> None:
+    """Follow a choice; the column that was chosen before is predicted from again."""
+    chosen = st.session_state[key]
+    frame = table(problem.table_id)
+
+    def change(now: Problem) -> Problem:
+        both = {"weight": now.weight, "exposure": now.exposure} | {name: chosen}
+        kept = {*now.columns, getattr(now, name)} & {
+            *now.columns,
+            *useful_columns(frame, now.target),
+        }
+        columns = [str(column) for column in frame.columns if str(column) in kept]
+        columns += [column for column in now.columns if column not in columns]
+        if not {*columns} - {*both.values()}:  # nothing to predict from
+            return now
+        return weighted_problem(now, **both, columns=columns)
+
+    change_problem(problem, change)

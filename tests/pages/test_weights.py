@@ -1,0 +1,119 @@
+"""Weights and exposure: chosen on Train, kept with the run, said beside every score."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.cached.comparison import curves_of
+from pages.cached.predictions import score_differences, split_scores
+from pages.cached.runs import load_run
+from tests.pages.shown import page_text
+from tests.pages.stores import add_run
+from treelab.evaluation import metrics
+from treelab.evaluation.comparison import class_curves
+
+YEARS = {"years": 0.5 + np.arange(240) % 3}
+COMPARE_TABS = ("Errors", "Groups", "Cost", "Why", "Repeats")
+
+
+def field(app, name):
+    """The choice of a column on Train."""
+    (box,) = [box for box in app.selectbox if str(box.key).startswith(f"{name}-")]
+    return box
+
+
+def test_the_columns_that_are_chosen_go_into_the_run_and_are_remembered(visit, store):
+    app = visit("train", run=add_run(store, "cart", "weight", more=YEARS))
+    problem = app.session_state["problem"]
+    assert "radius" in problem.columns
+    assert field(app, "weight").value == ""
+    field(app, "weight").set_value("radius").run()
+    field(app, "exposure").set_value("years").run()
+    assert not app.exception
+    problem = app.session_state["problem"]
+    assert (problem.weight, problem.exposure) == ("radius", "years")
+    assert problem.columns == ("texture $x$", "colour")
+    app.switch_page("pages/data.py").run()
+    assert not app.exception
+    app.switch_page("pages/train.py").run()
+    assert field(app, "exposure").value == "years"
+    assert "years" not in field(app, "weight").options
+    field(app, "weight").set_value("").run()
+    problem = app.session_state["problem"]
+    assert (problem.weight, problem.exposure) == ("", "years")
+    assert problem.columns == ("radius", "texture $x$", "colour")
+    app.button(key="train").click().run()
+    assert not app.exception
+    started = store.runs()[0].problem
+    assert (started.weight, started.exposure) == ("", "years")
+
+
+def test_a_weight_that_is_missing_stops_training_and_says_where(visit, store):
+    app = visit("train", run=add_run(store, "cart"))
+    field(app, "weight").set_value("texture $x$").run()
+    (error,) = [error.value for error in app.error]
+    assert "must be finite and at least 0, but is nan in row 1" in error
+    assert app.button(key="train").disabled
+    assert not [box for box in app.selectbox if str(box.key).startswith("exposure-")]
+
+
+def test_another_task_or_a_surrogate_has_no_exposure(visit, store):
+    run = add_run(store, "cart", "weight", exposure="years", more=YEARS)
+    app = visit("data", run=run)
+    (box,) = [box for box in app.selectbox if str(box.key).startswith("task-")]
+    box.set_value("multiclass").run()
+    assert app.session_state["problem"].exposure == ""
+
+
+@pytest.mark.parametrize("page", ["tree", "compare", "explain", "train", "runs"])
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_every_page_of_a_weighted_run_opens_and_says_so(visit, store, page, target):
+    given = {"weight": "weight"}
+    if target == "weight":
+        given = {"exposure": "years", "more": YEARS}
+    runs = [add_run(store, learner, target, **given) for learner in ("cart", "grande")]
+    app = visit(page, run=runs[-1])
+    text = page_text(app)
+    assert f"weighted by {'weight' if target == 'kind' else 'years'}" in text
+    (bar,) = [box for box in app.selectbox if str(box.key).startswith("bar-target")]
+    assert ("weight per years" in bar.options) == (target == "weight")
+
+
+@pytest.mark.parametrize("tab", ["Rules", "Routes", "Alternatives", "Scores", "Export"])
+def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
+    run = add_run(store, "cart", weight="weight", sizes=True)
+    text = page_text(visit("tree", run=run, tab=tab))
+    years = add_run(store, "cart", "weight", exposure="years", more=YEARS)
+    rate = page_text(visit("tree", run=years, tab=tab))
+    if tab == "Scores":
+        assert "weight predicted, " in rate
+    if tab == "Rules":
+        assert "<th>weight</th>" in text
+
+
+@pytest.mark.parametrize("tab", COMPARE_TABS)
+def test_the_tabs_of_compare_open_for_weighted_rows(visit, store, tab):
+    runs = [add_run(store, own, weight="weight") for own in ("cart", "grande")]
+    visit("compare", run=runs[0], tab=tab)
+
+
+def test_what_compare_measures_is_weighted(store, visit):
+    runs = [add_run(store, own, weight="weight") for own in ("cart", "grande")]
+    visit("compare", run=runs[0])
+    first, second = (load_run(store.run(run)) for run in runs)
+    X, y, weight = first.rows("test")
+    own, other = (
+        metrics.scores("multiclass", y, one.model.predict(X), sample_weight=weight)
+        for one in (first, second)
+    )
+    found = score_differences(first, second)["macro_f1"]
+    assert (found.first, found.second) == pytest.approx(
+        (own["macro_f1"], other["macro_f1"])
+    )
+    stored = load_run(replace(first.run, metrics={}))
+    assert split_scores(stored, "test")["accuracy"] == pytest.approx(own["accuracy"])
+    label = first.model.classes[0]
+    chance = np.clip(second.model.predict_proba(X), 0, 1)[:, 0]
+    curves = class_curves((y == label).to_numpy(), chance, weight)
+    assert curves_of(second, label).roc_area == curves.roc_area
