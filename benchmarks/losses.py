@@ -1,18 +1,23 @@
 """Quantiles: mean pinball loss on test rows, beside peers with the same loss.
 
 A single tree stands beside a squared-error CART of as many leaves that are refitted to
-the quantile; GRANDE beside LightGBM and scikit-learn's gradient boosting.
+the quantile; GET-Linear beside linear quantile regression and a LightGBM of one tree's
+leaves; GRANDE beside LightGBM and scikit-learn's gradient boosting.
 """
 
 import time
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import mean_pinball_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from tqdm import tqdm
 
@@ -24,6 +29,8 @@ from treelab.learners.registry import make_estimator
 from treelab.trees.losses import Loss
 
 LEVELS = (0.1, 0.5, 0.9)
+SMALL = {"n_estimators": 8, "num_leaves": 8}  # 64 leaves in all
+RATES = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the small LightGBM, by a fifth held out
 Rows = tuple[pd.DataFrame, np.ndarray, pd.DataFrame]  # training rows, test rows
 
 
@@ -71,11 +78,11 @@ def measured(fit: Callable, rows: Rows, truth: np.ndarray, seed: int) -> dict:
     return found | {"cpu_seconds": round(time.process_time() - began, 1)}
 
 
-def _ours(key: str) -> Callable:
+def _ours(key: str, **settings) -> Callable:
     """Return how a learner of ours predicts a quantile of test rows, and its peer."""
 
     def fit(X, y, X_test, level: float, seed: int):
-        asked = {"loss": "quantile", "quantile": level}
+        asked = {"loss": "quantile", "quantile": level} | settings
         learner = make_estimator(key, "regression", asked, random_state=seed)
         predicted = learner.fit(X, y).predict(X_test)
         if not hasattr(learner, "path_"):
@@ -94,12 +101,39 @@ def _ours(key: str) -> Callable:
 
 def _lightgbm(X, y, X_test, level: float, seed: int):
     """LightGBM's default with this loss."""
+    known, unknown = encode(X, y, X_test, "regression", seed)
+    return _lightgbm_of(level, seed).fit(known, y).predict(unknown), None
+
+
+def _small_lightgbm(X, y, X_test, level: float, seed: int):
+    """LightGBM with one tree's leaves, at the rate that held-out rows choose."""
+    known, unknown = encode(X, y, X_test, "regression", seed)
+    rows = train_test_split(known, y, test_size=0.2, random_state=seed)
+    models = [_lightgbm_of(level, seed, learning_rate=rate, **SMALL) for rate in RATES]
+    losses = [
+        mean_pinball_loss(
+            rows[3], model.fit(rows[0], rows[2]).predict(rows[1]), alpha=level
+        )
+        for model in models
+    ]
+    best = models[int(np.argmin(losses))]
+    return best.fit(known, y).predict(unknown), None
+
+
+def _lightgbm_of(level: float, seed: int, **settings):
+    """Return LightGBM with the quantile's loss."""
     from lightgbm import LGBMRegressor
 
+    own: dict[str, Any] = {"random_state": seed, "verbose": -1, "n_jobs": 1}
+    return LGBMRegressor(objective="quantile", alpha=level, **own | settings)
+
+
+def _linear(X, y, X_test, level: float, seed: int):
+    """Linear quantile regression, exactly."""
     known, unknown = encode(X, y, X_test, "regression", seed)
-    model = LGBMRegressor(
-        objective="quantile", alpha=level, random_state=seed, verbose=-1, n_jobs=1
-    )
+    model = QuantileRegressor(quantile=level, alpha=0, solver="highs")
+    scaler = StandardScaler().fit(known)
+    known, unknown = scaler.transform(known), scaler.transform(unknown)
     return model.fit(known, y).predict(unknown), None
 
 
@@ -115,8 +149,12 @@ def _boosting(X, y, X_test, level: float, seed: int):
 CONTENDERS = {
     "cart": _ours("cart"),
     "gradtree": _ours("gradtree"),
+    "get": _ours("get"),
+    "get-linear": _ours("get", leaves="linear"),
     "grande": _ours("grande"),
+    "linear": _linear,
     "lightgbm": _lightgbm,
+    "lightgbm-small": _small_lightgbm,
     "boosting": _boosting,
 }
 

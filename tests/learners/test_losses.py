@@ -13,6 +13,7 @@ from treelab.trees.losses import LOSSES, Loss
 SLOW = pytest.mark.slow
 KEYS = [
     "cart",
+    "get",
     pytest.param("gradtree", marks=SLOW),
     pytest.param("grande", marks=SLOW),
 ]
@@ -91,7 +92,7 @@ def test_a_weighted_quantile_is_that_of_repeated_rows():
     np.testing.assert_allclose(weighted.predict(X), again.predict(X))
 
 
-@pytest.mark.parametrize("key", ["cart", "gradtree", "grande"])
+@pytest.mark.parametrize("key", ["cart", "gradtree", "get", "grande"])
 def test_targets_that_a_loss_does_not_know_are_refused_with_their_row(key):
     X, y = rows()
     y[17] = -1

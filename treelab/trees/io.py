@@ -25,6 +25,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from treelab.trees.cells import CellForm
+from treelab.trees.losses import Loss
 
 VERSION = 1
 TYPES = {
@@ -274,7 +275,7 @@ def _plain(value):
     if isinstance(value, pd.DataFrame):
         rows = value.astype(object).to_numpy().tolist()
         return {"$table": _plain([list(map(str, value.columns)), rows])}
-    if isinstance(value, CellForm):
+    if isinstance(value, CellForm | Loss):
         return value.to_dict()
     if is_dataclass(value):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}

@@ -13,7 +13,9 @@ import numpy as np
 MEAN_LOSSES = ("squared_error", "poisson", "gamma", "tweedie")  # the mean costs least
 POSITIVE_LOSSES = ("poisson", "gamma", "tweedie")  # predictions are above 0
 LOSSES = ("squared_error", "absolute_error", "quantile", "huber", *POSITIVE_LOSSES)
-_BISECTIONS = 60  # of Huber's constant: to the last digits of a range
+CALLABLE = "callable"  # the name of every loss that is a function in Python
+SMALLEST_RANGE = 2.0**-24  # of the first, in which a constant without a formula is
+MOST_STEPS = 40  # of the search for it
 _SMALLEST = 1e-12  # of the mean: a prediction whose logarithm is taken
 
 
@@ -28,6 +30,9 @@ class Loss:
     parameter : float, default=0.0
         The level of "quantile", in (0, 1); of "huber" the error, in the unit of the
         target, from which it is linear; of "tweedie" the power, in (1, 2).
+    title : str, default=""
+        Of a "callable" its ``__name__``. This class is what a stored model knows of it:
+        the name, no more. ``treelab.learners.common.callable_loss`` has the function.
 
     Notes
     -----
@@ -44,10 +49,11 @@ class Loss:
 
     name: str = "squared_error"
     parameter: float = 0.0
+    title: str = ""
 
     def __post_init__(self):
         bounds = {"quantile": (0, 1), "tweedie": (1, 2), "huber": (0, np.inf)}
-        if self.name not in LOSSES:
+        if self.name not in (*LOSSES, CALLABLE):
             raise ValueError(f"loss must be one of {LOSSES}, got {self.name!r}.")
         low, high = bounds.get(self.name, (-np.inf, np.inf))
         if not low < self.parameter < high:
@@ -58,6 +64,8 @@ class Loss:
 
     def __str__(self):
         """Return what it is called, as "pinball loss at 0.9"."""
+        if self.name == CALLABLE:
+            return f"{self.title}, a function in Python"
         if self.name == "quantile":
             return f"pinball loss at {self.parameter:g}"
         if self.name == "tweedie":
@@ -66,6 +74,22 @@ class Loss:
             return "Huber loss"
         words = {"poisson": "Poisson deviance", "gamma": "gamma deviance"}
         return words.get(self.name, self.name.replace("_", " "))
+
+    @property
+    def best(self) -> str:
+        """What it is that predictions should be, as "medians"."""
+        words = {
+            "absolute_error": "medians",
+            "quantile": f"the {self.parameter:g} quantile",
+            "huber": "between mean and median",
+            CALLABLE: "what costs least",
+        }
+        return words.get(self.name, "means")
+
+    def to_dict(self) -> dict[str, float | str]:
+        """Return it as plain values, which ``as_loss`` reads."""
+        own: dict[str, float | str] = {"name": self.name, "parameter": self.parameter}
+        return own | ({"title": self.title} if self.name == CALLABLE else {})
 
     @property
     def is_squared(self) -> bool:
@@ -81,6 +105,11 @@ class Loss:
     def is_positive(self) -> bool:
         """Whether predictions are above 0; raw outputs are then their logarithms."""
         return self.name in POSITIVE_LOSSES
+
+    @property
+    def counts_from_zero(self) -> bool:
+        """Whether it is another loss where a number is added to all targets."""
+        return self.is_positive or self.name == CALLABLE
 
     @property
     def criterion(self) -> str:
@@ -130,7 +159,18 @@ class Loss:
         """Loss but for what depends on the target alone, elementwise.
 
         Of arrays, or with ``log=torch.log`` of tensors: its gradient is the loss's.
+        With ``has_means`` it is affine in ``y``, but for the squared error's ``y^2``.
+
+        Raises
+        ------
+        ValueError
+            Of a function in Python that a stored model had; as do all that ask it.
         """
+        if self.name == CALLABLE:
+            raise ValueError(
+                f"The loss of this model is {self}, and a stored model keeps its name "
+                "alone: it predicts, but cannot be scored or fitted by it any more."
+            )
         if self.name == "poisson":
             return 2 * (predicted - y * log(predicted))
         if self.name == "gamma":
@@ -152,20 +192,43 @@ class Loss:
 
     def rows(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of predictions on targets, elementwise, in ``power`` of their unit."""
-        least: np.ndarray | float = 0.0
-        if self.name == "poisson":
-            least = 2 * (y * np.log(np.where(y > 0, y, 1)) - y)
-        elif self.name == "gamma":
-            least = -2 * (np.log(y) + 1)
-        elif self.name == "tweedie":
-            p = self.parameter
-            least = 2 * y ** (2 - p) / ((1 - p) * (2 - p))
         if self.is_positive and np.size(y):
             predicted = np.maximum(predicted, _SMALLEST * max(np.mean(y), 1e-300))
-        return self.excess(predicted, y) + least
+        return self.excess(predicted, y) + self.offset(y)
+
+    def offset(self, y: np.ndarray) -> np.ndarray:
+        """What ``excess`` lacks to be 0 where the prediction is right, elementwise."""
+        if self.name == "poisson":
+            return 2 * (y * np.log(np.where(y > 0, y, 1)) - y)
+        if self.name == "gamma":
+            return -2 * (np.log(y) + 1)
+        if self.name == "tweedie":
+            p = self.parameter
+            return 2 * y ** (2 - p) / ((1 - p) * (2 - p))
+        return np.zeros(np.shape(y))
+
+    def slope(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Derivative of the loss by the prediction, elementwise; 0 at a kink."""
+        error = predicted - y
+        if self.has_means:
+            powers = {"poisson": 1.0, "gamma": 2.0, "tweedie": self.parameter}
+            variance = predicted ** powers[self.name] if self.is_positive else 1.0
+            return 2 * error / variance
+        if self.name == "huber":
+            return np.clip(error, -self.parameter, self.parameter)
+        if self.name == "quantile":
+            return (np.sign(error) + (1 - 2 * self.parameter) * (error != 0)) / 2
+        if self.name == "absolute_error":
+            return np.sign(error)
+        return self.excess(predicted, y)  # says what it is that has none
 
     def constants(
-        self, group: np.ndarray, y: np.ndarray, weight: np.ndarray, n_groups: int
+        self,
+        group: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_groups: int,
+        base: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the constant that costs each group of rows least.
 
@@ -175,6 +238,9 @@ class Loss:
         y, weight : ndarray of shape (n,)
             Targets, and what the rows weigh, above 0.
         n_groups : int
+        base : ndarray of shape (n,) or None, default=None
+            Of losses whose predictions may be below 0: what is predicted already, to
+            which the constant is added.
 
         Returns
         -------
@@ -182,8 +248,13 @@ class Loss:
             NaN for a group without rows. Where an interval of constants costs least
             (a median of two rows), its middle.
         """
+        if base is not None:
+            y = y - base
         if self.name == "huber":
-            return self._huber_constants(group, y, weight, n_groups)
+            low, high = ranges(group, y, n_groups)
+            return self.bisected(low, high, group, y, weight, 0.0)
+        if self.name == CALLABLE:
+            return self.excess(y, y)  # says that there is none
         total = np.bincount(group, weight, n_groups)
         if self.has_means:
             centre = y.mean() if len(y) else 0.0  # keeps sums exact
@@ -206,19 +277,39 @@ class Loss:
         value[some] = (y[low] + y[high]) / 2
         return value
 
-    def _huber_constants(self, group, y, weight, n_groups):
-        """Where the sum of clipped errors, which falls, is 0: by bisection."""
-        low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-        np.minimum.at(low, group, y)
-        np.maximum.at(high, group, y)
+    def bisected(self, low, high, group, y, weight, base) -> np.ndarray:
+        """Best constants (n_groups,), each where the sum of slopes changes its sign.
+
+        They lie between ``low`` and ``high`` (n_groups,), which are infinite, the first
+        above the second, for a group without rows. Every fourth step is not half of the
+        range but by false position, which ends the search of smooth losses at once.
+        """
+
+        def slopes(constant):
+            by_row = weight * self.slope(base + constant[group], y)
+            return np.bincount(group, by_row, len(constant))
+
         is_empty = low > high
-        low[is_empty] = high[is_empty] = 0.0
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            pull = np.clip(y - middle[group], -self.parameter, self.parameter)
-            rises = np.bincount(group, weight * pull, n_groups) > 0
-            low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        return np.where(is_empty, np.nan, (low + high) / 2)
+        low, high = np.where(is_empty, 0.0, low), np.where(is_empty, 0.0, high)
+        below, above = slopes(low), slopes(high)
+        narrow = SMALLEST_RANGE * (high - low)
+        flat = 1e-10 * np.maximum(abs(below), abs(above))
+        value, found = (low + high) / 2, is_empty
+        for step in range(MOST_STEPS):
+            tried = (low + high) / 2
+            if step % 4 == 0:
+                gap = np.where(above > below, above - below, np.inf)
+                part = np.where(above > below, -below / gap, 0.5)
+                tried = low + part.clip(0, 1) * (high - low)
+            value = np.where(found, value, tried)
+            slope = slopes(value)
+            rises = slope >= 0
+            low, high = np.where(rises, low, value), np.where(rises, value, high)
+            below, above = np.where(rises, below, slope), np.where(rises, slope, above)
+            found = found | (abs(slope) <= flat) | (high - low <= narrow)
+            if found.all():
+                break
+        return np.where(is_empty, np.nan, value)
 
     def score(
         self, predicted: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
@@ -238,6 +329,16 @@ class Loss:
 
 
 SQUARED_ERROR = Loss()
+
+
+def ranges(
+    group: np.ndarray, y: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value (n_groups,) of each group; infinite without rows."""
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, group, y)
+    np.maximum.at(high, group, y)
+    return low, high
 
 
 def as_loss(given: Any) -> Loss | None:

@@ -677,15 +677,25 @@ def node_constants(
     return constants, losses
 
 
+MANY_ROWS = 100_000  # are enough to be worked on at once
+
+
 def rows_by_level(
     tree: "Tree", leaf: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield of each level, the deepest first, its rows and the nodes that they pass."""
-    node = leaf.copy()
+    """Yield of each level, the deepest first, its rows and the nodes that they pass.
+
+    Levels of few rows come several at once.
+    """
+    node, waiting = leaf.copy(), []
     for level in range(tree.depth, -1, -1):
         rows = np.flatnonzero(tree.level[node] == level)
-        yield rows, node[rows]
+        waiting.append((rows, node[rows]))
         node[rows] = tree.parent[node[rows]]
+        if level == 0 or sum(len(own) for own, _ in waiting) > MANY_ROWS:
+            own_rows, own_nodes = zip(*waiting)
+            yield np.concatenate(own_rows), np.concatenate(own_nodes)
+            waiting = []
 
 
 def _neighbours(tree: "Tree", matrix, leaf):

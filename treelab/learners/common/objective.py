@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from treelab.learners.common.callable_loss import CallableLoss
 from treelab.ops.losses import class_loss
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
@@ -40,9 +41,10 @@ class TargetScale:
     @classmethod
     def for_loss(cls, y: np.ndarray, loss: Loss, *, rounded: bool) -> "TargetScale":
         """The scale in which a loss's target is learned; 0 stays where it counts."""
-        if not loss.is_positive:
+        if not loss.counts_from_zero:
             return cls.rounded(y) if rounded else cls.of(y)
-        power = np.round(np.log2(y.mean())) - FINE * rounded
+        size = y.mean() if loss.is_positive else cls.of(y).scale
+        power = np.round(np.log2(size)) - FINE * rounded
         return cls(0.0, float(2.0**power))
 
     @classmethod
@@ -177,6 +179,8 @@ Objective = ClassObjective | RegressionObjective
 def loss_of(settings, y: np.ndarray) -> Loss:
     """Return the loss that a regressor's settings ask for, in the target's unit."""
     name = getattr(settings, "loss", SQUARED_ERROR.name)
+    if callable(name):
+        return CallableLoss.of(name, y)
     parameter = 0.0
     if name == "quantile":
         parameter = float(settings.quantile)
@@ -189,9 +193,4 @@ def loss_of(settings, y: np.ndarray) -> Loss:
 
 def loss_note(loss: Loss) -> str:
     """Say what predictions are best by, where it is not the squared error."""
-    what = {
-        "absolute_error": "Predictions are medians",
-        "quantile": f"Predictions are the {loss.parameter:g} quantile",
-        "huber": "Predictions lie between mean and median",
-    }.get(loss.name, "Predictions are means")
-    return f"{what}: trained and pruned by {loss}."
+    return f"Predictions are {loss.best}: trained and pruned by {loss}."

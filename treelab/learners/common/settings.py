@@ -128,6 +128,8 @@ class Setting:
     needs : tuple of str and tuple, or None
         Another setting, and those of its values beside which this one may differ from
         its default.
+    callables : bool
+        Whether a function may stand in the place of a choice, in Python.
     """
 
     name: str
@@ -143,11 +145,13 @@ class Setting:
     paper: Any = ...
     values: str = ""
     needs: tuple[str, tuple] | None = None
+    callables: bool = False
 
     def allowed(self) -> str:
         """Say in a few words which values are allowed, as "int from 1 to 9 or None"."""
         if self.kind == "choice":
-            return f"{{{', '.join(map(repr, self.choices))}}}"
+            listed = f"{{{', '.join(map(repr, self.choices))}}}"
+            return listed + " or callable" * self.callables
         if self.kind not in ("int", "float", "floats"):
             return self.values or self.kind
         text = "float or ascending floats" if self.kind == "floats" else self.kind
@@ -163,6 +167,8 @@ class Setting:
         """Raise ValueError that names the setting, unless ``value`` is allowed."""
         if isinstance(value, GivenRecipe):
             value = str(value)
+        if self.callables and callable(value):
+            return
         if self.kind == "bool":
             check_choice(self.name, value, (True, False))
         elif self.kind == "choice" or (self.choices and self._is_text(value)):
@@ -711,9 +717,11 @@ class RegressionLossSettings:
         "squared_error",
         "What shall be predicted best: the mean (squared_error; of counts poisson, of "
         "amounts gamma, of both tweedie), the median (absolute_error), a quantile, or "
-        "what lies between mean and median (huber).",
+        "what lies between mean and median (huber). In Python also a function of "
+        "predictions and targets, tensors (n,), that returns the loss of each row.",
         label="Loss",
         choices=LOSSES,
+        callables=True,
         tasks=("regression",),
     )
     quantile: float = setting(

@@ -18,14 +18,18 @@ from treelab.learners.common.base import (
     joined_weights,
     resolve_device,
 )
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.objective import TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
     feature_spread,
     with_origin,
 )
-from treelab.learners.common.settings import estimator, read_settings
+from treelab.learners.common.settings import (
+    RegressionLossSettings,
+    estimator,
+    read_settings,
+)
 from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import (
     STEPS,
@@ -39,6 +43,7 @@ from treelab.learners.get.settings import GetSettings, auto_depth
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
 from treelab.trees.feature import feature_matrix
+from treelab.trees.losses import Loss
 from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
@@ -62,7 +67,8 @@ class GetEstimator(GetSettings, TableEstimator):
     history_ : DataFrame
         epoch, train_loss (soft trees), valid_loss (hard trees), seconds, stage; losses
         are squared errors of the fractions of classes, or fractions of the target's
-        variance.
+        variance; of another loss those of the target in its standard deviations, or
+        near its mean where the loss is of positive values.
     """
 
     path_: SizePath
@@ -220,6 +226,7 @@ class GetEstimator(GetSettings, TableEstimator):
             classes=self.labels(),
             scale=self._scale(),
             notes=self._notes(),
+            loss=self._own_loss(),
         )
 
     def _set_target(self, data: TrainingData, settings: GetSettings) -> None:
@@ -233,6 +240,10 @@ class GetEstimator(GetSettings, TableEstimator):
     def _scale(self) -> TargetScale:
         """Scale of what leaves hold; probabilities have none."""
         return TargetScale()
+
+    def _own_loss(self) -> Loss | None:
+        """Loss whose best constants nodes hold; None: fractions of classes, means."""
+        return None
 
     def _choose_class_weights(self, trees: HardTrees, data: TrainingData) -> None:
         """Choose the weights of the classes in the leaves, where validation may."""
@@ -297,24 +308,37 @@ class GetClassifier(GetEstimator, TableClassifier):
 
 
 @estimator
-class GetRegressor(GetEstimator, TableRegressor):
+class GetRegressor(RegressionLossSettings, GetEstimator, TableRegressor):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
     As ``GetClassifier``; a leaf predicts one value (GET), or by a ridge regression on
-    the rows that reach it (GET-Linear).
+    the rows that reach it (GET-Linear). Of another ``loss`` training, leaves and the
+    choice of the tree go by it; greedy starts are grown for the squared error.
 
     Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
     """
 
     def _set_target(self, data, settings):
-        """Standardise by the training rows."""
-        self._settings, self._target_scale = settings, TargetScale.of(data.y)
+        """Standardise by the training rows, or only scale where 0 has a meaning."""
+        self._settings, self._loss_of_rows = settings, loss_of(settings, data.y)
+        loss = self._loss_of_rows
+        self._target_scale = TargetScale.for_loss(data.y, loss, rounded=False)
 
     def _rows(self, x, y, weight, device=CPU):
         """Rows with scaled values."""
         scaled = self._target_scale.standardise(y)
-        return Rows(x, scaled, weight, 0, self._settings.linear, device)
+        loss = self._loss_of_rows.scaled(1 / self._target_scale.scale)
+        return Rows(x, scaled, weight, 0, self._settings.linear, device, loss)
 
     def _scale(self):
         """Scale of the leaves' values."""
         return self._target_scale
+
+    def _own_loss(self):
+        """None for the squared error."""
+        return None if self._loss_of_rows.is_squared else self._loss_of_rows
+
+    def _notes(self):
+        """What predictions are best by, where it is another loss."""
+        own = self._own_loss()
+        return () if own is None else (loss_note(own),)

@@ -11,6 +11,7 @@ import pandas as pd
 from treelab.data.encoding import TableEncoder
 from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.trees import HardTrees
+from treelab.trees.losses import Loss
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import simplify
 from treelab.trees.tree import OBLIQUE, Tree
@@ -28,6 +29,7 @@ def to_tree(
     classes: tuple | None,
     scale: TargetScale = UNSCALED,
     notes: tuple[str, ...] = (),
+    loss: Loss | None = None,
 ) -> Tree:
     """Write the one tree of ``trees`` in the user's columns and units.
 
@@ -52,6 +54,8 @@ def to_tree(
         Of the leaves' values.
     notes : tuple of str
         More that a reader must know.
+    loss : Loss or None, default=None
+        What values are the best constants for, in the target's unit; None: means.
 
     Returns
     -------
@@ -88,6 +92,7 @@ def to_tree(
         classes=classes,
         **linear,
     )
+    tree = replace(tree, loss=loss)
     tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
     tree = simplify(tree.with_rows(frame, y, weight)).with_rows(frame, y, weight)
     tree = with_midpoint_thresholds(tree)

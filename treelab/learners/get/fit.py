@@ -360,17 +360,18 @@ def choose_sizes(
 def _score(
     predicted: np.ndarray, valid: Rows, weight: np.ndarray | None
 ) -> tuple[float, float]:
-    """R² or macro F1 of predictions (n, C) for the rows, and its standard error."""
+    """D² or macro F1 of predictions (n, C) for the rows, and its standard error."""
     if valid.n_classes:
         called = predicted.argmax(1)
         confusion = confusion_matrix(valid.y, called, valid.n_classes, weight)
         return float(macro_f1(confusion)), macro_f1_error(confusion)
     weight = np.ones(len(valid.y)) if weight is None else weight / weight.mean()
-    spread = weight * (valid.y - np.average(valid.y, weights=weight)) ** 2
-    variance = spread.mean()
-    if variance == 0:
+    loss, together = valid.loss_of_rows, np.zeros(len(valid.y), dtype=np.int64)
+    constant = loss.constants(together, valid.y, weight, 1)
+    of_constant = np.mean(weight * loss.rows(constant + 0 * valid.y, valid.y))
+    if of_constant == 0:
         return np.nan, np.nan
-    explained = 1 - weight * (predicted[:, 0] - valid.y) ** 2 / variance
+    explained = 1 - weight * loss.rows(predicted[:, 0], valid.y) / of_constant
     return explained.mean(), explained.std() / np.sqrt(len(explained))
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from treelab.learners.common.objective import RegressionObjective, TargetScale
 from treelab.learners.get.settings import GetSettings
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.trees import SMALLEST_RESIDUAL, HardTrees, Rows
 from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
 from treelab.ops.route import route
 
@@ -45,13 +46,17 @@ class GetNetwork(nn.Module):
         super().__init__()
         self.rows, self.judges, self.settings = rows, judges, settings
         self.n_candidates = len(trees.weights)
-        values = trees.constants if trees.models is None else trees.models
+        self.objective = RegressionObjective(TargetScale(), rows.loss_of_rows)
+        values = trees.models
+        if values is None:
+            values = self.objective.leaf_parameters(trees.constants)
 
         def tensor(array):
             return torch.tensor(array, dtype=torch.float32, device=rows.device)
 
         self.x = tensor(np.ascontiguousarray(rows.x.T))  # (F, n)
         self.y = tensor(rows.target.T)  # (C, n)
+        self.offset = tensor(rows.loss_of_rows.offset(rows.target).sum(1))
         self.row_weight = tensor(rows.weight)
         self.scale_factor = tensor(scale_factor)[:, None, None]
         self.weights = nn.Parameter(tensor(trees.weights))  # a_t, (E, N, F)
@@ -72,7 +77,8 @@ class GetNetwork(nn.Module):
         """Soft loss (E,) on training rows of these indices (B,): equations 3 and 5."""
         x, y, weight = self.x[:, rows], self.y[:, rows], self.row_weight[rows]
         margin = oblique_margin(x, self.weights, self.threshold)  # (E, N, B)
-        loss = (self._leaf_losses(margin, x, y) * weight).sum(1) / weight.sum()
+        losses = self._leaf_losses(margin, x, y) + self.offset[rows]
+        loss = (losses * weight).sum(1) / weight.sum()
         if self.settings.l1:
             loss = loss + self.settings.l1 * self.weights.abs().sum((1, 2))
         return loss
@@ -80,17 +86,32 @@ class GetNetwork(nn.Module):
     def _leaf_losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
         """Loss (E, B) of every leaf's own prediction, mixed: equation 3.
 
-        Of linear leaves ``sum P (y - h - k' x)^2``; of constant ones, numbers or
-        fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``.
+        Of linear leaves ``sum P loss(h + k' x, y)``; of constant ones, numbers or
+        fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``. Other losses of
+        means are ``a(h) + b(h) y``, which mix alike.
         """
-        value: Tensor = self.leaf_value
+        value, loss = self.leaf_value, self.rows.loss_of_rows
+        if not self.rows.linear and loss.is_squared:
+            squares = value.square().sum(2, keepdim=True)
+            mixed = self._mix(margin, torch.cat([value, squares], 2))
+            return y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
+        if not self.rows.linear and loss.has_means:
+            mean = self.objective.leaf_outputs(value)
+            at_zero, at_one = (loss.excess(mean, at, torch.log) for at in (0.0, 1.0))
+            mixed = self._mix(margin, torch.cat([at_zero, at_one - at_zero], 2))
+            return mixed[:, 0] + mixed[:, 1] * y[0]
+        predicted = self.objective.leaf_outputs(value)  # (E, L, 1)
         if self.rows.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
-            left = torch.sigmoid(self.scale_factor * margin)
-            return route(left, (predicted - y[0]).square()[:, :, None])[:, 0]
-        squares = value.square().sum(2, keepdim=True)
-        mixed = soft_route(margin, self.scale_factor, torch.cat([value, squares], 2))
-        return y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
+            if loss.is_positive:
+                predicted = predicted.clamp(min=SMALLEST_RESIDUAL)
+        losses = loss.excess(predicted, y[0], torch.log)  # (E, L, B)
+        left = torch.sigmoid(self.scale_factor * margin)
+        return route(left, losses[:, :, None])[:, 0]
+
+    def _mix(self, margin: Tensor, value: Tensor) -> Tensor:
+        """Values of leaves (E, L, C) mixed for each row, (E, C, B): equation 2."""
+        return soft_route(margin, self.scale_factor, value)
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:

@@ -10,6 +10,7 @@ from treelab.learners.common.settings import (
     LearnerSpec,
     Preset,
     Range,
+    RegressionLossSettings,
     Values,
     class_weight_setting,
     recipe_setting,
@@ -161,7 +162,7 @@ SPEC = LearnerSpec(
     paper="Mao and Cao, 2024, arXiv:2411.17003",
     classifier="treelab.learners.get.estimators:GetClassifier",
     regressor="treelab.learners.get.estimators:GetRegressor",
-    settings=settings_in(GetSettings),
+    settings=(*settings_in(GetSettings), *settings_in(RegressionLossSettings)),
 )
 
 

@@ -10,8 +10,12 @@ import numpy as np
 import torch
 
 from treelab.ops.oblique import hard_leaf
+from treelab.trees.losses import SQUARED_ERROR, Loss, ranges
 
 SHRINKAGE = 1.0  # pseudo-rows with the parent's prediction, added to a node's own
+N_REWEIGHTINGS = 15  # of rows, for linear leaves of another loss than the squared error
+SMALLEST_RESIDUAL = 1e-3  # in standardised units; smaller ones weigh as this one
+LEAST_OF_CONSTANT = 0.1  # that a linear leaf of positive values may predict
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Rows:
         Whether leaves hold linear models.
     device : torch.device
         On which they train.
+    loss_of_rows : Loss
+        Of standardised values; of classes the squared error of their fractions.
     """
 
     x: np.ndarray
@@ -40,6 +46,7 @@ class Rows:
     n_classes: int
     linear: bool = False
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    loss_of_rows: Loss = SQUARED_ERROR
 
     @property
     def target(self) -> np.ndarray:
@@ -49,11 +56,11 @@ class Rows:
         return self.y[:, None]
 
     def row_loss(self, predicted: np.ndarray) -> np.ndarray:
-        """Weighted squared error (..., n) of predictions (..., n, C): equation 3.
+        """Weighted loss (..., n) of predictions (..., n, C): equation 3.
 
-        Of classes it is that of their fractions, Brier's score.
+        Of classes it is the squared error of their fractions, Brier's score.
         """
-        error = ((predicted - self.target) ** 2).sum(axis=-1)
+        error = self.loss_of_rows.rows(predicted, self.target).sum(axis=-1)
         return error * self.weight
 
     def loss(self, predicted: np.ndarray) -> np.ndarray:
@@ -80,8 +87,13 @@ class Rows:
 
         Training is chaotic in the last digits, which are others in each unit: the same
         table in meters, or with 1e9 added to its target, shall train the same tree.
+        Where 0 has a meaning values are rounded by their size.
         """
-        y = self.y if self.n_classes else np.round(self.y * 2.0**13) / 2.0**13
+        y = self.y
+        if self.loss_of_rows.counts_from_zero:
+            y = y.astype(np.float32).astype(np.float64)
+        elif not self.n_classes:
+            y = np.round(y * 2.0**13) / 2.0**13
         return replace(self, x=np.round(self.x * 2.0**24) / 2.0**24, y=y)
 
 
@@ -117,9 +129,11 @@ class HardTrees:
         """
         leaf = hard_leaf(rows.x, weights, threshold)
         n_leaves, models = threshold.shape[1] + 1, None
+        constants = leaf_constants(leaf, rows, n_leaves)
         if rows.linear:
-            models = np.stack([leaf_models(each, rows, n_leaves) for each in leaf])
-        return cls(weights, threshold, leaf_means(leaf, rows, n_leaves), models)
+            both = zip(leaf, constants[..., 0])
+            models = np.stack([leaf_models(*each, rows) for each in both])
+        return cls(weights, threshold, constants, models)
 
     @property
     def depth(self) -> int:
@@ -176,6 +190,35 @@ class HardTrees:
         return np.bincount(self.nodes_at(rows.x, level), losses, 2**level)
 
 
+def leaf_constants(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
+    """Predictions (E, L, C) of constant leaves, shrunk towards the nodes above them.
+
+    From the root down, a node predicts what costs its rows least, joined by a
+    pseudo-row whose target is its parent's prediction. ``leaf`` is (E, n).
+    """
+    loss, n_trees = rows.loss_of_rows, len(leaf)
+    if loss.has_means:
+        return leaf_means(leaf, rows, n_leaves)
+    slot = (leaf + np.arange(n_trees)[:, None] * n_leaves).ravel()
+    y, weight = np.tile(rows.y, n_trees), np.tile(rows.weight, n_trees)
+    value = np.repeat(loss.constants(0 * leaf[0], rows.y, rows.weight, 1), n_trees)
+    count, width = np.bincount(slot // n_leaves, weight, n_trees), 1
+    while width < n_leaves:
+        width *= 2
+        node, n_nodes = slot // (n_leaves // width), n_trees * width
+        parent, above = np.repeat(value, 2), np.repeat(count, 2)
+        count = np.bincount(node, weight, n_nodes)
+        value = loss.constants(
+            np.append(node, np.arange(n_nodes)),
+            np.append(y, parent),
+            np.append(weight, np.full(n_nodes, SHRINKAGE)),
+            n_nodes,
+        )
+        # A split that sends all rows one way changes nothing.
+        value = np.where(count == above, parent, value)
+    return value.reshape(n_trees, n_leaves, 1)
+
+
 def leaf_means(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
     """Mean target (E, L, C) of every leaf, shrunk towards those of the nodes above it.
 
@@ -201,33 +244,103 @@ def leaf_means(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
     return mean
 
 
-def leaf_models(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
-    """Ridge regression (L, 1 + F) in every leaf of one tree: h_t and k_t of section 2.
+def leaf_models(leaf: np.ndarray, constants: np.ndarray, rows: Rows) -> np.ndarray:
+    """Linear models (L, 1 + F) in every leaf of one tree: h_t and k_t of section 2.
 
     A node's linear model is that of its parent plus a ridge regression on the parent's
     residuals, whose penalty is that of a pseudo-row that varies like all rows. Where
     a node's own columns hardly vary, or its rows are few, its slopes so remain its
-    parent's. ``leaf`` is (n,).
+    parent's. ``leaf`` is (n,), ``constants`` (L,) what constant leaves predict.
+
+    Other losses than the squared error are regressed by iteratively reweighted least
+    squares: a row weighs the slope of its loss by its residual, of which a quantile's
+    loss, say, makes Koenker and Bassett's (doi:10.2307/1913643) and a mean's the
+    method of scoring.
     """
+    loss, n_leaves = rows.loss_of_rows, len(constants)
     order = np.argsort(leaf, kind="stable")
     centre = rows.x.mean(axis=0)
     design = np.hstack([np.ones((len(leaf), 1)), rows.x - centre])[order]
     y, weight, leaf = rows.y[order], rows.weight[order], leaf[order]
     penalty = SHRINKAGE * np.append(1.0, rows.x.var(axis=0) + 1e-9)
     models = np.zeros((1, design.shape[1]))  # of the level above, bias first
+    if not loss.is_squared:
+        models[0, 0] = loss.constants(0 * leaf, y, weight, 1)[0]
     n_rows_above, width = np.array([-1]), 1
     while width <= n_leaves:
         parent = np.arange(width) // 2
         bounds = np.searchsorted(leaf, np.arange(width + 1) * (n_leaves // width))
-        models, n_rows = models[parent], np.diff(bounds)
-        for node in np.flatnonzero(n_rows != n_rows_above[parent]):
-            at = slice(bounds[node], bounds[node + 1])
-            models[node] += ridge(
-                design[at], y[at] - design[at] @ models[node], penalty, weight[at]
-            )
+        above, n_rows = models[parent], np.diff(bounds)
+        models, node = above.copy(), leaf // (n_leaves // width)
+        changed = np.flatnonzero(n_rows != n_rows_above[parent])
+        for _ in range(1 if loss.is_squared else N_REWEIGHTINGS):
+            factor = np.ones(len(y))
+            if not loss.is_squared:
+                predicted = np.einsum("nf,nf->n", design, models[node])
+                factor = least_squares_weights(loss, predicted, y)
+            for own in changed:
+                at = slice(bounds[own], bounds[own + 1])
+                if bounds[own] == bounds[own + 1]:
+                    continue
+                models[own] = above[own] + ridge(
+                    design[at],
+                    y[at] - design[at] @ above[own],
+                    penalty / (1 / factor[at]).mean(),
+                    weight[at] * factor[at],
+                )
         n_rows_above, width = n_rows, 2 * width
     models[:, 0] -= models[:, 1:] @ centre
-    return models
+    if loss.is_squared:
+        return models
+    return _checked_models(
+        models, constants, replace(rows, x=rows.x[order], y=y, weight=weight), leaf
+    )
+
+
+def least_squares_weights(
+    loss: Loss, predicted: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """Weights (n,) by which squared residuals have the slopes of a loss.
+
+    Residuals count as at least ``SMALLEST_RESIDUAL``, where a loss may have a kink.
+    """
+    if loss.is_positive:
+        predicted = np.maximum(predicted, SMALLEST_RESIDUAL)
+    error = predicted - y
+    error = np.where(error < 0, -1.0, 1.0) * np.maximum(abs(error), SMALLEST_RESIDUAL)
+    if loss.is_positive:
+        error = np.maximum(error, SMALLEST_RESIDUAL - y)
+    return np.maximum(loss.slope(y + error, y) / error, 1e-9)
+
+
+def _checked_models(
+    models: np.ndarray, constants: np.ndarray, rows: Rows, leaf: np.ndarray
+) -> np.ndarray:
+    """Models (L, 1 + F), flatter or constant where they cost more or leave their range.
+
+    Of losses of positive values a model stays at ``LEAST_OF_CONSTANT`` of the leaf's
+    constant or more wherever the leaf's rows lie, column by column.
+    """
+    loss, n_leaves = rows.loss_of_rows, len(constants)
+    flat = np.zeros_like(models)
+    flat[:, 0] = constants
+    if loss.is_positive:
+        columns = [ranges(leaf, column, n_leaves) for column in rows.x.T]
+        low, high = (np.stack(side, axis=1) for side in zip(*columns))
+        filled = np.isfinite(low)
+        slopes = models[:, 1:]
+        ends = [slopes * np.where(filled, side, 0.0) for side in (low, high)]
+        least = models[:, 0] + np.minimum(*ends).sum(axis=1)
+        room = (1 - LEAST_OF_CONSTANT) * constants
+        drop = np.maximum(constants - least, room)
+        models = flat + (room / drop)[:, None] * (models - flat)
+    costs = []
+    for each in (models, flat):
+        own = each[leaf]
+        predicted = own[:, 0] + np.einsum("nf,nf->n", own[:, 1:], rows.x)
+        lost = rows.weight * loss.rows(predicted, rows.y)
+        costs.append(np.bincount(leaf, lost, n_leaves))
+    return np.where((costs[0] < costs[1])[:, None], models, flat)
 
 
 def ridge(

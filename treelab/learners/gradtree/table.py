@@ -219,9 +219,11 @@ def predicted_by_leaves(
     n_leaves, here, target = leaf.max() + 1, leaf[own], y[own]
     if np.issubdtype(y.dtype, np.floating):
         each = np.ones(len(target)) if each is None else each
-        value = loss.constants(here, target, each, n_leaves)
-        overall = loss.constants(0 * here, target, each, 1)
-        return np.where(np.isnan(value), overall, value)[leaf]
+        value = loss.constants(here, target, each, n_leaves)[leaf]
+        is_empty = np.isnan(value)
+        if is_empty.any():
+            value[is_empty] = loss.constants(0 * here, target, each, 1)[0]
+        return value
     n_classes = y.max() + 1
     cell = here * n_classes + target
     counts = np.bincount(cell, each, minlength=n_leaves * n_classes)

@@ -337,7 +337,7 @@ def grow_boosted(
         predicted = _probabilities(output) if n_classes else output
         residual = target - predicted
         curvature = predicted * (1 - predicted) if n_classes else np.ones_like(output)
-        slope = residual if loss.is_squared else _steepest(loss, output, target)
+        slope = residual if loss.is_squared else -loss.slope(output, target)
         drawn = random.permutation(len(rows))[:n_drawn]
         offered = x[:, own]
         fitted = DecisionTreeRegressor(
@@ -356,8 +356,8 @@ def grow_boosted(
             axis=1,
         )
         if not loss.has_means:
-            apart = residual[:, 0].astype(float)
-            best = loss.constants(node, apart, weight, n_nodes)
+            truth, so_far = target[:, 0].astype(float), output[:, 0]
+            best = loss.constants(node, truth, weight, n_nodes, so_far)
             count = np.bincount(node, weight, n_nodes)
             best = np.where(count > 0, best, 0.0) * count / (count + BOOST_RIDGE)
             step = best[:, None]
@@ -366,13 +366,6 @@ def grow_boosted(
         value = base + n_trees * learning_rate * step
         trees.append(GreedyTree.of(fitted.tree_, depth, own, value))
     return trees
-
-
-def _steepest(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Direction (n, 1) in which outputs lower a loss most."""
-    raw = torch.tensor(output, requires_grad=True)
-    loss.excess(raw, torch.tensor(target), torch.log).sum().backward()
-    return -raw.grad.numpy()  # type: ignore[union-attr]
 
 
 def grow_both(x, y, weight, columns, **settings) -> list[GreedyTree]:

@@ -256,16 +256,19 @@ def _gradients(
         from treelab.learners.get.settings import GetSettings
 
         free = get.Around(tree, held_splits, allowed, with_leaves)
-        return get.train_around(free, *rows, GetSettings(**run.settings), **how)
+        return get.train_around(free, *rows, _settings(GetSettings, run), **how)
     from treelab.learners.gradtree import around as gradtree  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings
 
     around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
-    known = {own.name for own in fields(GradTreeSettings)}
-    # Those of a regressor's loss are not among them: it is the squared error here.
-    given = {name: run.settings[name] for name in run.settings if name in known}
-    settings = GradTreeSettings(**given)
+    settings = _settings(GradTreeSettings, run)
     return gradtree.train_around(around, rows[0], settings, **how)
+
+
+def _settings(of: type, run: Run) -> Any:
+    """Return a run's settings but a regressor's loss: it is the squared error here."""
+    known = {own.name for own in fields(of)}
+    return of(**{name: run.settings[name] for name in run.settings if name in known})
 
 
 def _of_first(tree: Tree) -> Tree:
