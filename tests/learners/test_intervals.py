@@ -11,6 +11,7 @@ from treelab.editing.limits import EditRows
 from treelab.editing.regrow import refit_nodes
 from treelab.evaluation.predictions import prediction_columns
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
+from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeRegressor
 from treelab.trees.io import load
 from treelab.trees.text import interval_text
@@ -45,10 +46,17 @@ def test_leaves_of_a_wide_target_have_wide_intervals():
     assert width[X["side"] == 1].mean() > 2.5 * width[X["side"] == 0].mean()
 
 
-@pytest.mark.parametrize("learner", [CartRegressor, GradTreeRegressor])
+FAST = {
+    CartRegressor: {},
+    GradTreeRegressor: {"n_restarts": 4, "n_steps": 30},
+    GetRegressor: {"n_starts": 2, "n_steps": 60, "leaves": "linear"},
+}
+
+
+@pytest.mark.parametrize("learner", FAST)
 def test_intervals_hold_in_the_targets_own_unit(learner):
     X, y = load_diabetes(return_X_y=True)
-    settings = {} if learner is CartRegressor else {"n_restarts": 4, "n_steps": 30}
+    settings = FAST[learner]
     one = learner(random_state=0, **settings).fit(X[:300], y[:300])
     other = learner(random_state=0, **settings).fit(X[:300], 1024 * y[:300])
     np.testing.assert_allclose(

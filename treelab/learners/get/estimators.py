@@ -26,6 +26,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.settings import (
+    IntervalSettings,
     RegressionLossSettings,
     estimator,
     read_settings,
@@ -308,7 +309,9 @@ class GetClassifier(GetEstimator, TableClassifier):
 
 
 @estimator
-class GetRegressor(RegressionLossSettings, GetEstimator, TableRegressor):
+class GetRegressor(
+    RegressionLossSettings, IntervalSettings, GetEstimator, TableRegressor
+):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
     As ``GetClassifier``; a leaf predicts one value (GET), or by a ridge regression on
