@@ -26,10 +26,12 @@ MOST_COMPARED = 2 + MOST_OTHERS
 
 def rows(runs: list[Run]) -> pd.DataFrame:
     """Return one row a run, in words that people sort by."""
+    leaves = [(run.summary or {}).get("leaves") for run in runs]
+    seconds = [run.elapsed if run.started else None for run in runs]
     return pd.DataFrame(
         {
             "learner": [learner_title(run.learner) for run in runs],
-            "name": [own_name(run) for run in runs],
+            "name": ["" if has_default_name(run) else run.title for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
             "metric": [TITLES[headline(run.problem.task)] for run in runs],
             "state": [f"● {run.state}" for run in runs],
@@ -37,21 +39,17 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "target": [run.problem.target_name for run in runs],
             "weighted by": [run.problem.weighting for run in runs],
             "splits": [split_words(run) for run in runs],
-            "leaves": pd.array(
-                [(run.summary or {}).get("leaves") for run in runs], dtype="Int64"
-            ),
-            "seconds": pd.array(
-                [run.elapsed if run.started else None for run in runs], dtype="Float64"
-            ),
-            "created": pd.to_datetime(
-                [run.created for run in runs], unit="s", utc=True
-            ),
+            "leaves": pd.array(leaves, dtype="Int64"),
+            "seconds": pd.array(seconds, dtype="Float64"),
+            "created": pd.to_datetime([r.created for r in runs], unit="s", utc=True),
             "settings": [
                 setting_words(run.learner, run.settings, run.problem.task)
                 for run in runs
             ],
             "origin": [origin_words(run) for run in runs],
-            "owner": [owner_words(run) for run in runs],
+            "owner": [
+                f"{run.user}, private" if run.is_private else run.user for run in runs
+            ],
         }
     )
 
@@ -66,21 +64,6 @@ def split_words(run: Run) -> str:
     mean, error = mean_over_splits(scores)
     count = counted(len(scores), "fold") if run.problem.n_folds else len(scores)
     return f"{significant(mean)} ± {significant(error, 2)} ({count})"
-
-
-def owner_words(run: Run) -> str:
-    """Return who started a run, and whether others see it; "" where nobody signs in."""
-    return f"{run.user}, private" if run.is_private else run.user
-
-
-def own_name(run: Run) -> str:
-    """Return the name that a person gave a run, "" where nobody did."""
-    return "" if has_default_name(run) else run.title
-
-
-def state_style(word: str) -> str:
-    """Give a state its colour, as CSS."""
-    return f"color: {state_color(word.removeprefix('● '))}"
 
 
 @st.dialog("Delete permanently?")
@@ -154,7 +137,9 @@ hidden = [
     name for name in ("name", "splits", "owner", "settings") if not table[name].any()
 ]
 picked = st.dataframe(
-    table.style.map(state_style, subset=["state"]),
+    table.style.map(
+        lambda word: f"color: {state_color(word.removeprefix('● '))}", subset=["state"]
+    ),
     column_order=[name for name in table.columns if name not in hidden],
     key=f"runs-{known}",
     hide_index=True,

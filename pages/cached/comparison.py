@@ -9,7 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import heaviest_scores, split_scores
-from pages.cached.runs import BY_KEY, LoadedRun, load_readable, run_colors, run_tree
+from pages.cached.runs import (
+    LoadedRun,
+    copied,
+    load_readable,
+    run_colors,
+    run_tree,
+    shared,
+)
 from pages.cached.store import (
     find_run,
     finished_runs,
@@ -51,18 +58,14 @@ MARKING_ROWS = 2_000  # test rows by which the splits of two trees are compared
 GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 
 
-@st.cache_resource(
-    show_spinner="Growing greedy trees at every split…",
-    max_entries=32,
-    hash_funcs=BY_KEY,
-)
+@shared(32, "Growing greedy trees at every split…")
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
     return greedy_gap(run_tree(loaded), _some_rows(train), _some_rows(test))
 
 
-@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+@copied(32)
 def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
     """Return the number columns of both runs, the most used by both first."""
     first, second = (loaded.split.X_train for loaded in pair)
@@ -75,7 +78,7 @@ def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
     return most_used(uses, shared)
 
 
-@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
+@shared(48)
 def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
     """Return a test row, or where none is named the typical training row."""
     if place is None:
@@ -83,9 +86,7 @@ def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
     return loaded.split.X_test.iloc[[place]]
 
 
-@st.cache_resource(
-    show_spinner="Predicting the plane…", max_entries=64, hash_funcs=BY_KEY
-)
+@shared(64, "Predicting the plane…")
 def surface_of(
     loaded: LoadedRun,
     columns: tuple[str, str],
@@ -98,13 +99,13 @@ def surface_of(
     return x, y, surface(loaded.model, row, columns, x, y)
 
 
-@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
+@shared(48)
 def probabilities(loaded: LoadedRun) -> np.ndarray:
     """Return class probabilities of the test rows, in [0, 1]; never changed."""
     return np.clip(loaded.model.predict_proba(loaded.split.X_test), 0, 1)
 
 
-@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
+@shared(48)
 def curves_of(loaded: LoadedRun, label) -> ClassCurves:
     """Return a run's curves of one class against the rest, on the test rows."""
     column = list(loaded.model.classes).index(label)
@@ -113,7 +114,7 @@ def curves_of(loaded: LoadedRun, label) -> ClassCurves:
     return class_curves(is_class, probabilities(loaded)[:, column], weight)
 
 
-@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+@copied(32)
 def marked_splits(
     pair: tuple[LoadedRun, LoadedRun], estimators: tuple[int | None, int | None]
 ) -> tuple[list[str], list[str]]:

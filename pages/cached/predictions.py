@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, run_tree
+from pages.cached.runs import BY_KEY, LoadedRun, copied, run_tree, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS, Rows
@@ -56,7 +56,7 @@ def rows_of(loaded: LoadedRun, split: str) -> Rows:
     return _whole(loaded) if split == WHOLE else loaded.rows(split)
 
 
-@st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
+@shared(2)
 def _whole(loaded: LoadedRun) -> Rows:
     """All rows of a run's table that have a target, in the table's order."""
     parts = [loaded.split.rows(name) for name in SPLITS]
@@ -65,13 +65,13 @@ def _whole(loaded: LoadedRun) -> Rows:
     return Rows(X, y, None if weight is None else weight.loc[y.index].to_numpy())
 
 
-@st.cache_resource(show_spinner=False, max_entries=48, hash_funcs=BY_KEY)
+@shared(48)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
     return loaded.model.predict(rows_of(loaded, split).X)
 
 
-@st.cache_data(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
+@copied(96)
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     """Return the scores on one data split, as the run stored them, or measured now."""
     if stored := (loaded.run.metrics or {}).get(split):
@@ -89,9 +89,7 @@ def tree_score(loaded: LoadedRun, split: str) -> float:
     return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
 
 
-@st.cache_resource(
-    show_spinner="Weighing the trees…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight on the test rows, and these, (k,) each.
 
@@ -100,9 +98,7 @@ def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
 
-@st.cache_data(
-    show_spinner="Resampling the test rows…", max_entries=32, hash_funcs=BY_KEY
-)
+@copied(32, "Resampling the test rows…")
 def score_differences(
     first: LoadedRun, second: LoadedRun
 ) -> dict[str, ScoreDifference]:
@@ -116,7 +112,7 @@ def score_differences(
     )
 
 
-@st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+@copied(16)
 def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
     """Hold a surrogate run against the model it imitates, and against the truth.
 
@@ -150,9 +146,7 @@ class GivenTable:
 GIVEN_BY_KEY = {**BY_KEY, GivenTable: attrgetter("key")}
 
 
-@st.cache_resource(
-    show_spinner="Reading the new rows…", max_entries=4, hash_funcs=BY_KEY
-)
+@shared(4, "Reading the new rows…")
 def read_given(
     loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
 ) -> GivenTable:
@@ -213,7 +207,7 @@ def prediction_file(
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+@shared(16)
 def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return the class probabilities of one data split; None for regression."""
     if loaded.model.classes is None:
@@ -221,7 +215,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     return loaded.model.predict_proba(rows_of(loaded, split).X)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
+@shared(64)
 def ranked_rows(
     loaded: LoadedRun, order: str, label=None, split: str = "test"
 ) -> np.ndarray:
@@ -243,24 +237,20 @@ def ranked_rows(
     return typical_rows(X, candidates)
 
 
-@st.cache_resource(show_spinner=False, max_entries=2, hash_funcs=BY_KEY)
+@shared(2)
 def known_values(loaded: LoadedRun) -> KnownValues:
     """Return what the columns of the training rows hold; shared, filled when asked."""
     return KnownValues(loaded.split.X_train)
 
 
-@st.cache_data(
-    show_spinner="Shuffling one feature after the other…",
-    max_entries=16,
-    hash_funcs=BY_KEY,
-)
+@copied(16, "Shuffling one feature after the other…")
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
     X, y, weight = loaded.split.rows("test")
     return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
+@shared(64)
 def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
     values = grid(loaded.split.X_train[column])
@@ -277,9 +267,7 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
 HELD_OUT = ("valid", "test")
 
 
-@st.cache_data(
-    show_spinner="Letting fewer trees decide…", max_entries=16, hash_funcs=BY_KEY
-)
+@copied(16, "Letting fewer trees decide…")
 def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return how many trees are tried, and their scores on each held-out data split.
 
@@ -295,9 +283,7 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
     return counts, scores
 
 
-@st.cache_resource(
-    show_spinner="Looking for simple rules…", max_entries=32, hash_funcs=BY_KEY
-)
+@shared(32, "Looking for simple rules…")
 def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
     X, y, _ = loaded.split.rows("test")

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, run_tree
+from pages.cached.runs import LoadedRun, run_tree, shared
 from pages.cached.store import size_path_of, store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
@@ -16,9 +15,7 @@ NEAR = 0.1  # standard deviations of the target: values that differ less are ali
 DEFAULT_TOLERANCE = 0.01
 
 
-@st.cache_resource(
-    show_spinner="Scoring the other trees…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Scoring the other trees…")
 def trees_like(loaded: LoadedRun) -> RashomonSet | None:
     """Return the trees near a run's own; None where no other tree compares with it."""
     if loaded.is_ensemble or not loaded.has_labels or loaded.epoch is not None:
@@ -43,9 +40,7 @@ def stored_trees(loaded: LoadedRun) -> RashomonSet | None:
     return trees_like(loaded)
 
 
-@st.cache_resource(
-    show_spinner="Predicting with every tree…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Predicting with every tree…")
 def tree_predictions(
     loaded: LoadedRun, split: str
 ) -> tuple[np.ndarray, np.ndarray | None]:
@@ -63,7 +58,7 @@ def tree_predictions(
     return predicted.astype(np.int16), chance
 
 
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+@shared(32)
 def map_of(loaded: LoadedRun, chosen: tuple[int, ...]) -> np.ndarray:
     """Return where some trees of the set lie on the map of likeness, (n, 2)."""
     predicted, _ = tree_predictions(loaded, "fitted")
@@ -78,7 +73,7 @@ def near_value(loaded: LoadedRun) -> float:
     return NEAR * float(loaded.split.y_train.std(ddof=0))
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+@shared(16)
 def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
     """Return the group of each row of a data split, by any column of its table."""
     groups = groups_of(table(loaded.run.problem.table_id)[column])

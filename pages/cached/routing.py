@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import GIVEN_BY_KEY, GivenTable
-from pages.cached.runs import BY_KEY, LoadedRun, ranked_classes, run_tree
+from pages.cached.runs import BY_KEY, LoadedRun, ranked_classes, run_tree, shared
 from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.evaluation.routing import (
     BANDS,
@@ -62,7 +62,7 @@ class RoutedRows:
 ROUTED_BY_KEY = {**BY_KEY, RoutedRows: attrgetter("key")}
 
 
-@st.cache_resource(show_spinner="Routing the rows…", max_entries=24, hash_funcs=BY_KEY)
+@shared(24, "Routing the rows…")
 def routed_split(
     loaded: LoadedRun, split: str, estimator: int | None = None
 ) -> RoutedRows:

@@ -82,6 +82,16 @@ BY_KEY: dict[str | type, Callable] = {
 }
 
 
+def shared(most: int, spinner: str | bool = False) -> Callable:
+    """Cache what a function of runs returns: one object for all, never changed."""
+    return st.cache_resource(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
+
+
+def copied(most: int, spinner: str | bool = False) -> Callable:
+    """Cache what a function of runs returns; each reader gets a copy."""
+    return st.cache_data(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
+
+
 def load_run(run: Run) -> LoadedRun:
     """Return a run with its model, or with its newest snapshot while it trains.
 
@@ -159,7 +169,7 @@ def ranked_classes(loaded: LoadedRun) -> list:
 _TERMS = 3  # of a sum that a rule writes
 
 
-@st.cache_resource(show_spinner="Routing the rows…", max_entries=256, hash_funcs=BY_KEY)
+@shared(256, "Routing the rows…")
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
 
@@ -171,7 +181,7 @@ def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     return tree
 
 
-@st.cache_data(show_spinner=False, max_entries=32, hash_funcs=BY_KEY)
+@copied(32)
 def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
     """Return the tree as rules, one a leaf; sums name their largest terms."""
     tree = run_tree(loaded, estimator)

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-import streamlit as st
-
 from pages.cached.predictions import top_estimators
 from pages.cached.runs import (
-    BY_KEY,
     LoadedRun,
     load_run,
     rows_for,
     run_colors,
     run_tree,
+    shared,
 )
 from pages.cached.store import size_path_of, store
 from treelab.data.split import SPLIT_NAMES
@@ -39,9 +37,7 @@ def scored_path_of(loaded: LoadedRun) -> SizePath | None:
     return path if path is not None and is_scored(path) else None
 
 
-@st.cache_resource(
-    show_spinner="Measuring every tree on the path…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     """Return every tree of a run's pruning path with its scores.
 
@@ -121,7 +117,7 @@ def _viewer_payload(payload: dict) -> ViewerPayload:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
+@shared(96)
 def tree_picture(
     loaded: LoadedRun, _tree: Tree, name: str, split: str = "fitted"
 ) -> TreePicture:
@@ -132,7 +128,7 @@ def tree_picture(
     return _picture(loaded, [_tree], split)
 
 
-@st.cache_resource(show_spinner=False, max_entries=96, hash_funcs=BY_KEY)
+@shared(96)
 def sketch(loaded: LoadedRun, _tree: Tree, name: str) -> ViewerPayload:
     """Return what a small picture of one tree needs, no histograms and no notes."""
     colors = run_colors(loaded) or None
@@ -152,9 +148,7 @@ def training_picture(
     return _training_picture(loaded, epochs, split, tree) if epochs else None
 
 
-@st.cache_resource(
-    show_spinner="Reading the snapshots…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Reading the snapshots…")
 def _training_picture(
     loaded: LoadedRun, epochs: tuple[float, ...], split: str, _tree: Tree
 ) -> TreePicture | None:
@@ -183,9 +177,7 @@ def _training_picture(
     return _picture(loaded, trees, split, frames)
 
 
-@st.cache_resource(
-    show_spinner="Writing every tree on the path…", max_entries=16, hash_funcs=BY_KEY
-)
+@shared(16, "Writing every tree on the path…")
 def path_picture(
     loaded: LoadedRun, tree_alone: bool = False, split: str = "fitted"
 ) -> TreePicture:
@@ -289,7 +281,7 @@ def live_tree(run: Run) -> LiveTree:
         return LiveTree("its tree was deleted")
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=BY_KEY)
+@shared(128)
 def _live_tree(run: Run, epoch: float | None) -> LiveTree:
     """Write the tree of an epoch, or of the model where ``epoch`` is None."""
     if epoch is not None:

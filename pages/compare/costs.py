@@ -28,26 +28,33 @@ from treelab.trees.words import rounded, significant
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 
 
+def ask_costs(
+    places: list, label, first: tuple[float, float], key: str
+) -> tuple[float, float]:
+    """Ask what a false and a missed prediction of a class cost, at first so much."""
+    false, missed = (
+        place.number_input(
+            f"Cost of a {error} “{plain(label)}”",
+            0.0,
+            value=float(cost),
+            key=f"false-{name}-{key}",
+        )
+        for place, error, name, cost in zip(
+            places, ("false", "missed"), ("positive", "negative"), first
+        )
+    )
+    return false, missed
+
+
 def show_threshold(pair: Pair, names: Names, label) -> None:
     """Let the visitor set costs and a threshold; show what each run then costs."""
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
     costs, whose = _first_costs(pair, names, [label, rest])
-    false_positive, false_negative = (
-        column.number_input(
-            f"Cost of a {error} “{plain(label)}”",
-            0.0,
-            value=float(cost),
-            key=f"false-{key}-{pair[0].run.id}-{pair[1].run.id}-{label}",
-        )
-        for column, error, key, cost in zip(
-            inputs,
-            ("false", "missed"),
-            ("positive", "negative"),
-            (costs[1, 0], costs[0, 1]),
-        )
-    )
+    key = f"{pair[0].run.id}-{pair[1].run.id}-{label}"
+    first = costs[1, 0], costs[0, 1]
+    false_positive, false_negative = ask_costs(inputs, label, first, key)
     threshold = inputs[2].slider(
         "Threshold",
         0.0,

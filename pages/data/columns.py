@@ -18,7 +18,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.leaks import MANY_COLUMNS
 from treelab.data.problem import Problem
-from treelab.evaluation.profile import Alone, Distribution
+from treelab.evaluation.profile import Alone
 from treelab.figures.explanations import importance_figure
 from treelab.figures.profile import associations_figure, distribution_figure
 from treelab.trees.words import counted, percent, significant
@@ -64,9 +64,8 @@ def _ranked(problem: Problem) -> list[str]:
 def _sample_words(n_rows: int, problem: Problem) -> str:
     """Name the rows that were looked at."""
     n_all = len(table(problem.table_id))
-    if n_rows < n_all:
-        return f"a sample of {n_rows:,} of {counted(n_all, 'row')}"
-    return counted(n_rows, "row")
+    rows = counted(n_all, "row")
+    return f"a sample of {n_rows:,} of {rows}" if n_rows < n_all else rows
 
 
 def show_alone(problem: Problem) -> None:
@@ -87,16 +86,15 @@ def show_alone(problem: Problem) -> None:
         return
     best, power = plain(found.names[0]), found.power[0]
     score = "R²" if problem.task == "regression" else "rescaled balanced accuracy"
+    n_strong = int((found.power >= WEAK).sum())
+    words = (
+        f"{best}: {score} {significant(power)} alone; {n_strong} of "
+        f"{counted(n, 'column')} exceed {WEAK}."
+    )
     if power < WEAK:
         words = (
             f"No column alone predicts {plain(problem.target)}; the best is {best}, "
             f"{score} {significant(power)}. Columns together still may."
-        )
-    else:
-        words = (
-            f"{best}: {score} {significant(power)} alone; "
-            f"{int((found.power >= WEAK).sum())} of {counted(n, 'column')} exceed "
-            f"{WEAK}."
         )
     st.markdown(words)
     show_figure(
@@ -133,7 +131,16 @@ def show_distribution(problem: Problem) -> None:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
     found, units = distribution_of(problem, name), dict(problem.units)
-    words = _distribution_words(found, name, problem)
+    place, label, here, overall = found.telling_bin()  # where the target differs most
+    n_rows = counted(int(found.counts.iloc[place].sum()), "row")
+    words = f"Where {plain(name)} is {plain(found.labels[place])}, {n_rows}: "
+    if label:
+        words += (
+            f"{plain(label)} in {percent(here)} of them, {percent(overall)} in all."
+        )
+    else:
+        words += f"mean {plain(problem.target)} {significant(here)}, "
+        words += f"{significant(overall)} in all."
     st.markdown(words)
     show_figure(
         distribution_figure(
@@ -146,26 +153,10 @@ def show_distribution(problem: Problem) -> None:
         key="profile-distribution",
         alt=words,
     )
-    what = (
-        "a colour a class" if found.target_mean is None else "the target's mean below"
-    )
+    what = "the target's mean below"
+    if found.target_mean is None:
+        what = "a colour a class"
     st.caption(f"All rows with a target, {what}; the outermost bins hold the tails.")
-
-
-def _distribution_words(found: Distribution, name: str, problem: Problem) -> str:
-    """Say in which bin of a column the target differs most."""
-    place, label, here, overall = found.telling_bin()
-    n_rows = counted(int(found.counts.iloc[place].sum()), "row")
-    where = f"{plain(name)} is {plain(found.labels[place])}, {n_rows}"
-    if label:
-        return (
-            f"Where {where}: {plain(label)} in {percent(here)} of them, "
-            f"{percent(overall)} in all."
-        )
-    return (
-        f"Where {where}: mean {plain(problem.target)} {significant(here)}, "
-        f"{significant(overall)} in all."
-    )
 
 
 def show_associations(problem: Problem) -> None:
@@ -194,11 +185,9 @@ def show_associations(problem: Problem) -> None:
     show_figure(
         associations_figure(found, mode()), key="profile-associations", alt=words
     )
-    some = (
-        f"The {len(names)} columns that predict most alone. "
-        if (len(problem.columns) > len(names))
-        else ""
-    )
+    some = ""
+    if len(problem.columns) > len(names):
+        some = f"The {len(names)} columns that predict most alone. "
     st.caption(
         f"{some}{_sample_words(found.n_rows, problem).capitalize()}. Spearman's rank "
         "correlation without its sign, correlation ratio or Cramér's V, by type of "
@@ -243,18 +232,15 @@ def show_rows(problem: Problem) -> None:
     facts, meanings = rows_of(problem), column_facts(problem.table_id)["meaning"]
     counts = meanings.value_counts()
     st.subheader("Rows and columns", anchor=False)
-    st.html(
-        facts_table(
-            {
-                "Rows": f"{facts.n_rows:,}",
-                "Columns": f"{len(meanings):,}",
-                "Missing cells": percent(facts.missing_share),
-                "Rows without a gap": f"{facts.n_complete:,}",
-                "Repeated rows": f"{facts.n_repeated:,}",
-                "Contradicting rows": f"{facts.n_contradicting:,}",
-            }
-        )
-    )
+    shown = {
+        "Rows": f"{facts.n_rows:,}",
+        "Columns": f"{len(meanings):,}",
+        "Missing cells": percent(facts.missing_share),
+        "Rows without a gap": f"{facts.n_complete:,}",
+        "Repeated rows": f"{facts.n_repeated:,}",
+        "Contradicting rows": f"{facts.n_contradicting:,}",
+    }
+    st.html(facts_table(shown))
     kinds = ", ".join(
         f"{n:,} {_KINDS.get(str(kind), kind)}" for kind, n in counts.items()
     )

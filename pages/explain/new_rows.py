@@ -63,40 +63,38 @@ def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
         persist_state="session",
     )
     try:
-        given = _stored() if source == STORED else _brought(loaded, source)
-        if given is None:
-            _say_what_is_read(loaded)
-            return None
+        if source == STORED:
+            given = _stored()
+        else:
+            content = _file() if source == FILE else _pasted()
+            if content is None:
+                _say_what_is_read(loaded)
+                return None
+            given = given_table(loaded, *content)
         if not len(given.frame):
             st.info("The table has no row to predict.", icon=":material/info:")
             return None
-        fill_absent = _allow_absent(loaded, given)
+        fill_absent = bool(absent_columns(loaded.model, given.frame)) and st.toggle(
+            "Predict without the absent columns, as if they were empty",
+            key=f"predict-fill-{loaded.run.id}-{given.key}",
+        )
         return NewRows(given, fill_absent, ready_table(loaded, given, fill_absent))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
 
 
-def _brought(loaded: LoadedRun, source: str) -> GivenTable | None:
-    """Let the visitor bring a file or cells, and say how they were read."""
-    content = _file() if source == FILE else _pasted()
-    if content is None:
-        return None
-    return given_table(loaded, *content)
-
-
 def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
     problem = loaded.run.problem
-    scored = filter(None, (problem.target, problem.exposure, problem.weight))
-    needed = listed([repr(name) for name in scored])
+    scored = listed([*filter(None, (problem.target, problem.exposure, problem.weight))])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
             f"The model {reads if columns else 'reads no column'}. They may stand in "
-            f"any order, among others. With {needed}, predictions are scored."
-            " The table is not stored."
+            f"any order, among others. With {scored}, predictions are scored. The "
+            "table is not stored."
         ),
         icon=":material/info:",
     )
@@ -169,26 +167,17 @@ _NAMES = {
 
 def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Show what is predicted for new rows: the first of them, and all as a file."""
-    given, fill_absent = new.given, new.fill_absent
     try:
-        predicted = predicted_columns(loaded, given, fill_absent, ("prediction",))
+        predicted = predicted_columns(
+            loaded, new.given, new.fill_absent, ("prediction",)
+        )
+        st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
+        _show_scores(loaded, new)
+        for note in new.ready.notes:
+            st.warning(plain(note), icon=":material/help:")
+        _show_rows(loaded, new)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-        return
-    st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
-    _show_scores(loaded, given, fill_absent)
-    for note in new.ready.notes:
-        st.warning(plain(note), icon=":material/help:")
-    _show_rows(loaded, given, fill_absent)
-
-
-def _allow_absent(loaded: LoadedRun, given: GivenTable) -> bool:
-    """Let the visitor predict without columns that the table lacks."""
-    absent = absent_columns(loaded.model, given.frame)
-    return bool(absent) and st.toggle(
-        "Predict without the absent columns, as if they were empty",
-        key=f"predict-fill-{loaded.run.id}-{given.key}",
-    )
 
 
 def _finding(loaded: LoadedRun, predicted: pd.Series) -> str:
@@ -210,15 +199,15 @@ def _finding(loaded: LoadedRun, predicted: pd.Series) -> str:
     return f"{n_rows}: {target} is predicted {most}{more if len(counts) > 3 else ''}"
 
 
-def _show_scores(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
+def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
     """Show how the predictions score where the table holds the target."""
-    if given.key in (loaded.run.problem.table_id, loaded.run.problem.origin):
+    if new.given.key in (loaded.run.problem.table_id, loaded.run.problem.origin):
         st.caption(
             "The run was trained on rows of this table, so agreement with it measures "
             f"nothing; its score on rows held out is {plain(score_words(loaded.run))}."
         )
         return
-    scores, note = scores_on(loaded, given, fill_absent)
+    scores, note = scores_on(loaded, new.given, new.fill_absent)
     if scores:
         words = ", ".join(
             f"{TITLES[name]} **{plain(significant(value))}**"
@@ -232,7 +221,7 @@ def _show_scores(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> Non
         st.caption(plain(note))
 
 
-def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
+def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Let the visitor choose columns; show the first rows, and offer all as a file."""
     offered = parts_of(loaded.model)
     parts = st.pills(
@@ -249,17 +238,10 @@ def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
         st.info("Choose at least one kind of column above.")
         return
     chosen = tuple(part for part in offered if part in parts)
-    predicted = predicted_columns(loaded, given, fill_absent, chosen)
-    try:
-        shown = with_predictions(
-            given.written.head(MOST_SHOWN),
-            predicted.head(MOST_SHOWN),
-            chosen,
-            given.name,
-        )
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return
+    given = new.given
+    predicted = predicted_columns(loaded, given, new.fill_absent, chosen)
+    first, own_first = given.written.head(MOST_SHOWN), predicted.head(MOST_SHOWN)
+    shown = with_predictions(first, own_first, chosen, given.name)
     own = predicted.columns.tolist()
     order = [*own, *(str(name) for name in shown.columns if name not in own)]
     key = f"predict-rows-{loaded.run.id}"
@@ -277,36 +259,18 @@ def _show_rows(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> None:
         on_select=explain_row,
         selection_mode="single-row",
     )
-    st.caption(_caption(loaded, given, chosen, fill_absent))
-    _offer_file(loaded, given, fill_absent, chosen)
-
-
-def _caption(
-    loaded: LoadedRun, given: GivenTable, parts: tuple[str, ...], fill_absent: bool
-) -> str:
-    """Write which rows are shown, and what leaf and rule are."""
     n_rows = len(given.frame)
-    words = "All rows" if n_rows <= MOST_SHOWN else f"The first {MOST_SHOWN} rows"
-    words += (
-        f" of {counted(n_rows, 'row')}; tick one to have it explained. In the file "
-    )
-    words += "predictions stand behind the table's own columns."
-    if {"leaf", "rule"} & set(parts):
+    which = "All rows" if n_rows <= MOST_SHOWN else f"The first {MOST_SHOWN} rows"
+    words = [
+        f"{which} of {counted(n_rows, 'row')}; tick one to have it explained. In the "
+        "file predictions stand behind the table's own columns."
+    ]
+    if {"leaf", "rule"} & set(chosen):
         if loaded.is_ensemble:
-            words += " Leaf and rule are those of the tree of highest weight on a row."
-        if loaded.has_predictor:
-            words += f" {ON_TOP}"
-        note = empty_branch_note(
-            loaded.model, ready_table(loaded, given, fill_absent).X
-        )
-        words += f" {note}"
-    return plain(words)
-
-
-def _offer_file(
-    loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
-) -> None:
-    """Offer all rows as a file, which is made when it is asked for."""
+            words.append("Leaf and rule are those of the tree of highest weight.")
+        words += [ON_TOP] if loaded.has_predictor else []
+        words.append(empty_branch_note(loaded.model, new.ready.X))
+    st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         ending = st.selectbox(
             "File",
@@ -315,7 +279,7 @@ def _offer_file(
             key="predict-format",
             width=160,
         )
-        write = partial(prediction_file, loaded, given, fill_absent, parts, ending)
+        write = partial(prediction_file, loaded, given, new.fill_absent, chosen, ending)
         st.download_button(
             "Download",
             write,

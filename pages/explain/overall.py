@@ -12,7 +12,6 @@ from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.importance import (
     MOST_ROWS,
     REPEATS,
-    Dependence,
     dependence,
     impurity_importances,
 )
@@ -135,7 +134,16 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     plain_one = Feature(column, "number" if found.is_number else "category")
     features = {own.column: own for own in loaded.model.features}
     feature = features.get(column, plain_one)
-    words = _dependence_words(found, feature, title)
+    words = f"The mean {plain(title)} does not depend on {plain(column)}."
+    mean = found.mean
+    low, high = int(mean.argmin()), int(mean.argmax())
+    if mean[high] - mean[low] >= 1e-9:
+        ends = []
+        for name, place in (("lowest", low), ("highest", high)):
+            value = found.values[place]
+            text = days_text(value) if feature.is_date else cell_text(feature, value)
+            ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
+        words = f"By {plain(column)}, the mean {plain(title)} is {', and '.join(ends)}."
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
     show_figure(
@@ -158,33 +166,11 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     )
 
 
-def _dependence_words(found: Dependence, feature: Feature, title: str) -> str:
-    """Write where the mean prediction is lowest and highest."""
-    mean = found.mean
-    low, high = int(mean.argmin()), int(mean.argmax())
-    if mean[high] - mean[low] < 1e-9:
-        return f"The mean {plain(title)} does not depend on {plain(found.column)}."
-    ends = []
-    for name, place in (("lowest", low), ("highest", high)):
-        value = found.values[place]
-        text = days_text(value) if feature.is_date else cell_text(feature, value)
-        ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
-    by = plain(found.column)
-    return f"By {by}, the mean {plain(title)} is {ends[0]}, and {ends[1]}."
-
-
 # The rows that one tree of an ensemble decides, and its rules for them.
 
 
 SHARES = (0.3, 0.5, 0.7, 0.9)
 MOST_RULES = 200
-TREE, ROWS, RULE, PREDICTION, WEIGHT = (
-    "tree",
-    "test rows",
-    "rule",
-    "prediction",
-    "mean weight",
-)
 
 
 def _show_simple_rules(loaded: LoadedRun) -> None:
@@ -201,27 +187,22 @@ def _show_simple_rules(loaded: LoadedRun) -> None:
         "explanation of the prediction.",
     )
     found = decided_rows(loaded, share)
-    n_test = len(loaded.split.y_test)
-    n_rows = sum(len(decided.rows) for decided in found)
+    n_test = counted(len(loaded.split.y_test), "test row")
+    much = f"more than {share:.0%} of the weight"
     if not found:
-        st.markdown(
-            f"No tree has more than {share:.0%} of the weight on any of "
-            f"{counted(n_test, 'test row')}."
-        )
+        st.markdown(f"No tree has {much} on any of {n_test}.")
         return
-    trees = len({decided.estimator for decided in found})
-    st.markdown(
-        f"One tree has more than {share:.0%} of the weight on {n_rows:,} of "
-        f"{counted(n_test, 'test row')}: {counted(len(found), 'rule')} of "
-        f"{counted(trees, 'tree')}."
-    )
+    n_rows = sum(len(decided.rows) for decided in found)
+    trees = counted(len({decided.estimator for decided in found}), "tree")
+    rules = counted(len(found), "rule")
+    st.markdown(f"One tree has {much} on {n_rows:,} of {n_test}: {rules} of {trees}.")
     chosen = st.dataframe(
         pd.DataFrame([_facts(loaded, decided) for decided in found[:MOST_RULES]]),
         hide_index=True,
         key="simple-rules",
         on_select="rerun",
         selection_mode="single-row",
-        column_config={RULE: st.column_config.TextColumn(width="large")},
+        column_config={"rule": st.column_config.TextColumn(width="large")},
     ).selection.rows
     if not chosen or chosen[0] >= len(found):
         st.caption("Tick a rule to read it whole and to open a row that it decides.")
@@ -234,11 +215,11 @@ def _show_simple_rules(loaded: LoadedRun) -> None:
 
 def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:
     """Return a line of the table."""
-    facts = {TREE: str(decided.estimator), ROWS: len(decided.rows)}
+    facts = {"tree": str(decided.estimator), "test rows": len(decided.rows)}
     if decided.n_right is not None:
         facts["correct"] = percent(decided.n_right / len(decided.rows))
-        facts[PREDICTION] = str(decided.prediction)
+        facts["prediction"] = str(decided.prediction)
     else:
         facts["mean error"] = with_unit(loaded, decided.mean_absolute_error)
-        facts[PREDICTION] = with_unit(loaded, float(decided.prediction))
-    return facts | {WEIGHT: percent(decided.weight), RULE: decided.rule}
+        facts["prediction"] = with_unit(loaded, float(decided.prediction))
+    return facts | {"mean weight": percent(decided.weight), "rule": decided.rule}

@@ -57,13 +57,10 @@ def predicted_row(
     loaded: LoadedRun, values: pd.DataFrame, target=None, key: str = ""
 ) -> Row:
     """Return a row with what the run predicts for it."""
-    model, proba = loaded.model, None
-    predicted = model.predict(values)[0]
-    if model.classes is None:
-        predicted = float(predicted)
-    else:
-        proba = model.predict_proba(values)[0]
-    return Row(values, target, predicted, proba, key)
+    predicted = loaded.model.predict(values)[0]
+    if loaded.model.classes is None:
+        return Row(values, target, float(predicted), None, key)
+    return Row(values, target, predicted, loaded.model.predict_proba(values)[0], key)
 
 
 def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
@@ -138,15 +135,12 @@ def open_new_row(place: int) -> None:
 
 def _orders(loaded: LoadedRun) -> dict[str, str]:
     """The orders in which rows can be gone through, and their names."""
+    found = {_ALL: "In order"}
+    if loaded.model.classes is not None:
+        found[MISCLASSIFIED] = "Misclassified"
+    found |= {UNSURE: "Least sure", ERRORS: "Largest error"}
     if loaded.model.classes is None:
-        names = {UNSURE: "Least sure", ERRORS: "Largest error", TYPICAL: "Typical"}
-        return {_ALL: "In order"} | names
-    found = {
-        _ALL: "In order",
-        MISCLASSIFIED: "Misclassified",
-        UNSURE: "Least sure",
-        ERRORS: "Largest error",
-    }
+        return found | {TYPICAL: "Typical"}
     for k, label in enumerate(ranked_classes(loaded)[:_MOST_CLASSES]):
         found[f"{TYPICAL}-{k}"] = f"Typical of “{label}”"
     return found

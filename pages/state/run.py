@@ -1,7 +1,7 @@
 """The runs, node and edits that a visitor has chosen or started."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 import streamlit as st
@@ -164,10 +164,8 @@ def start_runs(
     """
 
     def create() -> list[str]:
-        ids = [store().create(key, given, problem) for key, given in learners.items()]
-        _submit(ids)
-        runs = [store().run(run_id) for run_id in ids]
-        _submit(create_repeats(store(), runs, n_splits - 1))
+        ids = _submit(store().create(*own, problem) for own in learners.items())
+        _submit(create_repeats(store(), [*map(store().run, ids)], n_splits - 1))
         forget_pair()
         return ids
 
@@ -178,9 +176,7 @@ def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
     """Queue runs again on more data splits, once a click; return the repeats' ids."""
 
     def create() -> list[str]:
-        ids = create_repeats(store(), runs, n_splits)
-        _submit(ids)
-        return ids
+        return _submit(create_repeats(store(), runs, n_splits))
 
     return _once(([run.id for run in runs], n_splits), create)
 
@@ -207,8 +203,7 @@ def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
             while not ids:
                 n_repeats += 1
                 made = create_folds(store(), key, given, problem, n_repeats=n_repeats)
-                ids = list(made)
-            _submit(ids)
+                ids = _submit(made)
             run = store().run(ids[0])
             firsts.append(run.repeat_of or run.id)
         return firsts
@@ -223,11 +218,8 @@ def start_longer(run: Run) -> str:
     """
 
     def create() -> list[str]:
-        if not can_train_longer(store(), run):
-            return []
-        ids = [train_longer(store(), run)]
-        _submit(ids)
-        return ids
+        can = can_train_longer(store(), run)
+        return _submit([train_longer(store(), run)] if can else [])
 
     return next(iter(_once(("longer", run.id), create)), "")
 
@@ -238,10 +230,12 @@ def resume_run(run: Run) -> None:
         _submit([run.id])
 
 
-def _submit(ids: list[str]) -> None:
-    """Hand runs to the queue."""
-    for run_id in ids:
+def _submit(ids: Iterable[str]) -> list[str]:
+    """Hand runs to the queue; return their ids."""
+    submitted = list(ids)
+    for run_id in submitted:
         queue().submit(run_id)
+    return submitted
 
 
 def _once(wanted, create: Callable[[], list[str]]) -> list[str]:

@@ -10,16 +10,17 @@ import streamlit as st
 from pages.cached.comparison import MARKING_ROWS
 from pages.cached.rashomon import (
     DEFAULT_TOLERANCE,
-    group_rows,
     map_of,
     near_value,
     tree_predictions,
     trees_like,
 )
-from pages.cached.runs import LoadedRun, error_costs, ranked_classes
-from pages.cached.store import queue, store, table
+from pages.cached.runs import LoadedRun, error_costs
+from pages.cached.store import queue, store
 from pages.cached.tree_pictures import sketch
+from pages.compare.costs import ask_costs
 from pages.state.run import choose_run
+from pages.tree.groups import ask_group
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
@@ -185,26 +186,12 @@ def _structure(own: _Set) -> TreeFilter:
 
 def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     """Ask how far a rate of groups may be apart; return the trees where it is not."""
-    first, second, third, fourth = st.columns(4)
-    problem = own.loaded.run.problem
-    column = first.selectbox(
-        "Rates by group of",
-        [name for name in table(problem.table_id) if name != problem.target],
-        index=None,
-        key="rashomon-group",
-        placeholder="no column",
-        help="Any column of the table, also one that no tree may use.",
-    )
-    if column is None:
+    asked = ask_group(own.loaded, "rashomon", "fitted")
+    if asked is None:
         return places
-    label = second.selectbox(
-        "Class",
-        ranked_classes(own.loaded)[::-1],
-        format_func=str,
-        key="rashomon-class",
-    )
-    rate = third.selectbox("Rate", list(RATES), key="rashomon-rate")
-    most = fourth.slider(
+    left, right = st.columns(2)
+    rate = left.selectbox("Rate", list(RATES), key="rashomon-rate")
+    most = right.slider(
         "At most apart",
         0.0,
         1.0,
@@ -214,11 +201,10 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         help="Highest minus lowest rate of the groups, on the rows the run was fitted "
         "to.",
     )
-    code = list(own.loaded.model.classes).index(label)
+    code = list(own.loaded.model.classes).index(asked.label)
     predicted = tree_predictions(own.loaded, "fitted")[0][places] == code
-    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
-    group = group_rows(own.loaded, column, "fitted")
-    gaps = gaps_of_models(predicted, is_class, group, rate)
+    is_class = (own.loaded.rows("fitted").y == asked.label).to_numpy()
+    gaps = gaps_of_models(predicted, is_class, asked.group, rate)
     for place, gap in zip(places.tolist(), gaps.tolist()):
         words = "unknown" if np.isnan(gap) else significant(gap)
         facts[place].append(f"{rate} apart by {words}")
@@ -227,22 +213,11 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
 
 def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     """Ask what errors cost, and how much a row may cost; return trees that keep it."""
-    columns = st.columns(3)
-    classes = own.loaded.model.classes
+    columns, classes = st.columns(3), own.loaded.model.classes
     costs = error_costs(own.loaded, classes)
-    costs = 1.0 - np.eye(2) if costs is None else costs
-    label, key = classes[1], f"rashomon-costs-{own.loaded.run.id}"
-    false_positive, false_negative = (
-        column.number_input(
-            f"Cost of a {error} “{plain(label)}”",
-            0.0,
-            value=float(cost),
-            key=f"{key}-{error}",
-        )
-        for column, error, cost in zip(
-            columns, ("false", "missed"), (costs[0, 1], costs[1, 0])
-        )
-    )
+    first = (1.0, 1.0) if costs is None else (costs[0, 1], costs[1, 0])
+    label, key = classes[1], f"rashomon-{own.loaded.run.id}"
+    false_positive, false_negative = ask_costs(columns, label, first, key)
     most = columns[2].number_input(
         "Mean cost of a row at most",
         0.0,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun
+from pages.cached.runs import BY_KEY, LoadedRun, shared
 from pages.cached.store import store
 from pages.state.run import edit_session, set_edit_session
 from pages.widgets.words import plain
@@ -35,7 +35,7 @@ class EditedTree:
     valid: float  # validation score with all leaves fitted to training rows alone
 
 
-@st.cache_resource(show_spinner="Reading the rows…", max_entries=8, hash_funcs=BY_KEY)
+@shared(8, "Reading the rows…")
 def bench(loaded: LoadedRun) -> Bench:
     """Return the run's tree and the rows by which it is edited."""
     return bench_of(loaded.model, loaded.split, run_constraints(loaded.run))

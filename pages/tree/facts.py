@@ -8,7 +8,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import BY_KEY, LoadedRun, kept_constraints, run_colors, run_tree
+from pages.cached.runs import (
+    LoadedRun,
+    copied,
+    kept_constraints,
+    run_colors,
+    run_tree,
+    shared,
+)
 from pages.cached.store import queue, store
 from pages.tree.rules import rule_with_sums, sum_names, sum_terms
 from pages.widgets.html import color_legend, dot, facts_table
@@ -173,7 +180,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     return int(points[0]["id"]) if points else None
 
 
-@st.cache_data(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+@copied(16)
 def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
     """Draw the areas once; the key names the tree."""
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
@@ -207,7 +214,7 @@ def show_lens(loaded: LoadedRun) -> None:
     show_tree(loaded, lens, "lens", f"lens {fraction}")
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=BY_KEY)
+@shared(64)
 def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
     """The tree without small terms, with the rows that the run was fitted to."""
     tree = without_small_terms(run_tree(loaded), fraction)

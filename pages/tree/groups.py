@@ -28,7 +28,7 @@ _MEANINGS = "; ".join(f"{name}: {meaning}" for name, meaning in RATES.items())
 @st.fragment
 def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> None:
     """Show the rates of each group, by each of two runs with the same test rows."""
-    asked = _ask(pair[0], "compare")
+    asked = ask_group(pair[0], "compare")
     if asked is None:
         return
     for own, name in zip(pair, names):
@@ -39,7 +39,7 @@ def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> No
 
 def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
     """Show the rates of each group by a run; where its tree predicts, also at nodes."""
-    asked = _ask(loaded, "tree")
+    asked = ask_group(loaded, "tree")
     if asked is None:
         return
     _show_rates(loaded, asked, "tree")
@@ -62,10 +62,10 @@ class Asked:
 
     column: str
     label: object
-    group: np.ndarray  # of each test row
+    group: np.ndarray  # of each row of the data split
 
 
-def _ask(loaded: LoadedRun, key: str) -> Asked | None:
+def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
     """Let the visitor choose a group column and a class; None before a choice."""
     problem = loaded.run.problem
     columns = [name for name in table(problem.table_id) if name != problem.target]
@@ -85,7 +85,7 @@ def _ask(loaded: LoadedRun, key: str) -> Asked | None:
     label = right.selectbox(
         "Class", ranked_classes(loaded)[::-1], format_func=str, key=f"group-class-{key}"
     )
-    return Asked(column, label, group_rows(loaded, column, "test").to_numpy())
+    return Asked(column, label, group_rows(loaded, column, split).to_numpy())
 
 
 def _explain(loaded: LoadedRun) -> None:

@@ -10,7 +10,7 @@ from pages.cached.predictions import (
     score_differences,
     top_estimators,
 )
-from pages.cached.runs import BY_KEY, LoadedRun
+from pages.cached.runs import LoadedRun, shared
 from pages.cached.store import store
 from pages.cached.tree_pictures import (
     TreePicture,
@@ -227,7 +227,7 @@ def _choice_note(size: Size) -> str:
     return words.strip()
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=BY_KEY)
+@shared(16)
 def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
     """Draw a run's path once, as the slider runs; that only moves the line over it."""
     steps = pruning_steps(loaded, tree_alone)

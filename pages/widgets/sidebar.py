@@ -37,8 +37,8 @@ def show_jobs() -> None:
 
 def _jobs() -> list[Run]:
     """List the jobs that are not finished, oldest first."""
-    waiting = (run for run in reversed(all_runs()))
-    return [run for run in waiting if not run.is_finished or run.state == "paused"]
+    runs = reversed(all_runs())
+    return [run for run in runs if not run.is_finished or run.state == "paused"]
 
 
 def _version() -> tuple:

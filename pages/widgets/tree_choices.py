@@ -56,9 +56,10 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
                 place.markdown("**Click a node**, then change it beside the tree.")
                 return TreeChoices(EDIT)
     with place:
-        view = st.selectbox(
-            "View", _views(loaded), key=f"view-{loaded.run.id}", width=170
-        )
+        views = [TREE, *AREAS, STATIC]
+        if not loaded.is_ensemble and store().snapshots(loaded.run.id):
+            views.insert(1, TRAINING)
+        view = st.selectbox("View", views, key=f"view-{loaded.run.id}", width=170)
         if view == STATIC or view in AREAS:
             return TreeChoices(view)
         return _pick_colors_and_rows(loaded, view)
@@ -91,14 +92,6 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
     with st.popover("Follow rows", icon=":material/route:"):
         places = _pick_rows(loaded)
     return TreeChoices(view, split, places, label)
-
-
-def _views(loaded: LoadedRun) -> list[str]:
-    """Which views a run has."""
-    views = [TREE]
-    if not loaded.is_ensemble and store().snapshots(loaded.run.id):
-        views.append(TRAINING)
-    return [*views, *AREAS, STATIC]
 
 
 def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
@@ -141,11 +134,9 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
     key = f"estimator-{loaded.run.id}"
     if st.session_state.get(key) not in index.tolist():
         st.session_state[key] = int(index[0])
-    n_estimators = loaded.model.n_estimators
-    equal = are_equal(weight)
-    if equal:
-        which = f"these are the first {len(index)}; all have the same weight."
-    else:
+    n_estimators, equal = loaded.model.n_estimators, are_equal(weight)
+    which = f"these are the first {len(index)}; all have the same weight."
+    if not equal:
         which = (
             f"these {len(index)} have the highest weight on the "
             f"{len(loaded.split.X_test):,} test rows."

@@ -440,8 +440,8 @@ def reasons(
                 name = split_name(model, condition.node)
             else:
                 name = condition.column
-            facts[name] = fact_text(model, condition, row)
-            values[name] = value_within(model, condition, row)
+            values[name] = value_within(model, condition, row, table)
+            facts[name] = fact_text(model, condition, values[name])
             if conditions is not None:
                 changes.setdefault(name, 0.0)
     return [

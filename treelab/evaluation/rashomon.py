@@ -198,10 +198,16 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
         Probabilities of the classes, or the values.
     """
     reader = FeatureReader(trees[0].features, X)
+    used: dict[int, list[np.ndarray]] = {}  # by the features that trees share
+    for tree in trees:
+        used.setdefault(id(tree.features), []).append(used_features(tree))
+    matrices: dict[int, np.ndarray] = {}
     values, chosen = [], []
     for tree in trees:
-        matrix = reader.matrix(tree.features, used_features(tree))
-        leaf = leaf_of(tree, matrix)
+        if (key := id(tree.features)) not in matrices:
+            both = np.unique(np.concatenate(used[key]))
+            matrices[key] = reader.matrix(tree.features, both)
+        leaf = leaf_of(tree, matrices[key])
         values.append(tree.value[leaf])
         chosen.append(tree.predicted_class[leaf])
     value = np.stack(values)

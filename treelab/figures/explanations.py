@@ -115,12 +115,15 @@ def contributions_figure(
         height=100 + 40 * n_bars,
         margin={"l": 8, "r": 8, "t": 44, "b": 8},
         showlegend=False,
+        dragmode=False,  # nothing to zoom into, and drawn sooner without
         xaxis={
             "title": {"text": escape_html(title)},
+            "fixedrange": True,
             "range": [low - _ROOM * span, high + _ROOM * span],
             "nticks": 5,
         },
         yaxis={
+            "fixedrange": True,
             "range": [n_bars - 0.5, -0.5],
             "showgrid": False,
             "tickvals": list(range(len(names))),

@@ -390,10 +390,14 @@ def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm | None]) -> None:
             continue
         is_number = is_numeric_dtype(dtype)  # true and false, too
         moments = None if is_number else form_of_moments(X.iloc[:, place])
-        if not (is_number or moments) or X.iloc[:, place].isna().all():
+        if not (is_number or moments):
             continue
         plain = CellForm("category" if is_bool_dtype(dtype) else "number")
-        check_held(name, dtype, noted or moments or plain, forms[name])
+        try:
+            check_held(name, dtype, noted or moments or plain, forms[name])
+        except ValueError:
+            if not X.iloc[:, place].isna().all():  # an empty column holds nothing
+                raise
 
 
 def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:

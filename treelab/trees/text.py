@@ -819,17 +819,24 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
         Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
         a line with its sum.
     """
-    lines = []
+    lines, table = [], as_table(tree.features, row)
     for condition in path_conditions(tree, tree.path(row)[-1]):
         if text := condition_text(tree, condition, most):
-            value = value_within(tree, condition, row)
+            value = value_within(tree, condition, row, table)
             is_said = text.endswith(f" is {value}")  # one category passes
             lines.append(text if is_said else f"{text}: it is {value}")
     return lines
 
 
-def fact_text(tree: Tree, condition: Condition, row) -> str:
+def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """Return what a row holds where a condition asks, as a person would say it.
+
+    Parameters
+    ----------
+    tree : Tree
+    condition : Condition
+    value : str
+        As ``value_within`` writes it.
 
     Returns
     -------
@@ -837,7 +844,6 @@ def fact_text(tree: Tree, condition: Condition, row) -> str:
         Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
         oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
     """
-    value = value_within(tree, condition, row)
     if isinstance(condition, ObliqueCondition):
         threshold = rounded(tree.threshold[condition.node])
         bound = f"{'≤' if condition.left else '>'} {threshold}"
@@ -863,14 +869,20 @@ def sum_name(tree: Tree, node: int, most: int = 3) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def value_within(tree: Tree, condition: Condition, row) -> str:
-    """Return the value of one row, so that as shown it lies within the condition."""
+def value_within(
+    tree: Tree, condition: Condition, row, table: pd.DataFrame | None = None
+) -> str:
+    """Return the value of one row, so that as shown it lies within the condition.
+
+    ``table`` is what ``as_table`` makes of the row, where that is known.
+    """
     if isinstance(condition, ObliqueCondition):
         node = condition.node
         threshold = float(tree.threshold[node])
         total = threshold - float(tree.margin(row)[0, node])
         return value_text(total, threshold, parse(rounded(threshold)))
-    cell = as_table(tree.features, row)[condition.column].iloc[0]
+    table = as_table(tree.features, row) if table is None else table
+    cell = table[condition.column].iloc[0]
     feature = condition.feature
     if isinstance(condition, CategoryCondition) or feature.is_date:
         return cell_text(feature, cell)

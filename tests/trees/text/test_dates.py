@@ -20,6 +20,7 @@ from treelab.trees.text import (
     path_sentences,
     split_text,
     to_rules,
+    value_within,
 )
 from treelab.trees.tree import Tree
 
@@ -110,7 +111,7 @@ def test_all_texts_of_a_row_have_dates():
         "admitted before 12 May 2019? Yes: it is 1 March 2019."
     )
     (condition,) = path_conditions(tree, tree.path(row)[-1])
-    assert fact_text(tree, condition, row) == (
+    assert fact_text(tree, condition, value_within(tree, condition, row)) == (
         "admitted is 1 March 2019 (on or after 12 May 2018, before 12 May 2019)"
     )
     first, second = years(*rows["admitted"].iloc[:2])
