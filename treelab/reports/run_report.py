@@ -57,7 +57,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
-from treelab.trees.text import path_sentences, rule_text, to_text
+from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
 from treelab.trees.tree import Tree, plain_label
 from treelab.trees.words import counted, listed, percent, probability, significant
 
@@ -469,10 +469,11 @@ def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
 
 
 def prediction_words(model: Model, row: pd.DataFrame) -> str:
-    """Write the prediction for one row, with its probability or unit."""
+    """Write the prediction for one row, with its probability or unit and interval."""
     words = value_words(model, model.predict(row)[0])
     if model.classes is None:
-        return words
+        likely = interval_text(model, row)
+        return f"{words}, {likely}" if likely else words
     proba = model.predict_proba(row)[0]
     best = int(proba.argmax())
     chosen = model.classes.index(plain_label(model.predict(row)[0]))
