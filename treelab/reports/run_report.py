@@ -709,20 +709,28 @@ def _split_words(problem: Problem) -> str:
 
 def _target_table(facts: RunFacts) -> Table:
     """Count the classes, or describe the values, of each part of the data split."""
-    targets = [facts.split.rows(name).y for name in SPLITS]
+    parts = [facts.split.rows(name) for name in SPLITS]
     head = [_SPLIT_TITLES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
+        each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [
-            [name, *(significant(float(getattr(y, name)())) for y in targets)]
+            [name, *(significant(own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
         return Table(["value", *head], rows)
-    counts = [y.value_counts() for y in targets]
+    counts = [part.y.value_counts() for part in parts]
     rows = [
         [str(label), *(f"{count.get(label, 0):,}" for count in counts)]
         for label in counts[0].index
     ]
     return Table(["class", *head], rows)
+
+
+def _described(y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
+    """Describe values: mean and standard deviation are by weight."""
+    mean = float(np.average(y, weights=weight))
+    std = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
+    return {"mean": mean, "std": std, "min": float(y.min()), "max": float(y.max())}
 
 
 def training_section(found: Sequence[RunFacts]) -> Section:
