@@ -71,6 +71,10 @@ function tipParts(data, node, status) {
   if (!node.condition) rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
+  if (node.interval && !node.condition) {
+    const [share, low, high] = node.interval;
+    rows.push([`${share} of rows`, `${short(low)} to ${short(high)}`]);
+  }
   if (node.confidence !== null && node.confidence !== undefined && !node.condition) rows.push(["confidence", percent(node.confidence)]);
   if (node.likeliest && !node.condition) rows.push(["most probable", `${node.likeliest[0]} ${percent(node.likeliest[1])}`]);
   if (node.impurity !== null && node.impurity !== undefined) rows.push(["impurity", short(node.impurity)]);

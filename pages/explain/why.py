@@ -38,7 +38,12 @@ from treelab.figures.explanations import contributions_figure
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import FIRST_PATH, SECOND_PATH, row_path
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text import conditions_text, path_lines, prediction_text
+from treelab.trees.text import (
+    conditions_text,
+    interval_text,
+    path_lines,
+    prediction_text,
+)
 from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, shortest
 
@@ -61,7 +66,8 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
         elif row.predicted == row.target:
             beside = "Correct"
     words = dot(color, prediction_words(loaded, row))
-    beside = html.escape(beside)
+    likely = interval_text(loaded.model, row.values)
+    beside = html.escape(". ".join(filter(None, [likely, beside])))
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
         st.markdown(_because(loaded, row))

@@ -130,7 +130,8 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
         n_trials = st.number_input(
             "Trials", 1, MOST_TRIALS, 30, key="sweep-trials", width=130
         )
-    st.caption(plain(preset.source))
+    weighted = f" Rows are weighted by {problem.weighting}." * bool(problem.weighting)
+    st.caption(plain(f"{preset.source}{weighted}"))
     plan = None
     try:
         key = f"{learner}-{name}"

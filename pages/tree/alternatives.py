@@ -74,8 +74,9 @@ def show_alternatives(loaded: LoadedRun) -> None:
     trees = trees_like(loaded)
     if trees is None:
         st.info(
-            "There are no other trees to compare with this one: it does not split, or "
-            "its leaves are linear models.",
+            "There are no other trees to compare with this one: it does not split, its "
+            "leaves are linear models, or it is of weighted rows or of another loss "
+            "than the squared error.",
             icon=":material/info:",
         )
         return

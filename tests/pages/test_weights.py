@@ -88,6 +88,8 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     rate = page_text(visit("tree", run=years, tab=tab))
     if tab == "Scores":
         assert "weight predicted, " in rate
+    if tab == "Alternatives":
+        assert "or it is of weighted rows" in text
     if tab == "Rules":
         assert "<th>weight</th>" in text
 
@@ -117,3 +119,9 @@ def test_what_compare_measures_is_weighted(store, visit):
     chance = np.clip(second.model.predict_proba(X), 0, 1)[:, 0]
     curves = class_curves((y == label).to_numpy(), chance, weight)
     assert curves_of(second, label).roc_area == curves.roc_area
+
+
+def test_a_sweep_takes_the_weight_that_was_chosen_on_train(visit, store):
+    run = add_run(store, "cart", weight="weight")
+    app = visit("train", run=run, tab="Tune")
+    assert "Rows are weighted by weight." in page_text(app)

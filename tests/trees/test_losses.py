@@ -168,3 +168,12 @@ def test_losses_are_read_back_and_others_refused():
     for wrong in ({"name": "best"}, {"name": "quantile", "parameter": 1.0}, {"a": 1}):
         with pytest.raises(ValueError, match=r"loss|parameter"):
             as_loss(wrong)
+
+
+@pytest.mark.parametrize("name", ["poisson", "tweedie"])
+def test_a_group_without_a_claim_has_a_rate_of_exactly_zero(name):
+    rng = np.random.default_rng(0)
+    y = np.append(np.zeros(50), rng.poisson(0.5, 50))
+    loss = Loss(name, PARAMETERS.get(name, 0.0))
+    found = loss.constants(np.repeat([0, 1], 50), y, rng.random(100), 2)
+    assert found[0] == 0 < found[1]

@@ -20,6 +20,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import forms_of_model
 from treelab.trees.pruning_path import Model
+from treelab.trees.tree import knows_interval
 
 
 def add_command(commands) -> None:
@@ -114,6 +115,9 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
     if model.classes is not None:
         names = [str(label) for label in model.classes]
         found["probabilities"] = dict(zip(names, model.predict_proba(row)[0].tolist()))
+    if knows_interval(model):
+        found["interval"] = model.predict_interval(row)[0].tolist()
+        found["interval_level"] = model.interval_level
     return json.dumps(found, indent=1, default=lambda value: value.item())
 
 

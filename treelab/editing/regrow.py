@@ -63,7 +63,14 @@ def refit_nodes(
     """Return the tree with rows, and new values at the nodes that are ``touched``."""
     matrix = rows.matrix(tree)
     leaf = leaf_of(tree, matrix)
-    bare = replace(tree, between=None, missing_rows=None, activity=None)
+    bare = replace(
+        tree,
+        between=None,
+        missing_rows=None,
+        activity=None,
+        interval=None,  # as new rows fell into the leaves that were
+        interval_level=None,
+    )
     counted = with_leaves(bare, matrix, leaf, rows.y)
     weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
     if tree.shrinkage is not None:

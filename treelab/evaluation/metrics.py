@@ -16,6 +16,7 @@ TITLES = {
     "d2": "D²",
     "rmse": "RMSE",
     "mae": "MAE",
+    "coverage": "interval coverage",
 }
 BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
 SAME_LOSS = 1e-9  # nats between losses that are one
@@ -25,6 +26,13 @@ LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 def headline(task: str) -> str:
     """Name the one score by which models of a task are compared."""
     return "r2" if task == "regression" else "macro_f1"
+
+
+def coverage(y, interval: np.ndarray, weight=None) -> float:
+    """Return the fraction of values (n,) in their intervals (n, 2), ends included."""
+    values = np.asarray(y, dtype=np.float64)
+    inside = (values >= interval[:, 0]) & (values <= interval[:, 1])
+    return float(np.average(inside, weights=weight))
 
 
 def scores(

@@ -17,6 +17,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
+from treelab.trees.tree import knows_interval
 from treelab.trees.words import counted, listed
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
@@ -27,12 +28,13 @@ PARTS = {
     "table": "the columns of the table",
     "prediction": "the class, or the value",
     "probabilities": "of each class",
+    "interval": "the quantiles between which most rows lie",
     "leaf": "number of the leaf that the row reaches",
     "rule": "the conditions that lead to this leaf",
     "tree": "number of the ensemble's tree of highest weight on this row",
     "weight": "that tree's share of the prediction",
 }
-DEFAULT_PARTS = ("table", "prediction", "probabilities")
+DEFAULT_PARTS = ("table", "prediction", "probabilities", "interval")
 
 
 def parts_of(model: Model) -> list[str]:
@@ -40,6 +42,8 @@ def parts_of(model: Model) -> list[str]:
     left_out = set()
     if model.classes is None:
         left_out.add("probabilities")
+    if not knows_interval(model):
+        left_out.add("interval")
     if not isinstance(model, WeightedTrees):
         left_out |= {"tree", "weight"}
     return [part for part in PARTS if part not in left_out]
@@ -61,8 +65,9 @@ def prediction_columns(
     Returns
     -------
     DataFrame of n_rows rows
-        ``prediction``, ``probability of LABEL`` for each class, ``leaf``, ``rule``,
-        ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of the tree
+        ``prediction``, ``probability of LABEL`` for each class, ``quantile 0.1`` and
+        ``quantile 0.9`` (of an interval of 0.8), ``leaf``, ``rule``, ``tree`` and
+        ``weight``. Of an ensemble, leaf and rule are those of the tree
         of highest weight on the row. Leaves have the numbers that pages show.
     """
     wanted = set(parts) & set(parts_of(model))
@@ -73,6 +78,11 @@ def prediction_columns(
         probabilities = model.predict_proba(X)  # (n_rows, n_classes)
         for k, label in enumerate(model.classes):
             columns[f"probability of {label}"] = probabilities[:, k]
+    if "interval" in wanted and knows_interval(model):
+        level = model.interval_level or 0.0
+        ends = model.predict_interval(X)
+        for sign, end in zip((-1, 1), ends.T):
+            columns[f"quantile {(1 + sign * level) / 2:.4g}"] = end
     if wanted & {"leaf", "rule", "tree", "weight"}:
         found = _deciding(model, X, with_rule="rule" in wanted)
         columns |= {part: found[part] for part in PARTS if part in wanted & set(found)}

@@ -11,7 +11,14 @@ from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import term_fractions, term_name
-from treelab.trees.tree import OBLIQUE, Tree, filled, labels, read_features
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    filled,
+    knows_interval,
+    labels,
+    read_features,
+)
 
 # The columns that a split adds up: their weights, and how much each matters.
 
@@ -119,8 +126,9 @@ def split_scores(
     dict of str to dict
         Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
         ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
-        than the squared error its ``d2``, see ``Loss.score``; and of classes the log
-        loss of the training rows' class frequencies, ``metrics.BASELINE``.
+        than the squared error its ``d2``, see ``Loss.score``; of one with an interval
+        its ``coverage``; and of classes the log loss of the training rows' class
+        frequencies, ``metrics.BASELINE``.
     """
     scores = {}
     for name in SPLITS:
@@ -142,6 +150,10 @@ def split_scores(
         if (loss := getattr(model, "loss", None)) is not None:
             truth = np.asarray(y, dtype=np.float64)
             scores[name]["d2"] = loss.score(predicted, truth, weight)
+        if knows_interval(model):
+            scores[name]["coverage"] = metrics.coverage(
+                y, model.predict_interval(X), weight
+            )
         _, y_train, weight_train = split.rows("train")
         if task != "regression" and len(y_train):
             baseline = metrics.baseline_loss(task, y_train, y, weight_train, weight)

@@ -57,7 +57,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
-from treelab.trees.text import path_sentences, rule_text, to_text
+from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
 from treelab.trees.tree import Tree, plain_label
 from treelab.trees.words import counted, listed, percent, probability, significant
 
@@ -469,10 +469,11 @@ def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
 
 
 def prediction_words(model: Model, row: pd.DataFrame) -> str:
-    """Write the prediction for one row, with its probability or unit."""
+    """Write the prediction for one row, with its probability or unit and interval."""
     words = value_words(model, model.predict(row)[0])
     if model.classes is None:
-        return words
+        likely = interval_text(model, row)
+        return f"{words}, {likely}" if likely else words
     proba = model.predict_proba(row)[0]
     best = int(proba.argmax())
     chosen = model.classes.index(plain_label(model.predict(row)[0]))
@@ -708,20 +709,28 @@ def _split_words(problem: Problem) -> str:
 
 def _target_table(facts: RunFacts) -> Table:
     """Count the classes, or describe the values, of each part of the data split."""
-    targets = [facts.split.rows(name).y for name in SPLITS]
+    parts = [facts.split.rows(name) for name in SPLITS]
     head = [_SPLIT_TITLES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
+        each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [
-            [name, *(significant(float(getattr(y, name)())) for y in targets)]
+            [name, *(significant(own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
         return Table(["value", *head], rows)
-    counts = [y.value_counts() for y in targets]
+    counts = [part.y.value_counts() for part in parts]
     rows = [
         [str(label), *(f"{count.get(label, 0):,}" for count in counts)]
         for label in counts[0].index
     ]
     return Table(["class", *head], rows)
+
+
+def _described(y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
+    """Describe values: mean and standard deviation are by weight."""
+    mean = float(np.average(y, weights=weight))
+    std = float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
+    return {"mean": mean, "std": std, "min": float(y.min()), "max": float(y.max())}
 
 
 def training_section(found: Sequence[RunFacts]) -> Section:

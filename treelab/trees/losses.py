@@ -257,7 +257,8 @@ class Loss:
             return self.excess(y, y)  # says that there is none
         total = np.bincount(group, weight, n_groups)
         if self.has_means:
-            centre = y.mean() if len(y) else 0.0  # keeps sums exact
+            # Keeps sums exact; where nothing is below 0, so are they as they stand.
+            centre = y.mean() if len(y) and not self.is_positive else 0.0
             sums = np.bincount(group, weight * (y - centre), n_groups)
             with np.errstate(invalid="ignore"):
                 return centre + sums / total

@@ -12,7 +12,7 @@ import pandas as pd
 
 from treelab.trees.dates import first_moment_after, moment_text, parse_moment
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.tree import OBLIQUE, Tree, read_features
+from treelab.trees.tree import OBLIQUE, Tree, knows_interval, read_features
 from treelab.trees.words import (
     clean,
     counted,
@@ -513,6 +513,24 @@ def number_text(tree: Tree, node: int) -> str:
     near = np.ptp(tree.value) / 200 or np.inf
     text = shortest(value, lambda shown: abs(shown - value) <= near)
     return with_unit(text, tree.target_unit)
+
+
+def interval_text(model: object, X: pd.DataFrame) -> str:
+    """Return between which values most rows like the first one lie.
+
+    "80% between 7.0 and 12.6 mm"; "" for a model that knows no interval.
+    """
+    if not knows_interval(model):
+        return ""
+    low, high = model.predict_interval(X.iloc[:1])[0].tolist()
+    near = (high - low) / 200 or np.inf
+
+    def text(end: float) -> str:
+        return shortest(end, lambda shown: abs(shown - end) <= near)
+
+    share = percent(model.interval_level or 0)
+    words = f"{share} between {text(low)} and {text(high)}"
+    return with_unit(words, model.target_unit)
 
 
 def prediction_label(tree: Tree, node: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -330,7 +330,7 @@ LEAF_OUTPUTS = ("logits", "probabilities")
 PER_NODE = (
     *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
     *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
-    *("between", "missing_rows", "decision", "weight"),
+    *("between", "missing_rows", "decision", "weight", "interval"),
 )
 
 
@@ -362,6 +362,7 @@ def _check_shapes(tree: "Tree", n: int) -> None:
         "leaf_weights": n_features,
         "leaf_bias": n_outputs,
         "between": 2,
+        "interval": 2,
     }
     for name in PER_NODE:
         array = getattr(tree, name)
@@ -441,8 +442,25 @@ def _check_values(tree: "Tree") -> None:
         if counts is not None and not (counts >= 0).all():
             raise ValueError(f"{name} counts rows, so it cannot be negative.")
     _check_decisions(tree)
+    _check_interval(tree)
     if tree.activity is not None and not (tree.activity >= 0).all():
         raise ValueError("activity must be at least 0 at each node.")
+
+
+def _check_interval(tree: "Tree") -> None:
+    """An interval belongs to a number, and says how many rows it holds."""
+    if (tree.interval is None) != (tree.interval_level is None):
+        raise ValueError("interval and interval_level go together.")
+    if tree.interval is None or tree.interval_level is None:
+        return
+    if tree.classes is not None:
+        raise ValueError("An interval is of numbers; this tree predicts classes.")
+    if not 0 < tree.interval_level < 1:
+        raise ValueError(
+            f"interval_level must lie between 0 and 1, got {tree.interval_level!r}."
+        )
+    if not (tree.interval[:, 0] <= tree.interval[:, 1]).all():
+        raise ValueError("The lower end of an interval must not be above its upper.")
 
 
 def _check_decisions(tree: "Tree") -> None:
@@ -495,6 +513,11 @@ def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
 def _are_probabilities(value: np.ndarray) -> bool:
     """Whether values are from 0 to 1, up to rounding."""
     return bool(((value >= -1e-9) & (value <= 1 + 1e-9)).all())
+
+
+def knows_interval(model: object) -> TypeGuard["Tree"]:
+    """Whether a model is a tree that predicts an interval, too."""
+    return isinstance(model, Tree) and model.interval is not None
 
 
 # Statistics of rows at every node of a tree: counts, impurity, means.
@@ -835,6 +858,10 @@ class Tree(Arrays):
         What the training rows that pass the node weigh together; None: 1 each.
     loss : Loss or None
         What values are the best constants for; None: class fractions, or means.
+    interval : float64 array of shape (n_nodes, 2) or None
+        Of regression: what a fraction ``interval_level`` of new rows that end here has
+        at least and at most, less the prediction.
+    interval_level : float or None
 
     Raises
     ------
@@ -868,6 +895,8 @@ class Tree(Arrays):
     shrinkage: float | None = None
     weight: np.ndarray | None = None
     loss: Loss | None = None
+    interval: np.ndarray | None = None
+    interval_level: float | None = None
 
     array_types: ClassVar[dict[str, type]] = {
         "left": np.int32,
@@ -888,6 +917,7 @@ class Tree(Arrays):
         "decision": np.int32,
         "class_weights": np.float64,
         "weight": np.float64,
+        "interval": np.float64,
     }
 
     def __post_init__(self):
@@ -1143,3 +1173,20 @@ class Tree(Arrays):
             return labels(self.classes)[self.predicted_class[self.apply(X)]]
         matrix = read_features(self, X, leaves=True)
         return regression_values(self, matrix)
+
+    def predict_interval(self, X) -> np.ndarray:
+        """Return between which values most rows lie, float64 (n_rows, 2).
+
+        A fraction ``interval_level`` of rows that are new has a target between the two
+        of its row, as far as folds of the training rows could tell.
+
+        Raises
+        ------
+        ValueError
+            If the tree knows no interval.
+        """
+        if self.interval is None:
+            raise ValueError("This tree knows no interval.")
+        matrix = read_features(self, X, leaves=True)
+        predicted = regression_values(self, matrix)
+        return predicted[:, None] + self.interval[leaf_of(self, matrix)]

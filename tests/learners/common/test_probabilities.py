@@ -11,8 +11,8 @@ from tests.trees.make import make_tree
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import (
     STRENGTHS,
-    _greedy_size,
     _node_at_size,
+    greedy_size,
     with_measured_shrinkage,
 )
 from treelab.learners.registry import LEARNERS, make_estimator
@@ -164,8 +164,8 @@ def test_a_weighted_sum_counts_as_many_splits_as_it_weighs_columns(seed):
     for node in np.flatnonzero(~tree.is_leaf):
         own = tree.weights[node]
         numbers += sum(weight != 0 for weight in own) if own.any() else 1
-    assert _greedy_size(tree) == numbers + 1
-    assert _greedy_size(make_tree(np.random.default_rng(seed), 9)) == 9
+    assert greedy_size(tree) == numbers + 1
+    assert greedy_size(make_tree(np.random.default_rng(seed), 9)) == 9
 
 
 def test_a_table_too_small_for_folds_has_a_strength_of_one():

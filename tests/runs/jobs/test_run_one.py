@@ -173,7 +173,7 @@ def test_a_regression_has_its_unit(store):
     )
     run = train(store, problem, "cart")
     model = store.model(run.id)
-    assert set(run.metrics["test"]) == {"r2", "rmse", "mae", "n_rows"}
+    assert set(run.metrics["test"]) == {"r2", "rmse", "mae", "n_rows", "coverage"}
     assert (model.target, model.target_unit) == ("weight", "kg")
     assert "cm" in [feature.unit for feature in model.features]
 

@@ -37,7 +37,15 @@ from treelab.trees.tree import (
     read_features,
     with_leaves,
 )
-from treelab.trees.words import clean, counted, quoted, rounded, short, with_unit
+from treelab.trees.words import (
+    clean,
+    counted,
+    percent,
+    quoted,
+    rounded,
+    short,
+    with_unit,
+)
 
 # Names of nodes that stay while a tree changes: the path from the root.
 
@@ -626,6 +634,14 @@ class TreeWriter:
         }
         if tree.classes is None:
             facts["mean"] = plain_number(tree.value[node, 0])
+            is_linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
+            if tree.interval is not None and not is_linear:
+                assert tree.interval_level is not None
+                ends = tree.value[node, 0] + tree.interval[node]
+                facts["interval"] = [
+                    percent(tree.interval_level),
+                    *map(plain_number, ends.tolist()),
+                ]
             if n_rows:
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
             if len(rows := self.rows_at[node]):

@@ -115,7 +115,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         )
         if path.predictors[path.chosen] is None:  # the leaves predict
             rows = data.frame, data.y, data.weight
-            self.model_ = self._with_probabilities(self.model_, *rows)
+            self.model_ = self._with_certainty(self.model_, *rows)
         end, point = self.path_.tree, points[path.chosen]
         self.history_ = training.retain(point, restart, start, end)
         self.n_epochs_ = int(self.history_["epoch"].iloc[-1])

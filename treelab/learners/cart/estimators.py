@@ -1,7 +1,11 @@
 """CART: the greedy tree, scikit-learn's, tuned by cross-validation and exported."""
 
 from treelab.learners.cart.fit import CartFit
-from treelab.learners.common.settings import RegressionLossSettings, estimator
+from treelab.learners.common.settings import (
+    IntervalSettings,
+    RegressionLossSettings,
+    estimator,
+)
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 
 
@@ -16,7 +20,7 @@ class CartClassifier(CartFit, TunedClassifier):
 
 
 @estimator
-class CartRegressor(RegressionLossSettings, CartFit, TunedRegressor):
+class CartRegressor(RegressionLossSettings, IntervalSettings, CartFit, TunedRegressor):
     """Regression tree grown greedily, one split after another.
 
     Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treelab.learners.common.settings import (
+    IntervalSettings,
     LearnerSpec,
     Preset,
     Range,
@@ -80,7 +81,7 @@ SPEC = LearnerSpec(
     paper="Breiman et al., 1984",
     classifier="treelab.learners.cart.estimators:CartClassifier",
     regressor="treelab.learners.cart.estimators:CartRegressor",
-    settings=(*settings_in(CartSettings), *settings_in(RegressionLossSettings)),
+    settings=settings_in(CartSettings, RegressionLossSettings, IntervalSettings),
     is_quick=True,
     cpu_only=True,
 )

@@ -1,7 +1,7 @@
 """The estimators' base: what is checked of a table, read into numbers, and kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1
 from treelab.learners.common.folds import hold_out
+from treelab.learners.common.intervals import with_interval
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import (
     TreesBySize,
@@ -28,6 +29,7 @@ from treelab.learners.common.settings import CLASSES, CommonSettings, read_setti
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column
 from treelab.trees.losses import POSITIVE_LOSSES, SQUARED_ERROR, Loss
+from treelab.trees.tree import Tree
 
 # Where a learner computes.
 
@@ -483,14 +485,14 @@ class TableEstimator(CommonSettings, BaseEstimator):
         by_class = self._task() != "regression"
         return hold_out(target, by_class=by_class, seed=self._draw_seed())
 
-    def _with_probabilities(
+    def _with_certainty(
         self,
         path: TreesBySize,
         frame: pd.DataFrame,
         y: np.ndarray,
         weight: np.ndarray | None = None,
     ) -> TreesBySize:
-        """Return a path of trees, fitted to these rows, as it may be given out."""
+        """Return a path of trees, fitted to these rows, that know how sure they are."""
         return path
 
     def _draw_seed(self) -> int:
@@ -616,7 +618,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows.",
         )
 
-    def _with_probabilities(self, path, frame, y, weight=None):
+    def _with_certainty(self, path, frame, y, weight=None):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
@@ -675,6 +677,27 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """Predict one value, in the units of the target, for each row of ``X``."""
         frame = self._predict_frame(X)
         return self.model_.predict(frame)
+
+    def predict_interval(self, X):
+        """Return between which values most rows lie, (n_rows, 2), in the target's unit.
+
+        The setting ``interval`` says which fraction; see ``Tree.predict_interval``.
+        """
+        frame = self._predict_frame(X)
+        if not isinstance(self.model_, Tree):
+            raise ValueError(f"{type(self).__name__} predicts no interval.")
+        return self.model_.predict_interval(frame)
+
+    def _with_certainty(self, path, frame, y, weight=None):
+        """Let the chosen tree know between which values most rows lie."""
+        level = getattr(self, "interval", None)
+        if level is None:
+            return path
+        trees = [*path.trees]
+        trees[path.chosen] = with_interval(
+            path.tree, frame, y, level=level, seed=self._draw_seed(), weight=weight
+        )
+        return replace(path, trees=tuple(trees))
 
     def score(self, X, y, sample_weight=None):
         """Return R² of the predictions for ``X``, of values of whatever size.

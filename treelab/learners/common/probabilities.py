@@ -64,7 +64,7 @@ def with_measured_shrinkage(
     optimism = measured_optimism(
         frame,
         y,
-        [_greedy_size(tree) for tree in path.trees],
+        [greedy_size(tree) for tree in path.trees],
         min_samples_leaf=max(1, int(smallest * _LEAF_FRACTION)),
         task=task,
         seed=seed,
@@ -95,7 +95,7 @@ def _log_loss(counts: np.ndarray, value: np.ndarray) -> float:
     return float(-(counts * np.log(np.maximum(value, _LEAST))).sum() / counts.sum())
 
 
-def _greedy_size(tree: Tree) -> int:
+def greedy_size(tree: Tree) -> int:
     """Return how many leaves a greedy tree has with as many numbers to fit.
 
     A split of one column has one; a weighted sum has as many as it weighs columns.

@@ -228,11 +228,14 @@ def setting(default: Any, help: str, *, label: str = "", kind: str = "", **more)
     return field(default=default, metadata={"setting": described})
 
 
-def settings_in(cls: type) -> tuple[Setting, ...]:
-    """List the settings that a class declares or inherits, in its order."""
-    declared = [one for one in fields(cls) if "setting" in one.metadata]
-    has_recipe = any(one.name == "recipe" for one in declared)
-    return tuple(_named(one, has_recipe) for one in declared)
+def settings_in(*classes: type) -> tuple[Setting, ...]:
+    """List the settings that classes declare or inherit, in their order."""
+    found: list[Setting] = []
+    for cls in classes:
+        declared = [one for one in fields(cls) if "setting" in one.metadata]
+        has_recipe = any(one.name == "recipe" for one in declared)
+        found += [_named(one, has_recipe) for one in declared]
+    return tuple(found)
 
 
 def _named(declared, has_recipe: bool) -> Setting:
@@ -688,6 +691,22 @@ def growing_weights(
 
 
 # Settings of the regressors that know other losses than the squared error.
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class IntervalSettings:
+    """What a regression tree says of how far off it may be."""
+
+    interval: float | None = setting(
+        0.8,
+        "Fraction of new rows that shall lie between the two values which stand beside "
+        "each prediction; none: there are no such values.",
+        label="Interval",
+        above=0,
+        maximum=0.99,
+        choices=(None,),
+        tasks=("regression",),
+    )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -107,7 +107,7 @@ class GrownTree(TableEstimator):
         given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
         data = self._read(*given, numbers="rank")
         path = self._search_path(data, settings, monitor)
-        path = self._with_probabilities(path, data.frame, data.y, data.weight)
+        path = self._with_certainty(path, data.frame, data.y, data.weight)
         self.origin_ = Origin(
             self._start,
             trained=False,

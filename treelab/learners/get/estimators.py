@@ -26,6 +26,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.settings import (
+    IntervalSettings,
     RegressionLossSettings,
     estimator,
     read_settings,
@@ -205,7 +206,7 @@ class GetEstimator(GetSettings, TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_probabilities(path, frame, y, weight)
+        self.path_ = self._with_certainty(path, frame, y, weight)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
@@ -308,7 +309,9 @@ class GetClassifier(GetEstimator, TableClassifier):
 
 
 @estimator
-class GetRegressor(RegressionLossSettings, GetEstimator, TableRegressor):
+class GetRegressor(
+    RegressionLossSettings, IntervalSettings, GetEstimator, TableRegressor
+):
     """Regression tree with oblique splits, trained as a whole by gradients.
 
     As ``GetClassifier``; a leaf predicts one value (GET), or by a ridge regression on

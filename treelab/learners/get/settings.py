@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from treelab.learners.common.settings import (
+    IntervalSettings,
     LearnerSpec,
     Preset,
     Range,
@@ -162,7 +163,7 @@ SPEC = LearnerSpec(
     paper="Mao and Cao, 2024, arXiv:2411.17003",
     classifier="treelab.learners.get.estimators:GetClassifier",
     regressor="treelab.learners.get.estimators:GetRegressor",
-    settings=(*settings_in(GetSettings), *settings_in(RegressionLossSettings)),
+    settings=settings_in(GetSettings, RegressionLossSettings, IntervalSettings),
 )
 
 

@@ -3,7 +3,11 @@
 import torch
 
 from treelab.learners.common.objective import TargetScale, loss_of
-from treelab.learners.common.settings import RegressionLossSettings, estimator
+from treelab.learners.common.settings import (
+    IntervalSettings,
+    RegressionLossSettings,
+    estimator,
+)
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.trees.logits import class_probabilities
@@ -34,7 +38,9 @@ class GradTreeClassifier(GradTreeFit, TunedClassifier):
 
 
 @estimator
-class GradTreeRegressor(RegressionLossSettings, GradTreeFit, TunedRegressor):
+class GradTreeRegressor(
+    RegressionLossSettings, IntervalSettings, GradTreeFit, TunedRegressor
+):
     """Hard, axis-aligned regression tree trained by gradient descent.
 
     As ``GradTreeClassifier``, by the squared error of the standardised target, or by

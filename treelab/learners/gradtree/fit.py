@@ -406,9 +406,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
         data = table.data
-        self.path_ = self._with_probabilities(
-            self.path_, data.frame, data.y, data.weight
-        )
+        y = data.y if table.is_classes else table.scale.restore(data.y)
+        self.path_ = self._with_certainty(self.path_, data.frame, y, data.weight)
         tree = self.path_.tree
         columns = feature_matrix(tree.features, data.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))

@@ -9,6 +9,7 @@ from typing import Any
 from treelab.learners.common.settings import (
     CLASSES,
     AxisTreeSettings,
+    IntervalSettings,
     LearnerSpec,
     Preset,
     Range,
@@ -126,7 +127,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., AAAI 2024, arXiv:2305.03515",
     classifier="treelab.learners.gradtree.estimators:GradTreeClassifier",
     regressor="treelab.learners.gradtree.estimators:GradTreeRegressor",
-    settings=(*settings_in(GradTreeSettings), *settings_in(RegressionLossSettings)),
+    settings=settings_in(GradTreeSettings, RegressionLossSettings, IntervalSettings),
     scores_itself=False,  # its size is chosen by greedy trees, which are not trained
 )
 

@@ -186,7 +186,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., ICLR 2024, arXiv:2309.17130",
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
-    settings=(*settings_in(GrandeSettings), *settings_in(RegressionLossSettings)),
+    settings=settings_in(GrandeSettings, RegressionLossSettings),
     former=("distillation",),
     single_tree=False,
 )

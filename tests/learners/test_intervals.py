@@ -1,0 +1,117 @@
+"""Between which values most rows lie: held on new rows, and carried along."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+
+from treelab.editing.limits import EditRows
+from treelab.editing.regrow import refit_nodes
+from treelab.evaluation.predictions import prediction_columns
+from treelab.learners.cart.estimators import CartClassifier, CartRegressor
+from treelab.learners.get.estimators import GetRegressor
+from treelab.learners.gradtree.estimators import GradTreeRegressor
+from treelab.trees.io import load
+from treelab.trees.text import interval_text
+
+
+def noisy(n_rows, seed=0):
+    """A number whose spread is 1 where ``side`` is 0, and 5 where it is 1."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n_rows), "side": rng.integers(0, 2, n_rows)})
+    spread = np.where(X["side"] == 1, 5.0, 1.0)
+    return X, (
+        3 * X["a"] + 10 * X["side"] + spread * rng.normal(size=n_rows)
+    ).to_numpy()
+
+
+def covered(model, X, y):
+    low, high = model.predict_interval(X).T
+    return np.mean((y >= low) & (y <= high))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
+    X, y = noisy(1500)
+    model = CartRegressor(interval=level, random_state=0).fit(X, y)
+    assert covered(model, *noisy(4000, seed=1)) == pytest.approx(level, abs=0.05)
+
+
+def test_leaves_of_a_wide_target_have_wide_intervals():
+    X, y = noisy(1500)
+    low, high = CartRegressor(random_state=0).fit(X, y).predict_interval(X).T
+    width = high - low
+    assert width[X["side"] == 1].mean() > 2.5 * width[X["side"] == 0].mean()
+
+
+FAST = {
+    CartRegressor: {},
+    GradTreeRegressor: {"n_restarts": 4, "n_steps": 30},
+    GetRegressor: {"n_starts": 2, "n_steps": 60, "leaves": "linear"},
+}
+
+
+@pytest.mark.parametrize("learner", FAST)
+def test_intervals_hold_in_the_targets_own_unit(learner):
+    X, y = load_diabetes(return_X_y=True)
+    settings = FAST[learner]
+    one = learner(random_state=0, **settings).fit(X[:300], y[:300])
+    other = learner(random_state=0, **settings).fit(X[:300], 1024 * y[:300])
+    np.testing.assert_allclose(
+        1024 * one.predict_interval(X), other.predict_interval(X), rtol=1e-6
+    )
+    assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
+
+
+def test_a_weight_of_two_is_a_row_twice():
+    X, y = noisy(200)
+    plain = CartRegressor(tune=False, max_leaf_nodes=4, random_state=0)
+    tree = plain.fit(X, y, sample_weight=np.full(200, 2.0)).tree_
+    again = CartRegressor(tune=False, max_leaf_nodes=4, random_state=0).fit(X, y).tree_
+    np.testing.assert_allclose(tree.interval, again.interval)
+
+
+def test_without_a_level_or_rows_there_is_none():
+    X, y = noisy(100)
+    model = CartRegressor(interval=None, random_state=0).fit(X, y)
+    assert model.tree_.interval is None
+    with pytest.raises(ValueError, match="knows no interval"):
+        model.predict_interval(X)
+    assert interval_text(model.tree_, X) == ""
+    assert CartRegressor(random_state=0).fit(X[:6], y[:6]).tree_.interval is None
+    assert "interval" not in CartClassifier().get_params()
+
+
+def test_a_tree_carries_its_interval_into_files_words_and_columns(tmp_path):
+    X, y = noisy(300)
+    tree = CartRegressor(random_state=0).fit(X, y).tree_
+    tree.save(tmp_path)
+    again = load(tmp_path)
+    np.testing.assert_array_equal(again.predict_interval(X), tree.predict_interval(X))
+    columns = prediction_columns(tree, X, ["prediction", "interval"])
+    assert [*columns] == ["prediction", "quantile 0.1", "quantile 0.9"]
+    assert (columns["quantile 0.1"] <= columns["quantile 0.9"]).all()
+    assert interval_text(tree, X).startswith("80% between ")
+
+
+def test_an_interval_must_fit_its_tree():
+    X, y = noisy(100)
+    tree = CartRegressor(random_state=0).fit(X, y).tree_
+    for wrong, message in [
+        ({"interval_level": None}, "go together"),
+        ({"interval_level": 1.0}, "between 0 and 1"),
+        ({"interval": -tree.interval}, "lower end"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            replace(tree, **wrong)
+
+
+def test_an_edited_tree_does_not_keep_the_interval_of_other_rows():
+    X, y = noisy(300)
+    tree = CartRegressor(random_state=0).fit(X, y).tree_
+    touched = np.ones(tree.n_nodes, dtype=bool)
+    edited = refit_nodes(tree, EditRows(tree, X, y), touched, np.ones(1))
+    assert edited.interval is None
+    assert edited.interval_level is None
