@@ -25,10 +25,12 @@ from benchmarks.contenders import encode
 from benchmarks.runner import Results, splits
 from benchmarks.tables import choose, read_manifest
 from treelab.bench import machine
+from treelab.evaluation.metrics import coverage
 from treelab.learners.registry import make_estimator
 from treelab.trees.losses import Loss
 
 LEVELS = (0.1, 0.5, 0.9)
+SINGLE_TREES = ("cart", "gradtree", "get")  # of which an interval is measured, too
 SMALL = {"n_estimators": 8, "num_leaves": 8}  # 64 leaves in all
 RATES = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the small LightGBM, by a fifth held out
 Rows = tuple[pd.DataFrame, np.ndarray, pd.DataFrame]  # training rows, test rows
@@ -50,9 +52,18 @@ def report(chosen: Namespace) -> int:
                     continue
                 row = {"table": table.name, "trial": trial, "contender": name}
                 found = measured(CONTENDERS[name], rows, y[test], trial)
+                if name in SINGLE_TREES:
+                    found["inside"] = fraction_inside(name, rows, y[test], trial)
                 results.add(row | {"machine": machine(), "error": None} | found)
     print(summary(results.frame()))
     return 0
+
+
+def fraction_inside(key: str, rows: Rows, truth: np.ndarray, seed: int) -> float:
+    """Return the fraction of test rows in the interval of a default fit, of 0.8."""
+    X, y, X_test = rows
+    model = make_estimator(key, "regression", {}, random_state=seed).fit(X, y)
+    return coverage(truth, model.predict_interval(X_test))
 
 
 def measured(fit: Callable, rows: Rows, truth: np.ndarray, seed: int) -> dict:
@@ -163,6 +174,7 @@ def summary(results: pd.DataFrame) -> str:
     """Write mean losses by table and contender, and what lies below each quantile."""
     columns = [f"{name}_{level}" for level in LEVELS for name in ("loss", "peer")]
     columns += [f"below_{level}" for level in LEVELS]
+    columns += ["inside"] if "inside" in results else []
     means = results.groupby(["table", "contender"])[columns].mean()
     loss = means[[f"loss_{level}" for level in LEVELS]].mean(axis=1)
     peer = means[[f"peer_{level}" for level in LEVELS]].mean(axis=1)

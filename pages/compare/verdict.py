@@ -19,6 +19,7 @@ from pages.widgets.words import (
     fitted_words,
     origin_words,
     plain,
+    score,
     signed,
 )
 from treelab.evaluation.ensembles import are_equal
@@ -159,10 +160,11 @@ def _show_side(
 ) -> None:
     """Draw one run's tree, of an ensemble the one of highest weight."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
-    label = name
-    if loaded.has_labels:
+    label, value = name, score(loaded.run)
+    if loaded.variant and loaded.has_labels:
         value = split_scores(loaded, "test")[headline(loaded.run.problem.task)]
-        label += f" · {significant(value)}"
+    if value is not None or not loaded.variant:
+        label += f" · {loaded.run.state if value is None else significant(value)}"
     estimator = _heaviest(loaded)
     words = ["" if loaded.variant else origin_words(loaded.run)]
     if estimator is not None:

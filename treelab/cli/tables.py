@@ -128,7 +128,8 @@ def read_problem(
         frame,
         arguments.target,
         table_name=name,
-        task=arguments.task,
+        # Few counts look like classes, but what is divided is a number.
+        task=arguments.task or ("regression" if arguments.exposure else None),
         seed=arguments.seed,
     )
     if split_column:

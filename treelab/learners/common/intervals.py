@@ -86,9 +86,12 @@ def _quantiles(group, y, weight, n_groups: int, level: float) -> np.ndarray:
 
 
 def _lacking(tree, frame, y, weight, level: float, seed: int) -> float:
-    """How far intervals of greedy trees must widen to hold as many unseen rows."""
+    """How far intervals of greedy trees must widen to hold as many unseen rows.
+
+    Their leaves hold as many rows as the tree's, which is what optimism hangs on.
+    """
     some = slice(None, None, -(-len(y) // MOST_ROWS))
-    n_leaves = max(2, round(greedy_size(tree) * len(y[some]) / len(y)))
+    leaves_a_row = greedy_size(tree) / len(y)
     frame, y, weight = frame[some], y[some], weight[some]
     beyond = []
     for of_repeat in repeated_folds(y, seed=seed, n_columns=frame.shape[1]):
@@ -96,6 +99,7 @@ def _lacking(tree, frame, y, weight, level: float, seed: int) -> float:
         for held_out in of_repeat:
             encoder = TableEncoder("rank", task="regression", random_state=seed)
             X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
+            n_leaves = max(2, round(leaves_a_row * len(X)))
             grown = DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=seed)
             grown.fit(X, y[~held_out], sample_weight=weight[~held_out])
             leaf = grown.apply(to_float32(encoder.transform(frame)))
