@@ -73,7 +73,7 @@ function tipParts(data, node, status) {
   if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
   if (node.interval && !node.condition) {
     const [share, low, high] = node.interval;
-    rows.push([`${share} of rows`, `${short(low)} to ${short(high)}`]);
+    rows.push([`${share} of rows`, low === high ? short(low) : `${short(low)} to ${short(high)}`]);
   }
   if (node.confidence !== null && node.confidence !== undefined && !node.condition) rows.push(["confidence", percent(node.confidence)]);
   if (node.likeliest && !node.condition) rows.push(["most probable", `${node.likeliest[0]} ${percent(node.likeliest[1])}`]);

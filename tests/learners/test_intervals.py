@@ -94,6 +94,8 @@ def test_a_tree_carries_its_interval_into_files_words_and_columns(tmp_path):
     assert [*columns] == ["prediction", "quantile 0.1", "quantile 0.9"]
     assert (columns["quantile 0.1"] <= columns["quantile 0.9"]).all()
     assert interval_text(tree, X).startswith("80% between ")
+    one = replace(tree, value=0 * tree.value, interval=0 * tree.interval)
+    assert interval_text(one, X) == "80% are 0"
 
 
 def test_an_interval_must_fit_its_tree():

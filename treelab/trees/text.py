@@ -518,7 +518,7 @@ def number_text(tree: Tree, node: int) -> str:
 def interval_text(model: object, X: pd.DataFrame) -> str:
     """Return between which values most rows like the first one lie.
 
-    "80% between 7.0 and 12.6 mm"; "" for a model that knows no interval.
+    "80% between 7.0 and 12.6 mm" or "80% are 0"; "" where the model knows no interval.
     """
     if not knows_interval(model):
         return ""
@@ -530,6 +530,8 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
 
     share = percent(model.interval_level or 0)
     words = f"{share} between {text(low)} and {text(high)}"
+    if low == high:  # of counts, say, of which nearly all are 0
+        words = f"{share} are {text(low)}"
     return with_unit(words, model.target_unit)
 
 
