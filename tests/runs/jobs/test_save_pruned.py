@@ -2,10 +2,17 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.pages.stores import add_run
+from treelab.data.problem import make_problem
+from treelab.editing.edits import Prune
+from treelab.editing.log import EditLog, tree_hash
 from treelab.runs.jobs.derived import save_pruned
+from treelab.runs.jobs.edited import bench_of, save_edited
+from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.pruning_path import PruningPath
@@ -57,3 +64,26 @@ def test_a_strength_of_a_saved_strength_is_one_of_the_run_that_was_trained(store
     assert save_pruned(store, store.run(first), model) == run.id
     alone = save_pruned(store, run, model.trees[model.chosen])
     assert store.run(alone).title.endswith("tree alone")
+
+
+def test_a_smaller_or_edited_regression_tree_has_an_interval_of_its_own(store):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    frame["y"] = 3 * frame["a"] + frame["b"] + rng.normal(size=300)
+    table_id = store.add_table(frame, "made")
+    problem = make_problem(frame, "y", table_id=table_id, table_name="made")
+    run_id = store.create("cart", {}, problem)
+    assert run_one(run_id, store.home) == "done"
+    run, path = store.run(run_id), store.path(run_id)
+    place = path.chosen - 1
+    smaller = save_pruned(store, run, path.trees[place], replace(path, chosen=place))
+    split = problem.split(frame)
+    bench = bench_of(store.model(run_id), split)
+    log = EditLog(tree_hash(bench.tree), (Prune("L"),))
+    edited = save_edited(store, run, log)
+    coarse, fine = store.model(smaller), store.model(run_id)
+    assert coarse.interval_level == fine.interval_level == 0.8
+    assert coarse.interval.shape == (coarse.n_nodes, 2)
+    assert store.model(edited).interval is not None
+    for each in (smaller, edited):
+        assert store.run(each).metrics["test"]["coverage"] > 0.6

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from treelab.data.split import DataSplit
 from treelab.evaluation.splits import split_scores
-from treelab.runs.jobs.fit import model_size, without_origin
+from treelab.runs.jobs.fit import fitted_split, model_size, without_origin
 from treelab.runs.jobs.save_model import save_model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, PruningPath
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, knows_interval
 from treelab.trees.words import counted
 
 # A model made of a run's by hand becomes a run that is done, a child of the first.
@@ -55,6 +58,8 @@ def save_derived(
         Called with the new id before the run is done, to store more with it.
     """
     split = run.problem.split(store.table(run.problem.table_id))
+    if isinstance(model, Tree):
+        model = with_interval_as(model, store.model(run.id), split)
     given = run.settings if settings is None else settings
     run_id = store.create(
         run.learner, given, run.problem, device=run.device, title=title
@@ -74,6 +79,19 @@ def save_derived(
     metrics = split_scores(model, run.problem.task, split)
     store.finish(run_id, "done", metrics=metrics, summary=summary)
     return run_id
+
+
+def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
+    """Let a tree that was made of another one know its interval, if that knew one."""
+    if not knows_interval(parent):
+        return tree
+    from treelab.learners.common.intervals import with_interval  # loads scikit-learn
+
+    X, y, weight = split.rows(fitted_split(tree, split))
+    if weight is not None:
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    values, level = np.asarray(y, dtype=np.float64), parent.interval_level or 0.0
+    return with_interval(tree, X, values, level=level, seed=0, weight=weight)
 
 
 # Another tree of a run's pruning path becomes a run of its own.

@@ -19,7 +19,11 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.runs.jobs.derived import save_derived, with_origin_of
+from treelab.runs.jobs.derived import (
+    save_derived,
+    with_interval_as,
+    with_origin_of,
+)
 from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -157,6 +161,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     own = split.rows(name)[:2]
     rows = own, split.rows("valid")[:2] if name == "train" else own
     tree, origin = train_edited(bench, log, run, rows, callbacks)
+    tree = with_interval_as(tree, model, split)
     words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
     training = "" if log.training is None else log.training.sentence()
     notes = [part for part in (words.strip(), training) if part]
