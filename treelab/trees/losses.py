@@ -13,6 +13,12 @@ import numpy as np
 MEAN_LOSSES = ("squared_error", "poisson", "gamma", "tweedie")  # the mean costs least
 POSITIVE_LOSSES = ("poisson", "gamma", "tweedie")  # predictions are above 0
 LOSSES = ("squared_error", "absolute_error", "quantile", "huber", *POSITIVE_LOSSES)
+# Losses with a parameter: the setting that has it, and some value of it.
+PARAMETERS = {
+    "quantile": ("quantile", 0.5),
+    "huber": ("huber_delta", 1.0),
+    "tweedie": ("tweedie_power", 1.5),
+}
 CALLABLE = "callable"  # the name of every loss that is a function in Python
 SMALLEST_RANGE = 2.0**-24  # of the first, in which a constant without a formula is
 MOST_STEPS = 40  # of the search for it
@@ -61,6 +67,11 @@ class Loss:
                 f"The parameter of the loss {self.name!r} must lie between {low} and "
                 f"{high}, got {self.parameter!r}."
             )
+
+    @classmethod
+    def named(cls, name: str) -> "Loss":
+        """Return a loss of this name, to ask it what hangs on no parameter."""
+        return cls(name, PARAMETERS.get(name, ("", 0.0))[1])
 
     def __str__(self):
         """Return what it is called, as "pinball loss at 0.9"."""

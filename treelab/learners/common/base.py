@@ -28,7 +28,7 @@ from treelab.learners.common.probabilities import (
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column
-from treelab.trees.losses import POSITIVE_LOSSES, SQUARED_ERROR, Loss
+from treelab.trees.losses import LOSSES, SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
 
 # Where a learner computes.
@@ -654,8 +654,8 @@ class TableRegressor(RegressorMixin, TableEstimator):
     def _encode_target(self, y, rows, name):
         """Return the target as float64 (n_rows,), which the loss must know."""
         y = check_numeric_target(y, len(rows), name, rows)
-        if (loss := getattr(self, "loss", "")) in POSITIVE_LOSSES:
-            Loss(loss, 1.5 if loss == "tweedie" else 0.0).check_target(y, name, rows)
+        if (loss := getattr(self, "loss", "")) in LOSSES:
+            Loss.named(loss).check_target(y, name, rows)
         return y
 
     def _decode_target(self, y):

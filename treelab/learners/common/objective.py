@@ -8,7 +8,7 @@ from torch import Tensor
 
 from treelab.learners.common.callable_loss import CallableLoss
 from treelab.ops.losses import class_loss
-from treelab.trees.losses import SQUARED_ERROR, Loss
+from treelab.trees.losses import PARAMETERS, SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
 
 # A regression target in standard deviations, and back in its own unit.
@@ -181,14 +181,10 @@ def loss_of(settings, y: np.ndarray) -> Loss:
     name = getattr(settings, "loss", SQUARED_ERROR.name)
     if callable(name):
         return CallableLoss.of(name, y)
-    parameter = 0.0
-    if name == "quantile":
-        parameter = float(settings.quantile)
-    elif name == "tweedie":
-        parameter = float(settings.tweedie_power)
-    elif name == "huber":
-        parameter = float(settings.huber_delta) * TargetScale.of(y).scale
-    return Loss(name, parameter)
+    if name not in PARAMETERS:
+        return Loss(name)
+    loss = Loss(name, float(getattr(settings, PARAMETERS[name][0])))
+    return loss.scaled(TargetScale.of(y).scale)
 
 
 def loss_note(loss: Loss) -> str:

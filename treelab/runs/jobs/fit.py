@@ -22,7 +22,7 @@ from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
 from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.losses import POSITIVE_LOSSES, Loss
+from treelab.trees.losses import LOSSES, Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
@@ -424,12 +424,11 @@ def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
 
     It names the row of the table, counted from 1; scored rows are looked at, too.
     """
-    if loss not in POSITIVE_LOSSES:
+    if loss not in LOSSES:
         return
-    known = Loss(loss, 1.5 if loss == "tweedie" else 0.0)
     y = pd.concat([split.rows(name).y for name in SPLITS])
     rows = (y.index + 1).to_numpy()
-    known.check_target(y.to_numpy(), repr(problem.target_name), rows)
+    Loss.named(loss).check_target(y.to_numpy(), repr(problem.target_name), rows)
 
 
 def fit_rows(
