@@ -139,6 +139,17 @@ def _lightgbm_of(level: float, seed: int, **settings):
     return LGBMRegressor(objective="quantile", alpha=level, **own | settings)
 
 
+def _xgboost(X, y, X_test, level: float, seed: int):
+    """Gradient boosting of xgboost, its default with this loss."""
+    from xgboost import XGBRegressor
+
+    known, unknown = encode(X, y, X_test, "regression", seed)
+    model = XGBRegressor(
+        objective="reg:quantileerror", quantile_alpha=level, random_state=seed, n_jobs=1
+    )
+    return model.fit(known, y).predict(unknown), None
+
+
 def _linear(X, y, X_test, level: float, seed: int):
     """Linear quantile regression, exactly."""
     known, unknown = encode(X, y, X_test, "regression", seed)
@@ -166,6 +177,7 @@ CONTENDERS = {
     "linear": _linear,
     "lightgbm": _lightgbm,
     "lightgbm-small": _small_lightgbm,
+    "xgboost": _xgboost,
     "boosting": _boosting,
 }
 
