@@ -3,6 +3,7 @@
 const clocks = new WeakMap();
 const AGAIN = 200; // milliseconds until a look that cannot be now
 const ANSWER = 2000; // milliseconds until Streamlit says that it draws what was asked for
+const LOST = 4000; // milliseconds after which a look that nothing answers was lost
 const LATE = 30000; // milliseconds in which a page that a link leads to may come
 let pressed = -Infinity; // when the visitor last did what may turn the page
 let wanted = null; // the path of the page that a link led to, until it is there
@@ -73,7 +74,7 @@ class Clock {
     this.timer = setTimeout(() => {
       if (isDrawing()) return this.ask(AGAIN);
       this.look();
-      this.ask(1000 * this.data.hidden_seconds); // where no answer comes
+      this.ask(document.hidden ? 1000 * this.data.hidden_seconds : LOST); // if no answer
     }, wait);
   }
 
