@@ -37,7 +37,7 @@ BAR = ".st-key-bar"
 PATIENCE = 240_000  # milliseconds that a step may take on a busy machine
 MOST_FRAMES = 60
 FRAME_MS, LAST_MS = 250, 3000
-WAITING_MS = 2000
+WAITING_MS = 300
 # Pointers, the bar of a running script and the developer's menu are not of the page.
 TIDY = (
     "*, *::before, *::after { animation: none !important; caret-color: transparent "
