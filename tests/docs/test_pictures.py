@@ -39,3 +39,5 @@ def test_the_script_takes_every_picture_that_is_shown(tmp_path):
             IMAGE.open(DOCS / "pictures" / name) as shown,
         ):
             assert taken.size == shown.size
+    with IMAGE.open(tmp_path / "training.gif") as moving:
+        assert moving.n_frames > 3
