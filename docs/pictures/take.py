@@ -5,7 +5,7 @@
 
 Starts the app on an empty data folder, trains with default settings, and photographs
 the pages as a reader of the tour meets them: light theme, 1280 pixels wide. The moving
-picture alone is of more steps than the default, which end within three looks of the
+picture alone is of more restarts than the default, which end within three looks of the
 page. Needs Playwright and an installed Chromium.
 """
 
@@ -37,7 +37,7 @@ TABS = "[data-testid=stTabs]"
 BAR = ".st-key-bar"
 PATIENCE = 240_000  # milliseconds that a step may take on a busy machine
 MOST_FRAMES = 60
-MOVING_STEPS = 1500  # of the training that moves
+MOVING_RESTARTS = 120  # of the training that moves
 FRAME_MS, LAST_MS = 250, 3000
 WAITING_MS = 300
 # Pointers, the bar of a running script and the developer's menu are not of the page.
@@ -193,7 +193,7 @@ def moving(camera: Camera) -> None:
     table_id = store.add_table(frame, table.title)
     names = {"table_id": table_id, "table_name": table.title}
     problem = make_problem(frame, table.target, units=table.units, **names)
-    asked = {"cart": {}, "gradtree": {"n_steps": MOVING_STEPS}}
+    asked = {"cart": {}, "gradtree": {"n_restarts": MOVING_RESTARTS}}
     runs = [store.create(*own, problem) for own in asked.items()]
     for run in runs:
         Queue(store).submit(run)
