@@ -14,7 +14,7 @@ from pages.widgets.settings import setting_words
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import has_default_name, origin_words, plain, score
 from treelab.evaluation.comparison import have_same_test_rows, mean_over_splits
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.learners.registry import learner_title
 from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
 from treelab.runs.jobs.resume import can_train_longer
@@ -33,7 +33,7 @@ def rows(runs: list[Run]) -> pd.DataFrame:
             "learner": [learner_title(run.learner) for run in runs],
             "name": ["" if has_default_name(run) else run.title for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
-            "metric": [TITLES[headline(run.problem.task)] for run in runs],
+            "metric": [TITLES[run.headline] for run in runs],
             "state": [f"● {run.state}" for run in runs],
             "table": [run.problem.table_name for run in runs],
             "target": [run.problem.target_name for run in runs],

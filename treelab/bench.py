@@ -449,6 +449,7 @@ class AxisTreesStep:
         their entropy penalised.
         """
         most = GrandeSettings.max_deciders if weighting == "entmax15" else None
+        few = None if most is None else torch.full((1,), most // 2, device=device)
         rng: dict[str, Any] = {
             "generator": torch.Generator(device).manual_seed(0),
             "device": device,
@@ -482,14 +483,12 @@ class AxisTreesStep:
                 output, weights = mix(max_deciders=most)
             found = output.square().mean()
             if most is not None:
-                by_fewer, _ = mix(max_deciders=most // 2)
+                by_fewer, _ = mix(max_deciders=most, fewer=few)
                 penalty = GrandeSettings.entropy_penalty * entropy(weights)
                 found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
             return found
 
-        # The threshold of an entmax is searched for until it is found, and the dense
-        # formulation makes its paths in Python.
-        is_captured = weighting != "entmax15" and backend != "dense"
+        is_captured = backend != "dense"  # that one makes its paths in Python
         return step_of(loss, optimizer, is_captured=is_captured)
 
 

@@ -43,7 +43,6 @@ from treelab.evaluation.comparison import (
 )
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
-from treelab.evaluation.metrics import headline
 from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
@@ -154,7 +153,7 @@ class RunOnFrontier:
     def score(self, column: str) -> float:
         """Return an ensemble's own score on the rows of a column."""
         split = "valid" if column == HELD_OUT else "test"
-        return split_scores(self.loaded, split)[headline(self.loaded.model.task)]
+        return split_scores(self.loaded, split)[self.loaded.headline]
 
     def at(self, place: int) -> LoadedRun:
         """Return the run as if it had retained the tree of a row of its line."""
@@ -173,8 +172,12 @@ def few_trees(own: RunOnFrontier, column: str) -> pd.DataFrame | None:
 
 
 def comparable_runs(run: Run, most: int) -> list[Run]:
-    """Return finished runs with a run's test rows, one of each kind, newest first."""
-    same = [r for r in finished_runs() if have_same_test_rows(r.problem, run.problem)]
+    """Return finished runs with a run's test rows and loss, one of each kind."""
+    same = [
+        own
+        for own in finished_runs()
+        if have_same_test_rows(own.problem, run.problem) and own.loss == run.loss
+    ]
     return newest_of_each_kind(without_sizes(same))[:most]
 
 
@@ -244,7 +247,7 @@ def band_of(
         return None, len(runs)
     if "estimators" in run.summary:
         split = "valid" if column == HELD_OUT else "test"
-        name = headline(run.problem.task)
+        name = run.headline
         mean, error = mean_over_splits([own.metrics[split][name] for own in runs])
         found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
         return pd.DataFrame(found), len(runs)

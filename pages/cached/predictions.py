@@ -29,7 +29,7 @@ from treelab.evaluation.importance import (
     permutation_importances,
     sample_rows,
 )
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
     NewTable,
@@ -78,7 +78,8 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
         return stored
     _, truth, weight = loaded.split.rows(split)
     task, predicted = loaded.run.problem.task, predictions(loaded, split)
-    return scores(task, truth, predicted, sample_weight=weight)
+    own = {"sample_weight": weight, "loss": loaded.model.loss}
+    return scores(task, truth, predicted, **own)
 
 
 def tree_score(loaded: LoadedRun, split: str) -> float:
@@ -86,7 +87,8 @@ def tree_score(loaded: LoadedRun, split: str) -> float:
     task = loaded.run.problem.task
     X, truth, weight = loaded.split.rows(split)
     predicted = run_tree(loaded).predict(X)
-    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
+    own = {"sample_weight": weight, "loss": loaded.model.loss}
+    return scores(task, truth, predicted, **own)[loaded.headline]
 
 
 @shared(16, "Weighing the trees…")
@@ -102,13 +104,18 @@ def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
 def score_differences(
     first: LoadedRun, second: LoadedRun
 ) -> dict[str, ScoreDifference]:
-    """Return how the second run's test scores differ from the first's."""
+    """Return how the second run's test scores differ from the first's.
+
+    Of runs of one loss its D² is among them.
+    """
+    loss = first.model.loss if first.model.loss == second.model.loss else None
     return paired_bootstrap(
         first.run.problem.task,
         first.split.y_test.to_numpy(),
         predictions(first, "test"),
         predictions(second, "test"),
         first.split.rows("test").weight,
+        loss=loss,
     )
 
 

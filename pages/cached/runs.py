@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit, Rows
+from treelab.evaluation.metrics import headline
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
@@ -53,6 +54,11 @@ class LoadedRun:
     def n_rows(self, split: str) -> int:
         """Count the rows that ``rows`` returns."""
         return self.split.n_rows(self.fitted_split if split == "fitted" else split)
+
+    @property
+    def headline(self) -> str:
+        """Key of the score by which the model is compared: of its loss, or its task."""
+        return headline(self.run.problem.task, self.model.loss)
 
     @property
     def has_labels(self) -> bool:

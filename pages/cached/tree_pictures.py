@@ -15,7 +15,7 @@ from pages.cached.store import size_path_of, store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.pruning import PruningSteps, is_scored
 from treelab.evaluation.splits import headline_scores
 from treelab.figures.style import label_colors
@@ -171,7 +171,8 @@ def _training_picture(
     if loaded.has_labels:
         if loaded.fitted_split != "train":  # then no row is held out but for testing
             scored = loaded.fitted_split
-        scores = headline_scores(trees, loaded.run.problem.task, *loaded.rows(scored))
+        task, loss = loaded.run.problem.task, loaded.model.loss
+        scores = headline_scores(trees, task, *loaded.rows(scored), loss=loss)
     last, title = len(trees) - 1, _score_label(loaded, scored)
     frames = Frames("epoch", "epoch", values, labels, last, scores, title)
     return _picture(loaded, trees, split, frames)
@@ -213,7 +214,7 @@ def path_picture(
 
 def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
-    metric = TITLES[headline(loaded.run.problem.task)]
+    metric = TITLES[loaded.headline]
     if split == "held out":
         return f"{metric} · held-out rows"
     n_rows = f"{loaded.n_rows(split):,} rows"

@@ -26,7 +26,7 @@ from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import plain, signed
 from treelab.evaluation.frontier import HELD_OUT, TEST
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
@@ -49,7 +49,7 @@ def _size_words(
     if places[0] is None or places[1] is None:
         return ""
     at = (own.at(place) for own, place in zip(pair, places) if place is not None)
-    best = score_differences(*at)[headline(pair[0].loaded.run.problem.task)]
+    best = score_differences(*at)[pair[0].loaded.headline]
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
@@ -190,7 +190,12 @@ CHART_HEIGHT = 230  # pixels
 @st.fragment
 @guarded
 def show_frontier(pair: Pair) -> None:
-    """Draw all runs with the pair's test rows, and what its trees of one size reach."""
+    """Draw all runs with the pair's test rows, and what its trees of one size reach.
+
+    Runs of another loss have another score; of a pair with two there is no chart.
+    """
+    if pair[0].model.loss != pair[1].model.loss:
+        return
     runs = runs_on_frontier(pair, MOST_RUNS)
     if all(own.line is None for own in runs):
         return
@@ -224,7 +229,7 @@ def show_frontier(pair: Pair) -> None:
                 _pick_point(key, runs, titles)
     if leaves is not None and len(runs) > 1:
         st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
-    metric = TITLES[headline(runs[0].loaded.run.problem.task)]
+    metric = TITLES[runs[0].loaded.headline]
     known = finished_runs()
     drawn = [_drawn_line(own, names, column, few, known) for own in runs]
     show_figure(

@@ -22,7 +22,7 @@ from treelab.evaluation.comparison import (
     SeedComparison,
     compare_over_seeds,
 )
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
 from treelab.runs.jobs.repeats import (
     can_be_repeated,
@@ -32,7 +32,7 @@ from treelab.runs.jobs.repeats import (
     runs_by_fold,
     runs_by_seed,
 )
-from treelab.runs.store.run import Run
+from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted, significant
 
 # The runs shown again on more data splits: asked for, followed, stopped.
@@ -152,9 +152,10 @@ def _repeats(runs) -> list[Run]:
 
 def _fold_words(runs: list[Run], known: list[Run]) -> str:
     """Write each learner's mean over folds and its standard deviation."""
-    found = {}
+    found, metric = {}, shared_headline(runs)
     for run in runs:
-        scores = [score(own) for own in runs_by_fold(run, known, N_FOLDS).values()]
+        of_folds = runs_by_fold(run, known, N_FOLDS).values()
+        scores = [score(own, metric=metric) for own in of_folds]
         if len(scores) > 1:
             name = f"{run_name(run).partition(',')[0]} {significant(np.mean(scores))}"
             name += f" ± {significant(np.std(scores, ddof=1), 2)}"
@@ -162,8 +163,8 @@ def _fold_words(runs: list[Run], known: list[Run]) -> str:
             found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
     if not found:
         return ""
-    metric = TITLES[headline(runs[0].problem.task)]
-    return f"Test {metric}, mean ± standard deviation: {', '.join(found.values())}."
+    each = ", ".join(found.values())
+    return f"Test {TITLES[metric]}, mean ± standard deviation: {each}."
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:
@@ -237,7 +238,8 @@ def show_seeds(pair: Pair, names: Names) -> None:
 
 def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     """Show both scores of each data split, or fold, and test their difference."""
-    scores = [score(own[0]) for own in both], [score(own[1]) for own in both]
+    key = shared_headline([own.run for own in pair])
+    scores = [[score(own[k], metric=key) for own in both] for k in (0, 1)]
     problems = [own.problem for own, _ in both]
     n_folds = problems[0].n_folds
     if n_folds:  # a run's title has them
@@ -249,7 +251,7 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     if both[0][0].fitted_split == JOINED:
         n_fitted += rows["valid"]["n_rows"]
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
-    metric = TITLES[headline(pair[0].run.problem.task)]
+    metric = TITLES[key]
     st.markdown(plain(_test_words(found, names, metric, splits)))
     show_figure(
         seeds_figure(

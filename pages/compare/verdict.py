@@ -23,17 +23,18 @@ from pages.widgets.words import (
     signed,
 )
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison import difference_figure
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
+from treelab.runs.store.run import shared_headline
 from treelab.trees.words import counted, significant
 
 # The verdict: which run scores more, and how sure that is.
 
 
-ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 SIZES = {
     "leaves": "leaves",
     "splits": "splits",
@@ -45,7 +46,7 @@ SIZES = {
 def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     """Say which run is better, by how much, on which rows; list all scores."""
     differences = score_differences(*pair)
-    best = differences[headline(pair[0].run.problem.task)]
+    best = differences[shared_headline([own.run for own in pair])]
     drawn = [differences[name] for name in differences if name in ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
     table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
@@ -56,6 +57,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             st.markdown(plain(interval_words(best, names)))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
+            if pair[0].model.loss != pair[1].model.loss:
+                st.caption("The two runs were trained for different losses.")
             if max(map(n_data_splits, pair)) == 1:
                 st.caption(
                     "Based on one data split; repeat it to see how stable this is "
@@ -98,7 +101,7 @@ def interval_words(difference: ScoreDifference, names: Names) -> str:
 
 def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
     """Return the test scores and the sizes of runs, a row each, as text."""
-    best = headline(runs[0].run.problem.task)
+    best = shared_headline([loaded.run for loaded in runs])
     rows = []
     for loaded in runs:
         found = split_scores(loaded, "test")
@@ -162,7 +165,7 @@ def _show_side(
     color = learner_color(loaded.run.learner, loaded.run.settings)
     label, value = name, score(loaded.run)
     if loaded.variant and loaded.has_labels:
-        value = split_scores(loaded, "test")[headline(loaded.run.problem.task)]
+        value = split_scores(loaded, "test")[loaded.headline]
     if value is not None or not loaded.variant:
         label += f" · {loaded.run.state if value is None else significant(value)}"
     estimator = _heaviest(loaded)

@@ -15,7 +15,7 @@ from treelab.evaluation.importance import (
     dependence,
     impurity_importances,
 )
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure, importance_figure
 from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature
@@ -43,7 +43,7 @@ def show_overall(loaded: LoadedRun, row: Row) -> None:
 
 def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     """Draw how much the score falls without each feature."""
-    metric = TITLES[headline(loaded.run.problem.task)]
+    metric = TITLES[loaded.headline]
     first, clear = table.iloc[0], table["importance"] > CLEAR * table["std"]
     n_rows = len(loaded.split.y_test)
     rows = counted(n_rows, "test row")

@@ -12,7 +12,7 @@ from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import distinct, duration, plain
 from treelab.data.problem import Problem
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
 from treelab.learners.common.settings import (
@@ -225,7 +225,7 @@ def _show(run: Run, plan: SweepPlan) -> None:
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
-    title = TITLES[headline(run.problem.task)]
+    title = TITLES[run.headline]
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
@@ -269,7 +269,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
     """Say how far the sweep is and what it found; show how to stop it."""
     ended = int(trials["state"].isin(["done", "pruned", "failed"]).sum())
     best = trials.loc[trials["state"] == "done", "score"].max()
-    title = TITLES[headline(run.problem.task)]
+    title = TITLES[run.headline]
     words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
     if best == best:
         words += f", highest {title} {best:.3f} over the rows held out"
@@ -288,7 +288,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 disabled=run.stop_requested or not store().may_change(run),
             )
         elif run.has_model:
-            scored = run.metrics.get("test", {}).get(headline(run.problem.task))
+            scored = run.metrics.get("test", {}).get(run.headline)
             if scored is not None:
                 st.caption(f"Trained with the best: test {title} {scored:.3f}")
             page_link("tree", "See the tree", run=run.id)

@@ -28,7 +28,7 @@ from pages.widgets.watcher import follow_runs
 from pages.widgets.words import duration, fitted_words, plain, run_name, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passing
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
@@ -62,7 +62,7 @@ class _Set:
     @property
     def metric(self) -> str:
         """Name of the score."""
-        return TITLES[headline(self.loaded.run.problem.task)]
+        return TITLES[self.loaded.headline]
 
     def name(self, place: int) -> str:
         """Name a tree."""

@@ -15,7 +15,7 @@ from pages.widgets.words import plain, run_name, score, split_words
 from treelab.data.split import JOINED
 from treelab.editing.log import TRAINERS, EditLog, Training
 from treelab.editing.paths import paths
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.store.run import Run
 from treelab.trees.pruning import prune_empty
@@ -149,7 +149,7 @@ def _cost(child: Run, free: Run) -> str:
     own, other = score(child), score(free)
     if own is None or other is None:
         return f"{child.state}. {plain(child.error)}".strip()
-    metric = TITLES[headline(child.problem.task)]
+    metric = TITLES[child.headline]
     rows = counted(int(child.metrics["test"]["n_rows"]), "test row")
     moved = own - other
     verb = "cost" if moved < 0 else "gained"
@@ -166,7 +166,7 @@ def _cost(child: Run, free: Run) -> str:
 def show_scores(editing: Editing) -> None:
     """Show the scores of both trees, undo and redo, and the end of the session."""
     loaded, session = editing.loaded, editing.session
-    metric = TITLES[headline(loaded.run.problem.task)]
+    metric = TITLES[loaded.headline]
     with st.container(horizontal=True, key="edit-scores"):
         st.metric(
             f"{metric} · {split_words(loaded, 'valid')}",

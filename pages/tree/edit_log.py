@@ -76,7 +76,8 @@ def candidates_at(
 def test_score(loaded: LoadedRun, tree: Tree) -> float:
     """Return a tree's headline score on the test rows."""
     rows = loaded.split.rows("test")
-    return headline_scores([tree], loaded.run.problem.task, *rows)[0]
+    loss = loaded.model.loss
+    return headline_scores([tree], loaded.run.problem.task, *rows, loss=loss)[0]
 
 
 # Edits as the visitor makes them: done or refused, undone, redone.

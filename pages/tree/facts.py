@@ -25,7 +25,6 @@ from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.metrics import (
     TITLES,
-    headline,
     log_loss_words,
     scores,
     total_words,
@@ -103,7 +102,7 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         st.caption("No labels are known, so these clusters have no score.")
         return
     scores = split_scores(loaded, "test")
-    best = headline(loaded.run.problem.task)
+    best = loaded.headline
     shown = _test_score(loaded)
     st.metric(
         f"{TITLES[best]} · {split_words(loaded, 'test')}",
@@ -150,7 +149,7 @@ def _test_score(loaded: LoadedRun) -> float:
     """Return the score of the tree as drawn, or of the ensemble, on the test rows."""
     if loaded.has_predictor:
         return tree_score(loaded, "test")
-    return split_scores(loaded, "test")[headline(loaded.run.problem.task)]
+    return split_scores(loaded, "test")[loaded.headline]
 
 
 # A whole tree as areas, an icicle or a sunburst, on a page: a click selects a node.
@@ -237,11 +236,8 @@ def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     if not loaded.has_labels:
         return f"{words}."
     task = loaded.run.problem.task
-    metric = headline(task)
-    was, now = (
-        significant(scores(task, y, p, sample_weight=weight)[metric])
-        for p in (before, after)
-    )
+    metric, own = loaded.headline, {"sample_weight": weight, "loss": loaded.model.loss}
+    was, now = (significant(scores(task, y, p, **own)[metric]) for p in (before, after))
     rows = split_words(loaded, "test")
     return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
 

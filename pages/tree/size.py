@@ -29,7 +29,7 @@ from pages.widgets.words import plain, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.ensembles import deciders_figure
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
@@ -92,7 +92,7 @@ def pick_predictor(loaded: LoadedRun) -> bool:
     """Let the visitor choose what predicts; True for the tree alone."""
     if not (loaded.has_predictor and loaded.has_labels):
         return False
-    metric = TITLES[headline(loaded.run.problem.task)]
+    metric = TITLES[loaded.headline]
     words = {}
     for tree_alone, name in ((False, "Predictor on top"), (True, "Tree alone")):
         table = pruning_steps(loaded, tree_alone).table
@@ -238,7 +238,7 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
         marks = {len(table) - 1 - step: words for step, words in marks.items()}
     title = "validation loss"
     if loaded.has_labels:
-        title = TITLES[headline(loaded.run.problem.task)]
+        title = TITLES[loaded.headline]
     # Trees by size were scored on all rows, in folds, or on the validation rows.
     held_out = "valid" if loaded.fitted_split == "train" else "fitted"
     splits = {"held_out_score": held_out, "valid_score": "valid", "test_score": "test"}
@@ -283,7 +283,7 @@ def show_pair(size: Size) -> None:
     place, found = None, None
     if loaded.has_labels:
         task = loaded.run.problem.task
-        best = score_differences(first, second)[headline(task)]
+        best = score_differences(first, second)[loaded.headline]
         predicted = (predictions(own, "test") for own in (first, second))
         _, truth, weight = loaded.split.rows("test")
         found = disagreement(task, truth, *predicted, weight)
@@ -328,7 +328,7 @@ def show_dial(loaded: LoadedRun) -> None:
         )
         return
     counts, scores = heaviest_scores(loaded)
-    metric = TITLES[headline(loaded.run.problem.task)]
+    metric = TITLES[loaded.headline]
     chosen_by = "valid" if "valid" in scores else "test"
     judged, tested = scores[chosen_by], scores["test"]
     enough = int((judged >= judged[-1] - CLOSE).argmax())

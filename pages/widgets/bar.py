@@ -20,7 +20,7 @@ from pages.widgets.html import dot
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import distinct, plain, run_names, score
 from treelab.data.problem import Problem
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.figures.style import learner_color
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
@@ -42,7 +42,7 @@ def show_bar() -> None:
         _pick_run(problem, run)
         if run is not None and score(run) is not None:
             n_rows = counted(run.metrics["test"]["n_rows"], "test row")
-            metric = TITLES[headline(run.problem.task)]
+            metric = TITLES[run.headline]
             st.caption(plain(f"{metric}, {n_rows}{run.problem.weighted_words}"))
     if lost:
         st.caption(

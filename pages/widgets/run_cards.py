@@ -8,7 +8,7 @@ from pages.widgets.page import mode
 from pages.widgets.settings import setting_words
 from pages.widgets.words import duration, plain, run_names, score, score_words
 from treelab.evaluation.comparison import have_same_test_rows
-from treelab.evaluation.metrics import TITLES, headline, log_loss_words
+from treelab.evaluation.metrics import TITLES, log_loss_words
 from treelab.figures.style import learner_color, palette, shade
 from treelab.learners.common.origin import STARTS
 from treelab.learners.registry import CLUSTERS, IMPORTED
@@ -34,16 +34,24 @@ def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
 
 
 def ranked_runs(runs: list[Run]) -> list[Run]:
-    """Return the runs tested on the rows of the newest that has a score, best first."""
+    """Return the runs that compare with the newest that has a score, best first.
+
+    They were tested on its rows and trained for its loss.
+    """
     scored = _scored(runs)
-    same = [r for r in scored if have_same_test_rows(r.problem, scored[0].problem)]
+    same = [
+        run
+        for run in scored
+        if have_same_test_rows(run.problem, scored[0].problem)
+        and run.loss == scored[0].loss
+    ]
     return sorted(same, key=score, reverse=True)
 
 
 def result_words(runs: list[Run]) -> str:
     """Write one line on what was found, best first; "" while a run goes on.
 
-    Runs that were tested on other rows are counted apart: they do not compare.
+    Runs of other test rows or another loss are counted apart: they do not compare.
     """
     ranked = ranked_runs(runs)
     if not ranked or any(not run.is_finished for run in runs):
@@ -58,12 +66,16 @@ def result_words(runs: list[Run]) -> str:
         if run.origin is not None and run.origin.equals_start:
             own += f" (equals its start, {STARTS[run.origin.start]})"
         found.append(own)
-    metric = TITLES[headline(ranked[0].problem.task)]
+    metric = TITLES[ranked[0].headline]
     n_rows = counted(ranked[0].metrics["test"]["n_rows"], "test row")
     weighted = plain(ranked[0].problem.weighted_words)
     words = f"**{', '.join(found)}**, {metric} on {n_rows}{weighted}"
-    if others := len(_scored(runs)) - len(ranked):
-        words += f". {counted(others, 'run')} of another data split had other test rows"
+    others = [run for run in _scored(runs) if run not in ranked]
+    of_loss = sum(have_same_test_rows(o.problem, ranked[0].problem) for o in others)
+    if n_rest := len(others) - of_loss:
+        words += f". {counted(n_rest, 'run')} of another data split had other test rows"
+    if of_loss:
+        words += f". {counted(of_loss, 'run')} of another loss do not compare by it"
     return words
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.learners.registry import learner_title
 from treelab.runs.store.run import Run
 from treelab.trees.text import rule_text
@@ -70,9 +70,9 @@ def origin_words(run: Run) -> str:
     return recipe + (run.origin.headline if run.origin else run.provenance)
 
 
-def score(run: Run, split: str = "test") -> float | None:
-    """Return a run's headline score on a split, or None before there is one."""
-    return ((run.metrics or {}).get(split) or {}).get(headline(run.problem.task))
+def score(run: Run, split: str = "test", metric: str = "") -> float | None:
+    """Return a run's score on a split, its headline's or a named one; None without."""
+    return ((run.metrics or {}).get(split) or {}).get(metric or run.headline)
 
 
 def score_words(run: Run, split: str = "test") -> str:
@@ -80,7 +80,7 @@ def score_words(run: Run, split: str = "test") -> str:
     value = score(run, split)
     if value is None:
         return run.state
-    metric = TITLES[headline(run.problem.task)]
+    metric = TITLES[run.headline]
     rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
 

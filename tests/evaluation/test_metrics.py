@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import (
     balanced_accuracy_score,
+    d2_absolute_error_score,
+    d2_tweedie_score,
     f1_score,
     precision_recall_fscore_support,
 )
@@ -17,6 +19,7 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.trees.losses import Loss
 
 
 def test_classification_scores_by_hand():
@@ -101,6 +104,23 @@ def test_no_rows_are_refused():
 def test_headline():
     assert headline("regression") == "r2"
     assert headline("multiclass") == "macro_f1"
+    assert headline("regression", Loss("poisson")) == "d2"
+
+
+def test_the_headline_of_a_loss_is_its_d2_as_scikit_learn_has_it():
+    rng = np.random.default_rng(0)
+    y, weight = rng.poisson(2.0, 80).astype(float), rng.uniform(0.5, 2, 80)
+    predicted = rng.uniform(1, 3, 80)
+    expected = {
+        Loss("poisson"): d2_tweedie_score(y, predicted, sample_weight=weight, power=1),
+        Loss("absolute_error"): d2_absolute_error_score(
+            y, predicted, sample_weight=weight
+        ),
+    }
+    for loss, d2 in expected.items():
+        own = {"sample_weight": weight, "loss": loss}
+        found = scores("regression", y, predicted, **own)
+        assert found[headline("regression", loss)] == pytest.approx(d2)
 
 
 def test_the_baseline_costs_the_entropy_or_one_variance():

@@ -5,6 +5,7 @@ import pytest
 
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
+from treelab.trees.losses import Loss
 
 
 def noisy(y, share, rng, labels):
@@ -41,6 +42,26 @@ def test_number_scores_are_those_of_the_score_table():
         assert found[metric].second == pytest.approx(
             scores("regression", y, second)[metric]
         )
+
+
+@pytest.mark.parametrize("loss", [Loss("poisson"), Loss("quantile", 0.8)])
+def test_d2_is_that_of_the_score_table_and_its_interval_that_of_drawing_rows(loss):
+    rng = np.random.default_rng(1)
+    y, weight = rng.poisson(3.0, 80).astype(float), rng.uniform(0.5, 2, 80)
+    first, second = rng.uniform(1, 6, 80), 0.5 + y * rng.uniform(0.5, 1.5, 80)
+    given = {"loss": loss, "n_resamples": 4000}
+    found = paired_bootstrap("regression", y, first, second, weight, **given)["d2"]
+    assert found.first == pytest.approx(loss.score(first, y, weight))
+    assert found.second == pytest.approx(loss.score(second, y, weight))
+    gains = []
+    for _ in range(500):
+        rows = rng.integers(80, size=80)
+        own = y[rows], weight[rows]
+        gains.append(loss.score(second[rows], *own) - loss.score(first[rows], *own))
+    low, high = np.quantile(gains, [0.025, 0.975])
+    width = high - low
+    assert found.low == pytest.approx(low, abs=0.2 * width)
+    assert found.high == pytest.approx(high, abs=0.2 * width)
 
 
 @pytest.mark.parametrize("task", ["multiclass", "regression"])

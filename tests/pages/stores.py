@@ -204,7 +204,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     is a single tree; ``seed`` deals the rows, to ``n_folds`` if that is given;
     ``title`` names it; ``settings`` are the learner's; ``origin`` is how it came about;
     ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats;
-    ``weight`` and ``exposure`` are columns, maybe of the ``more`` that the table has.
+    ``weight`` and ``exposure`` are columns, maybe of the ``more`` that the table has;
+    ``loss`` is that of a regressor.
     """
     frame = table().assign(**options.get("more", {}))
     name = f"fruit, {target}"
@@ -225,6 +226,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     if problem.task != "regression":
         classes = tuple(split.y_train.value_counts().index.tolist())
     model = with_names(MAKERS[learner](classes, target, split), problem)
+    if "loss" in options:
+        model = replace(model, loss=options["loss"])
     origin = options.get("origin")
     if origin is not None:
         model = _noted(model, origin)
@@ -245,6 +248,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
     if options.get("sizes"):
         store.add_path(run_id, size_path(model))
     summary = model_size(model) | {"fitted": fitted_split(model, split)}
+    if "loss" in options:
+        summary["loss"] = options["loss"].to_dict()
     if origin is not None:
         summary["origin"] = origin.to_dict()
     found = split_scores(model, problem.task, split)

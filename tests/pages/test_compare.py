@@ -18,6 +18,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.losses import Loss
 from treelab.trees.words import significant
 
 
@@ -169,6 +170,23 @@ def test_a_better_run_is_named_with_its_interval(visit, store):
     assert "CART − Argmin tree" in page_text(app).replace("\\", "")
     assert "on the same 48 test rows" in page_text(app)
     assert figures(app)[0]["data"][0]["line"]["color"] == learner_color("cart")
+
+
+def test_runs_of_one_loss_are_compared_by_its_d2_those_of_two_by_r2(visit, store):
+    median = {"target": "weight", "loss": Loss("absolute_error")}
+    ids = [add_run(store, learner, **median) for learner in ("cart", "gradtree")]
+    app = visit("compare", run=ids[1], against=ids[0])
+    found = store.run(ids[1]).metrics["test"]["d2"]
+    text = page_text(app).replace("\\", "")
+    assert f"D²: GradTree {significant(found)}" in text
+    assert app.dataframe[0].value.columns[0] == "D²"
+    assert "Score against size" in page_text(app)
+    mean = add_run(store, "optimal", target="weight")
+    text = page_text(app := visit("compare", run=mean, against=ids[0]))
+    assert "were trained for different losses" in text
+    assert "R²: " in text.replace("\\", "")
+    assert "Score against size" not in text
+    assert app.dataframe[0].value.columns[0] == "R²"
 
 
 def test_rows_on_which_they_differ_are_listed(visit, store):

@@ -2,6 +2,7 @@
 
 from tests.pages.stores import add_run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.losses import Loss
 
 
 def test_an_empty_store_says_so_and_leads_on(visit):
@@ -26,6 +27,17 @@ def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(
     assert table["metric"].tolist() == ["macro F1", "R²", "macro F1"]
     assert table["score"].notna().tolist() == [False, True, True]
     assert (table["seconds"] >= 0).all()
+
+
+def test_a_run_of_a_loss_leads_with_its_d2_also_while_it_trains(store, visit):
+    run = add_run(store, "cart", target="weight", loss=Loss("quantile", 0.9))
+    given = {"loss": "quantile", "quantile": 0.9}
+    add_run(store, "gradtree", target="weight", settings=given, state="running")
+    table = visit("runs").dataframe[0].value
+    assert table["metric"].tolist() == ["D²", "D²"]
+    assert table["score"].tolist()[1] == store.run(run).metrics["test"]["d2"]
+    (metric,) = [own for own in visit("tree", run=run).metric if "test" in own.label]
+    assert metric.label.startswith("D²")
 
 
 def test_two_ticked_runs_are_compared(store, visit):

@@ -42,8 +42,9 @@ def compare(arguments: Namespace) -> None:
         truth = first.split.y_test.to_numpy()
         task = first.run.problem.task
         both = first.predicted, facts.predicted
-        weight = first.split.rows("test").weight
-        return paired_bootstrap(task, truth, *both, weight)[first.metric]
+        weight, loss = first.split.rows("test").weight, first.model.loss
+        found = paired_bootstrap(task, truth, *both, weight, loss=loss)
+        return found[first.metric]
 
     differences = [None, *(from_first(facts) for facts in found[1:])]
     if arguments.json:

@@ -7,7 +7,7 @@ from sys import stderr
 
 from treelab.cli.arguments import add_home, add_json, printable
 from treelab.cli.training import Trainer, print_report, run_facts
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -107,6 +107,6 @@ def list_runs(store: RunStore, arguments: Namespace) -> None:
 
 def _test_score(run: Run) -> str:
     """Format the headline score on the test rows, with its name."""
-    name = headline(run.problem.task)
+    name = run.headline
     scores = run.metrics.get("test", {})
     return f"{TITLES[name]} {scores[name]:.3f}" if name in scores else ""

@@ -155,7 +155,7 @@ def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
     if as_json:
         print(json.dumps([run_facts(run) for run in runs], indent=1))
         return
-    name = metrics.headline(runs[0].problem.task)
+    name = runs[0].headline
     found = np.array([run.metrics["test"][name] for run in runs])
     n_folds = runs[0].problem.n_folds
     by = "fold" if n_folds else "the seed of the data split"

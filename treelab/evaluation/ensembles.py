@@ -187,13 +187,16 @@ def scores_of_heaviest(
     Returns
     -------
     ndarray of shape (n_counts,)
-        Macro F1, or R².
+        Macro F1, or R², or D² of the ensemble's loss.
     """
-    metric = headline(ensemble.task)
+    task, loss = ensemble.task, ensemble.loss
+    metric = headline(task, loss)
     predicted = predictions_of_heaviest(ensemble, X, counts)
     return np.array(
         [
-            scores(ensemble.task, y, predicted[count], sample_weight=row_weight)[metric]
+            scores(task, y, predicted[count], sample_weight=row_weight, loss=loss)[
+                metric
+            ]
             for count in counts
         ]
     )

@@ -55,7 +55,7 @@ def permutation_importances(
         Rows that did not train the model; of more than ``MOST_ROWS`` a sample is used.
     y : array-like of shape (n_rows,)
     task : {"binary", "multiclass", "regression"}
-        Macro F1 of classes, or R² of numbers, is the score.
+        The score is macro F1 of classes, or R² of numbers, or D² of the model's loss.
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
     n_repeats : int, default=5
@@ -98,7 +98,9 @@ def permutation_importances(
 def _score(model: _AsEstimator, rows, truth, others, task: str, weight) -> float:
     """The headline score; ``others`` are columns that stay as they are."""
     predicted = model.predict(pd.concat([rows, others], axis=1))
-    return scores(task, truth, predicted, sample_weight=weight)[headline(task)]
+    loss = model.model.loss
+    found = scores(task, truth, predicted, sample_weight=weight, loss=loss)
+    return found[headline(task, loss)]
 
 
 def impurity_importances(tree: Tree) -> pd.DataFrame:

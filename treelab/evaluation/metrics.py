@@ -5,6 +5,7 @@ import pandas as pd
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.routing import rows_passing
+from treelab.trees.losses import Loss
 from treelab.trees.words import significant
 
 TITLES = {
@@ -23,8 +24,13 @@ SAME_LOSS = 1e-9  # nats between losses that are one
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
-def headline(task: str) -> str:
-    """Name the one score by which models of a task are compared."""
+def headline(task: str, loss: Loss | None = None) -> str:
+    """Name the one score by which models of a task, trained for a loss, compare.
+
+    ``loss`` is None for the squared error and for classes.
+    """
+    if loss is not None:
+        return "d2"
     return "r2" if task == "regression" else "macro_f1"
 
 
@@ -36,7 +42,14 @@ def coverage(y, interval: np.ndarray, weight=None) -> float:
 
 
 def scores(
-    task, y_true, y_pred, proba=None, classes=None, *, sample_weight=None
+    task,
+    y_true,
+    y_pred,
+    proba=None,
+    classes=None,
+    *,
+    sample_weight=None,
+    loss: Loss | None = None,
 ) -> dict[str, float]:
     """Score predictions against the truth.
 
@@ -51,13 +64,15 @@ def scores(
         Needed with ``proba``.
     sample_weight : array-like of shape (n_rows,), optional
         Of each row; None: all count alike.
+    loss : Loss or None, default=None
+        Of regression, another than the squared error; adds its ``d2``.
 
     Returns
     -------
     dict of str to float
         ``accuracy``, ``balanced_accuracy``, ``macro_f1`` (and ``log_loss``), or
         ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
-        units of the target. And ``n_rows``.
+        units of the target, and ``d2``, see ``Loss.score``. And ``n_rows``.
     """
     # Here: pages know scores by name long before one is measured.
     from sklearn.metrics import (
@@ -72,9 +87,14 @@ def scores(
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
     if task == "regression":
+        explained = {}
+        if loss is not None:
+            values = np.asarray(y_true, dtype=np.float64)
+            explained["d2"] = loss.score(y_pred, values, sample_weight)
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
         found = {
+            **explained,
             "r2": r2_score(y_true, y_pred, **own) if len(y_true) > 1 else np.nan,
             "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
             "mae": unit * mean_absolute_error(y_true, y_pred, **own),

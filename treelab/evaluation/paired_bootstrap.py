@@ -1,11 +1,13 @@
 """The paired bootstrap: how sure one model is better than another on some rows."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
+from treelab.trees.losses import Loss
 
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
@@ -67,6 +69,7 @@ def paired_bootstrap(
     second,
     weight=None,
     *,
+    loss: Loss | None = None,
     level: float = 0.95,
     n_resamples: int = 2000,
     seed: int = 0,
@@ -85,6 +88,8 @@ def paired_bootstrap(
         Truth and both models' predictions: labels, or values in the target's unit.
     weight : array-like of shape (n_rows,) or None, default=None
         Of each row, which it has in each resample; None: all count alike.
+    loss : Loss or None, default=None
+        Of regression, another than the squared error: its D² is compared, too.
     level : float, default=0.95
         Fraction of such intervals that hold the true difference.
     n_resamples : int, default=2000
@@ -95,7 +100,8 @@ def paired_bootstrap(
     Returns
     -------
     dict of str to ScoreDifference
-        ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``.
+        ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``, with a loss
+        ``d2`` before them.
 
     Raises
     ------
@@ -113,7 +119,9 @@ def paired_bootstrap(
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
     rng = np.random.default_rng(seed)
-    resample = _resample_values if task == "regression" else _resample_labels
+    resample = _resample_labels
+    if task == "regression":
+        resample = partial(_resample_values, loss)
     pairs = resample(y_true, first, second, weight, n_resamples, rng)
     tail = (1 - level) / 2
     differences = {}
@@ -132,6 +140,7 @@ def score_intervals(
     predicted,
     weight=None,
     *,
+    loss: Loss | None = None,
     level: float = 0.95,
     n_resamples: int = 2000,
     seed: int = 0,
@@ -145,7 +154,7 @@ def score_intervals(
         At least two rows.
     weight
         As in ``paired_bootstrap``.
-    level, n_resamples, seed
+    loss, level, n_resamples, seed
         As in ``paired_bootstrap``, whose resamples these are.
 
     Returns
@@ -156,7 +165,9 @@ def score_intervals(
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
     rng = np.random.default_rng(seed)
-    resample = _resample_values if task == "regression" else _resample_labels
+    resample = _resample_labels
+    if task == "regression":
+        resample = partial(_resample_values, loss)
     pairs = resample(y_true, predicted, predicted, weight, n_resamples, rng)
     tail = (1 - level) / 2
     ends = {
@@ -225,9 +236,14 @@ def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:
     }
 
 
-def _resample_values(y_true, first, second, weight, n_resamples, rng) -> dict:
-    """Scores of both models for the rows and their resamples, from sums over rows."""
+def _resample_values(loss, y_true, first, second, weight, n_resamples, rng) -> dict:
+    """Scores of both models for the rows and their resamples, from sums over rows.
+
+    D² is against the best constant of the rows as they are: that of a resample costs
+    it hardly less.
+    """
     y = y_true.astype(float)
+    costs = [] if loss is None else _costs(loss, y, [first, second], weight)
     unit = power_of_two(y)
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
     y_centred = y - y.mean()
@@ -239,16 +255,30 @@ def _resample_values(y_true, first, second, weight, n_resamples, rng) -> dict:
             y_centred**2,
             *(e**2 for e in errors),
             *(np.abs(e) for e in errors),
+            *costs,
         ]
     )
     each = np.ones(len(y), dtype=np.int64)
     sums = resampled_sums(each, weight[:, None] * columns, n_resamples, rng)
     mass, total, squares, *of_errors = sums.T
     variation = squares - total**2 / mass
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = [np.where(variation > 0, 1 - e / variation, np.nan) for e in of_errors[:2]]
+    explained = {} if loss is None else {"d2": _explained(*of_errors[4:])}
     return {
-        "r2": r2,
+        **explained,
+        "r2": _explained(variation, *of_errors[:2]),
         "rmse": [unit * np.sqrt(e / mass) for e in of_errors[:2]],
-        "mae": [unit * e / mass for e in of_errors[2:]],
+        "mae": [unit * e / mass for e in of_errors[2:4]],
     }
+
+
+def _costs(loss: Loss, y, predictions, weight) -> list[np.ndarray]:
+    """Loss of each row (n,), first of the best constant, then of each prediction."""
+    constant = loss.constants(np.zeros(len(y), dtype=np.int64), y, weight, 1)
+    return [loss.rows(own, y) for own in (constant + 0 * y, *predictions)]
+
+
+def _explained(of_constant, *of_models) -> list[np.ndarray]:
+    """Fraction of a constant's loss that models save; NaN where it has none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        saved = [1 - loss / of_constant for loss in of_models]
+    return [np.where(of_constant > 0, each, np.nan) for each in saved]

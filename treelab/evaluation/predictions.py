@@ -307,7 +307,15 @@ def new_scores(
     predicted = model.predict(X[known])
     if model.classes is None:
         truth = target[known].to_numpy(dtype=np.float64)
-        return scores(model.task, truth, predicted, sample_weight=weight), note
+        try:
+            if model.loss is not None:
+                model.loss.check_target(truth, f"column {name!r}")
+            found = scores(
+                model.task, truth, predicted, sample_weight=weight, loss=model.loss
+            )
+            return found, note
+        except ValueError as error:
+            return {}, f"Nothing is scored. {error}"
     # As text, since a file alone may show other types than the training table.
     classes = tuple(str(label) for label in model.classes)
     texts = class_labels(target[known]).map(str)

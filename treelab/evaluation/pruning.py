@@ -474,7 +474,9 @@ def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
             "strength": leaves,
             "held_out_score": scores_held_out["score"],
             "standard_error": scores_held_out["standard_error"],
-            "test_score": headline_scores(trees, trees[0].task, *split.rows("test")),
+            "test_score": headline_scores(
+                trees, trees[0].task, *split.rows("test"), loss=trees[0].loss
+            ),
             "leaves": leaves,
             "depth": [tree.depth for tree in trees],
         }
@@ -492,7 +494,13 @@ def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.Data
     """
     table = pd.DataFrame({"strength": path.alphas})
     for part in SCORED:
-        table[f"{part}_score"] = pruned_scores(path, *split.rows(part))
+        rows = split.rows(part)
+        if path.tree.loss is None:
+            table[f"{part}_score"] = pruned_scores(path, *rows)
+        else:
+            table[f"{part}_score"] = headline_scores(
+                path.trees, "regression", *rows, loss=path.tree.loss
+            )
     table["leaves"] = path.n_leaves
     table["depth"] = pruned_depths(path)
     return table

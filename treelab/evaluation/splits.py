@@ -9,6 +9,7 @@ import pandas as pd
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import term_fractions, term_name
 from treelab.trees.tree import (
@@ -143,13 +144,10 @@ def split_scores(
             }
         predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
-        scores[name] = metrics.scores(task, y, predicted, **own)
+        scores[name] = metrics.scores(task, y, predicted, loss=model.loss, **own)
         if split.is_rate and weight is not None:
             scores[name]["predicted_total"] = float(weight @ predicted)
             scores[name]["total"] = float(weight @ np.asarray(y))
-        if (loss := getattr(model, "loss", None)) is not None:
-            truth = np.asarray(y, dtype=np.float64)
-            scores[name]["d2"] = loss.score(predicted, truth, weight)
         if knows_interval(model):
             scores[name]["coverage"] = metrics.coverage(
                 y, model.predict_interval(X), weight
@@ -162,7 +160,13 @@ def split_scores(
 
 
 def headline_scores(
-    trees: Iterable[Tree], task: str, X: pd.DataFrame, y, weight=None
+    trees: Iterable[Tree],
+    task: str,
+    X: pd.DataFrame,
+    y,
+    weight=None,
+    *,
+    loss: Loss | None = None,
 ) -> list[float]:
     """Return the headline score of each of some trees on the same rows.
 
@@ -175,10 +179,14 @@ def headline_scores(
         Labels, or values in the target's unit.
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
+    loss : Loss or None, default=None
+        That the trees were trained for; None: squared error, or classes.
     """
     if task == "regression":
         return [
-            metrics.scores(task, y, tree.predict(X), sample_weight=weight)["r2"]
+            metrics.scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)[
+                metrics.headline(task, loss)
+            ]
             for tree in trees
         ]
     # Labels become codes once, not for every tree: sorting text takes longest.

@@ -26,6 +26,7 @@ from treelab.figures.style import (
     text_on,
 )
 from treelab.trees.feature import Feature
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.words import counted, significant
 
@@ -111,7 +112,7 @@ def difference_figure(
 # Fitted models compared in a notebook: which is better, and at what size.
 
 
-_ON_ONE_SCALE = ("macro_f1", "accuracy", "r2")  # scores that one figure can hold
+_ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 
 
 def compare(a, b, X, y, sample_weight=None) -> go.Figure:
@@ -136,13 +137,15 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     names = _distinct([_name(a), _name(b)])
     task = _task(a)
     both = a.predict(X), b.predict(X)
-    found = paired_bootstrap(task, np.asarray(y), *both, sample_weight)
+    losses = _losses([a, b])
+    loss = losses[0] if losses[0] == losses[1] else None
+    found = paired_bootstrap(task, np.asarray(y), *both, sample_weight, loss=loss)
     drawn = [found[name] for name in found if name in _ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
     table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
     colors = _colors([a, b])
     figure = difference_figure(table, *names, colors=(colors[0], colors[1]))
-    best = found[headline(task)]
+    best = found[headline(task, loss)]
     winner = best.winner
     if winner is None:
         words = f"No clear difference: {best.title} {significant(best.estimate)}"
@@ -182,32 +185,39 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
     if not named:
         raise ValueError("frontier needs at least one fitted model, got none.")
     column = HELD_OUT if X is None else TEST
+    losses = _losses(list(named.values()))
+    if any(loss != losses[0] for loss in losses):
+        raise ValueError(
+            "Models of different losses have no score in common; they were trained "
+            f"for {', '.join(str(loss or SQUARED_ERROR) for loss in losses)}."
+        )
     drawn = [
-        _line(name, model, color, X, y)
+        _line(name, model, color, X, y, losses[0])
         for (name, model), color in zip(named.items(), _colors(list(named.values())))
     ]
-    metric = TITLES[headline(_task(next(iter(named.values()))))]
+    metric = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
     where = "held-out rows" if X is None else counted(len(np.asarray(y)), "row")
     return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
 
 
-def _line(name: str, model, color: str, X, y) -> DrawnLine:
+def _line(name: str, model, color: str, X, y, loss: Loss | None) -> DrawnLine:
     """Return what is drawn of one model."""
     inner, rows = _inner(model, X)
     path = getattr(inner, "path_", None)
-    metric = headline(_task(model))
+    task = _task(model)
+    own, metric = {"loss": loss}, headline(task, loss)
     if not isinstance(path, SizePath):
         if X is None:
             raise ValueError(
                 f"{name} has no path of trees by size; give X and y, rows to score it "
                 "on."
             )
-        score = scores(_task(model), np.asarray(y), model.predict(X))[metric]
+        score = scores(task, np.asarray(y), model.predict(X), **own)[metric]
         return DrawnLine(name, color, score=score)
     test = [np.nan] * len(path)
     if X is not None:
         test = [
-            scores(tree.task, np.asarray(y), tree.predict(rows))[metric]
+            scores(task, np.asarray(y), tree.predict(rows), **own)[metric]
             for tree in path.trees
         ]
     table = pd.DataFrame(
@@ -236,6 +246,15 @@ def _task(model) -> str:
     if classes is None:
         return "regression"
     return "binary" if len(classes) == 2 else "multiclass"
+
+
+def _losses(models: Sequence) -> list[Loss | None]:
+    """Return the losses that models were trained for; None: the squared error."""
+    fitted = [getattr(own := _inner(m, None)[0], "model_", own) for m in models]
+    return [
+        loss if isinstance(loss := getattr(model, "loss", None), Loss) else None
+        for model in fitted
+    ]
 
 
 def _name(model) -> str:

@@ -28,7 +28,6 @@ from treelab.evaluation.metrics import (
     TITLES,
     class_scores,
     confusion_matrix,
-    headline,
     quantile,
     scores,
     total_words,
@@ -52,7 +51,7 @@ from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import run_imitation
-from treelab.runs.store.run import Run
+from treelab.runs.store.run import Run, shared_headline
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
@@ -229,11 +228,7 @@ class RunFacts:
     split: DataSplit
     table_shape: tuple[int, int]
     store: RunStore
-
-    @property
-    def metric(self) -> str:
-        """Key of the headline score."""
-        return headline(self.run.problem.task)
+    metric: str
 
     @property
     def metric_title(self) -> str:
@@ -262,7 +257,10 @@ class RunFacts:
             return {}
         _, truth, weight = self.split.rows("test")
         task = self.run.problem.task
-        return score_intervals(task, truth.to_numpy(), self.predicted, weight)
+        loss = self.model.loss
+        return score_intervals(
+            task, truth.to_numpy(), self.predicted, weight, loss=loss
+        )
 
     @cached_property
     def estimator(self) -> int | None:
@@ -323,11 +321,11 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
                 f"“{runs[0].title}” and “{other.title}” were not tested on the same "
                 "rows; a comparison needs runs of one table, target and seed."
             )
-    found = []
+    found, metric = [], shared_headline(runs)
     for run, name in zip(runs, _names(runs)):
         frame = store.table(run.problem.table_id)
         split, model = run.problem.split(frame), store.model(run.id)
-        found.append(RunFacts(run, name, model, split, frame.shape, store))
+        found.append(RunFacts(run, name, model, split, frame.shape, store, metric))
     return found
 
 
@@ -631,7 +629,8 @@ def _differences(one: RunFacts, other: RunFacts) -> ScoreDifference:
     """Return how the other's headline score differs from the one's."""
     _, truth, weight = one.split.rows("test")
     both = one.predicted, other.predicted
-    return paired_bootstrap(one.run.problem.task, truth, *both, weight)[one.metric]
+    task, loss = one.run.problem.task, one.model.loss
+    return paired_bootstrap(task, truth, *both, weight, loss=loss)[one.metric]
 
 
 def _comparison_words(found: Sequence[RunFacts]) -> str:

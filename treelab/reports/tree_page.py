@@ -1,6 +1,6 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
-from treelab.evaluation.metrics import TITLES, headline
+from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.splits import headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
@@ -59,7 +59,7 @@ def html_page(
 
 def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]:
     """Return what predicts and how well, and how the tree came about."""
-    name = headline(run.problem.task)
+    name = run.headline
     measured = run.metrics.get("test", {})
     origin = [run.provenance] if run.provenance else []
     if run.follows_paper:
@@ -77,7 +77,8 @@ def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]
     rows = counted(int(measured["n_rows"]), "test row")
     score = f"{TITLES[name]} {significant(measured[name])} on {rows}"
     if what:
-        (own,) = headline_scores([tree], run.problem.task, *test_rows)
+        task, loss = run.problem.task, run.loss
+        (own,) = headline_scores([tree], task, *test_rows, loss=loss)
         score = f"{what}: {score}; {alone}: {significant(own)}"
     shown = ROWS_LABELS[run.fitted_split]
     return [f"{score}. Rows and bars in the picture: {shown}.", *origin]

@@ -20,8 +20,8 @@ class Gradients:
 
     A graph knows nothing of what Python would decide: it computes on the same memory
     with the same numbers. So it is captured anew where a number or the place of a
-    tensor of the candidates is another one, and candidates whose loss reads what
-    changes from step to step say ``is_captured = False``.
+    tensor of the candidates is another one, and while their loss reads what changes
+    from step to step their ``is_captured`` is False.
 
     Parameters
     ----------
@@ -33,12 +33,15 @@ class Gradients:
 
     def __init__(self, candidates: Any, generators: Sequence[torch.Generator] = ()):
         self.candidates, self.generators = candidates, generators
-        self.is_captured = getattr(candidates, "is_captured", True)
+        self._can_capture = True
         self._graphs: dict[int, _Graph] = {}  # by the rows of a batch
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Return the loss (K,) on the training rows of these indices."""
-        if rows.device.type != "cuda" or not self.is_captured:
+        is_captured = self._can_capture and getattr(
+            self.candidates, "is_captured", True
+        )
+        if rows.device.type != "cuda" or not is_captured:
             return self._as_written(rows)
         graph, read = self._graphs.get(len(rows)), self._read()
         if graph is None or graph.read != read:
@@ -51,7 +54,7 @@ class Gradients:
                 try:
                     self._capture(graph, rows)
                 except RuntimeError as error:
-                    self.is_captured = False
+                    self._can_capture = False
                     warnings.warn(
                         "The GPU runs this training kernel by kernel, which is slower: "
                         f"its loss cannot be captured ({str(error).splitlines()[0]}).",

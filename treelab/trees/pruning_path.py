@@ -10,6 +10,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.io import Stored
 from treelab.trees.logits import class_probabilities
+from treelab.trees.losses import Loss
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning import prune_empty, rebuild
 from treelab.trees.tree import (
@@ -127,6 +128,11 @@ class PruningPath(Stored):
     def target_form(self) -> CellForm | None:
         """Return how the target's cells of training rows were written."""
         return self.trees[0].target_form
+
+    @property
+    def loss(self) -> Loss | None:
+        """Return the loss that was trained for; None for squared error and classes."""
+        return self.trees[0].loss
 
     @property
     def task(self) -> str:

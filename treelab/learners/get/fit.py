@@ -18,7 +18,7 @@ import torch
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1, macro_f1_error
 from treelab.learners.get.network import GetNetwork, standardise_margins
-from treelab.learners.get.settings import MAX_DEPTH, GetSettings
+from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
@@ -196,9 +196,9 @@ def _train_stage(
 
 
 def tuned_depth(search: Search) -> int:
-    """The depth, from 1 to 12, of lowest loss on held-out rows (section 5.1)."""
+    """The depth of lowest loss on held-out rows, to the paper's 12 (section 5.1)."""
     losses = []
-    for depth in range(1, MAX_DEPTH + 1):
+    for depth in range(1, search.settings.trained_depth + 1):
         starts, _ = initial_trees(search, search.rows, depth)
         tree, *_ = train_stages(search, starts, search.rows, search.rows, reports=False)
         tree = polish(search, tree)

@@ -48,8 +48,6 @@ class WeightedTreesNetwork(nn.Module):
         Trees that may decide a row, for now. Ours.
     """
 
-    is_captured = False  # how many trees may decide changes from step to step
-
     def __init__(
         self,
         rows: Rows,
@@ -89,6 +87,13 @@ class WeightedTreesNetwork(nn.Module):
         if settings.data_fraction < 1:
             self.sees = self._draw_rows(settings.data_fraction)
 
+    @property
+    def is_captured(self) -> bool:
+        """Whether a GPU may replay steps: how many trees may decide falls no more."""
+        last = self.settings.max_deciders
+        n_trees = self.logits.shape[1]
+        return last is None or self.max_deciders == min(last, n_trees)
+
     def leaves(self, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
         value = self.objective.leaf_outputs(self.leaf_value[folds])
@@ -127,7 +132,11 @@ class WeightedTreesNetwork(nn.Module):
         ).unflatten(0, logits.shape[:2])
 
     def mix(
-        self, reached: Tensor, active: Tensor | None, max_deciders: int | None
+        self,
+        reached: Tensor,
+        active: Tensor | None,
+        max_deciders: int | None,
+        fewer: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves.
 
@@ -140,6 +149,7 @@ class WeightedTreesNetwork(nn.Module):
             active,
             weighting=self.settings.weighting,
             max_deciders=max_deciders,
+            fewer=fewer,
         )
 
     def batch_loss(self, rows: Tensor) -> Tensor:
@@ -156,7 +166,7 @@ class WeightedTreesNetwork(nn.Module):
         loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
         if self.max_deciders is not None:
             fewer = self._draw_fewer(self.max_deciders)
-            by_fewer, _ = self.mix(reached, active, fewer)
+            by_fewer, _ = self.mix(reached, active, self.max_deciders, fewer)
             loss = (loss + self.objective.loss(by_fewer, self.rows.target[rows])) / 2
         if self.settings.entropy_penalty > 0:
             loss = loss + self.settings.entropy_penalty * entropy(weights)
@@ -201,7 +211,7 @@ class WeightedTreesNetwork(nn.Module):
         # A row that no tree of a sub-ensemble would see: all do.
         return sees | ~sees.any(1, keepdim=True)
 
-    def _draw_fewer(self, most: int) -> int:
+    def _draw_fewer(self, most: int) -> Tensor:
         """Draw how few trees must do in a step of training, at least half of the most.
 
         So the heaviest trees learn to do without the next ones: nested dropout, Rippel,
@@ -211,10 +221,9 @@ class WeightedTreesNetwork(nn.Module):
         arXiv:1903.05134.
         """
         few, device = -(-most // 2), self.logits.device
-        drawn = torch.randint(
+        return torch.randint(
             few, most + 1, (1,), generator=self.generator, device=device
         )
-        return int(drawn)
 
     def _drop_trees(self, active: Tensor | None) -> Tensor:
         """Leave out a fraction of the trees, but never all of a sub-ensemble.

@@ -12,11 +12,15 @@ from torch import Tensor
 from treelab.trees.logits import FAR_BEHIND, WEIGHTINGS
 
 _MOST_STEPS = 50  # of Newton's method; far more than are ever needed
+_GPU_STEPS = 16  # on a GPU, where to ask whether it is found takes longer
 _CLOSE = 1e-6  # step of the threshold below which it is found
 
 
 def tree_weights(
-    scores: Tensor, weighting: str, max_deciders: int | None = None
+    scores: Tensor,
+    weighting: str,
+    max_deciders: int | None = None,
+    fewer: Tensor | None = None,
 ) -> Tensor:
     """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
 
@@ -29,6 +33,9 @@ def tree_weights(
     max_deciders : int, default=None
         Only so many trees, of the highest scores, get any weight, as in the gates of
         Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538.
+    fewer : LongTensor of shape (1,), default=None
+        Of these the highest so many alone; a tensor, so that a step that a GPU replays
+        can draw it.
 
     Raises
     ------
@@ -37,8 +44,13 @@ def tree_weights(
     """
     if weighting not in WEIGHTINGS:
         raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
-    if max_deciders is not None and max_deciders < scores.shape[-2]:
-        highest, tree = scores.topk(max_deciders, dim=-2, sorted=False)
+    n_trees = scores.shape[-2]
+    if max_deciders is not None and (max_deciders < n_trees or fewer is not None):
+        most = min(max_deciders, n_trees)
+        highest, tree = scores.topk(most, dim=-2, sorted=fewer is not None)
+        if fewer is not None:
+            rank = torch.arange(most, device=scores.device)[:, None]
+            highest = highest.masked_fill(rank >= fewer, FAR_BEHIND)
         weights = tree_weights(highest, weighting)
         return torch.zeros_like(scores).scatter(-2, tree, weights)
     if weighting == "softmax":
@@ -53,6 +65,7 @@ def weighted_prediction(
     *,
     weighting: str = "softmax",
     max_deciders: int | None = None,
+    fewer: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Raw outputs of the ensemble: its trees', mixed by their leaves' weights.
 
@@ -70,7 +83,7 @@ def weighted_prediction(
     active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
         The trees that take part. None: all.
     weighting : {"softmax", "entmax15"}, default="softmax"
-    max_deciders : int, default=None
+    max_deciders, fewer : int, LongTensor of shape (1,), default=None
         See `tree_weights`.
 
     Returns
@@ -81,7 +94,7 @@ def weighted_prediction(
     """
     if active is not None:
         leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)
-    estimator_weights = tree_weights(leaf_weight, weighting, max_deciders)
+    estimator_weights = tree_weights(leaf_weight, weighting, max_deciders, fewer)
     output = (estimator_weights[..., None, :] * tree_output).sum(-3)
     return output, estimator_weights
 
@@ -109,12 +122,12 @@ class _Entmax15(torch.autograd.Function):
         """Find the threshold, and save the weights' square roots."""
         half = scores.detach() / 2
         tau = half.amax(-2, keepdim=True) - 1  # (..., 1, B)
-        for _ in range(_MOST_STEPS):
+        for _ in range(_GPU_STEPS if scores.is_cuda else _MOST_STEPS):
             root = (half - tau).clamp_(min=0)
             excess = root.square().sum(-2, keepdim=True) - 1
             step = excess / (2 * root.sum(-2, keepdim=True))
             tau += step.clamp(min=0)
-            if not bool((step > _CLOSE).any()):
+            if not scores.is_cuda and not bool((step > _CLOSE).any()):
                 break
         root = (half - tau).clamp_(min=0)
         root /= root.square().sum(-2, keepdim=True).sqrt()

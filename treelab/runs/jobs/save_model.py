@@ -95,11 +95,13 @@ def save_model(
     -------
     dict
         ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
-        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``.
+        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``; ``loss`` where it is
+        another than the squared error.
     """
     store.add_model(run_id, model)
     return {
         **model_size(model),
+        **({} if model.loss is None else {"loss": model.loss.to_dict()}),
         "fitted": fitted_split(model, split),
         "seconds": seconds,
         "device": device,

@@ -2,13 +2,16 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from treelab.data.problem import Problem
+from treelab.evaluation.metrics import headline
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.losses import PARAMETERS, SQUARED_ERROR, Loss, as_loss
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
@@ -159,6 +162,25 @@ class Run:
         return self.summary.get("fitted", "train")
 
     @property
+    def loss(self) -> Loss | None:
+        """The loss it is trained for; None for the squared error and for classes.
+
+        Huber's is in standard deviations of the target until the training is done.
+        """
+        if "loss" in self.summary:
+            return as_loss(self.summary["loss"])
+        name = self.settings.get("loss", SQUARED_ERROR.name)
+        if self.problem.task != "regression" or name == SQUARED_ERROR.name:
+            return None
+        setting, default = PARAMETERS.get(name, ("", 0.0))
+        return Loss(name, float(self.settings.get(setting, default)))
+
+    @property
+    def headline(self) -> str:
+        """Key of the score by which it is compared with runs of the same loss."""
+        return headline(self.problem.task, self.loss)
+
+    @property
     def origin(self) -> Origin | None:
         """How the model came about; None for clusters and models from elsewhere."""
         stored = self.summary.get("origin")
@@ -203,6 +225,13 @@ class Run:
             return None
         passed = max(time.time() - self.first_report, 0.0)
         return passed * max(self.max_epochs - self.epoch, 0.0) / done
+
+
+def shared_headline(runs: Sequence[Run]) -> str:
+    """Return the score by which runs compare: of their loss, where they share one."""
+    if len({run.loss for run in runs}) == 1:
+        return runs[0].headline
+    return headline(runs[0].problem.task)
 
 
 def _machine(owner: str) -> str:
