@@ -324,7 +324,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
 
     def _encoded(self, table: Table, trees: Starts) -> list[Tree]:
         """Return trees over encoded columns."""
-        return trees.trees(table.data.encoder.features_, self.labels())
+        features = table.data.encoder.features_
+        return trees.trees(features, self.labels(), self.outputs_)
 
     def _retained(
         self, table: Table, settings, network: HardTrees, groups: list[Group], loss
