@@ -583,7 +583,7 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     if tree.classes is not None:
         return class_codes(tree.classes, y, tree.target)
     y = y.astype(np.float64)
-    missing = np.isnan(y.reshape(n_rows, -1)).any(axis=1)
+    missing = np.isnan(y).any(axis=1) if y.ndim == 2 else np.isnan(y)
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"{tree.target!r} is missing in row {row + 1}.")
