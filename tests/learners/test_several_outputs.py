@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import treelab
 from treelab.data.encoding import first_component
+from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import LEARNERS
 from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
@@ -238,6 +239,13 @@ def test_a_saved_tree_of_several_outputs_predicts_alike(tmp_path):
             assert again.outputs == tree.outputs
             assert again.levels == tree.levels
             np.testing.assert_array_equal(again.predict(X), tree.predict(X))
+
+
+def test_a_tree_of_several_outputs_is_drawn_without_rows():
+    X, y = table(100)
+    tree = treelab.CartRegressor(random_state=0).fit(X, y).tree_
+    nodes = tree_payload(tree)["trees"][0]["nodes"]
+    assert len(nodes) == tree.n_nodes
 
 
 def test_one_output_of_several_is_a_tree_of_its_own():
