@@ -24,14 +24,14 @@ from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_viewer import tree_viewer
-from pages.widgets.words import plain, signed
+from pages.widgets.words import plain
 from treelab.evaluation.frontier import HELD_OUT, TEST
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
 from treelab.runs.store.run import Run
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, signed, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
 
@@ -53,7 +53,7 @@ def _size_words(
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {signed(best.low)} to {signed(best.high)} "
+        f"− {names[0]}: {signed(best.low, 2)} to {signed(best.high, 2)} "
         f"({best.level:.0%} CI), {counted(best.n_rows, 'test row')}."
     )
     if best.winner is None:
@@ -70,22 +70,10 @@ def _size_words(
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
 
-# The card is no part of the page's flow: the component takes no room.
-_STYLE = """
-.beside-point {
-  position: fixed; inset: 0 auto auto 0; margin: 0; padding: 6px 10px 10px;
-  overflow: hidden; box-sizing: border-box;
-  border: 1px solid var(--tl-grid); border-radius: 10px;
-  background: var(--tl-background); box-shadow: 0 4px 18px rgb(0 0 0 / .22);
-  pointer-events: none;
-}
-.beside-point .tl-viewer .pane { border: 0; }
-"""
-
 _mount = st.components.v2.component(
     "treelab_hover_tree",
     js=viewer_script() + (ASSETS / "hover-tree.js").read_text("utf-8"),
-    css=viewer_style() + _STYLE,
+    css=viewer_style() + (ASSETS / "hover-tree.css").read_text("utf-8"),
 )
 
 

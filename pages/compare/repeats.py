@@ -19,7 +19,6 @@ from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import (
     FEWEST_SEEDS,
-    SeedComparison,
     compare_over_seeds,
 )
 from treelab.evaluation.metrics import TITLES
@@ -211,9 +210,6 @@ def n_data_splits(loaded: LoadedRun) -> int:
 # Both learners on several data splits, and whether they differ by chance alone.
 
 
-CHANCE = 0.05  # a p value below it is called more than chance
-
-
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
     show_repeats([loaded.run for loaded in pair], key="repeats")
@@ -252,7 +248,7 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         n_fitted += rows["valid"]["n_rows"]
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
     metric = TITLES[key]
-    st.markdown(plain(_test_words(found, names, metric, splits)))
+    st.markdown(plain(found.sentences(names, metric, splits)))
     show_figure(
         seeds_figure(
             [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
@@ -275,25 +271,3 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         f"{'; for repeated folds Bouckaert and Frank' if n_folds else ''}) allows for "
         f"rows that {shared} share."
     )
-
-
-def _test_words(found: SeedComparison, names: Names, metric: str, splits: str) -> str:
-    """Say which learner is better over data splits, and how sure that is."""
-    low, high, mean = found.low, found.high, found.mean
-    other, better = names
-    if mean < 0:
-        better, other, low, high, mean = other, better, -high, -low, -mean
-    how = "More than chance" if found.clear else "No clear difference"
-    text = (
-        f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
-        f"{other} on average, {found.level:.0%} interval "
-        f"{significant(low)} to {significant(high)} (corrected resampled t-test, p = "
-        f"{significant(found.t_p, 2)}). Wilcoxon's signed-rank test: p = "
-        f"{significant(found.wilcoxon_p, 2)}"
-    )
-    if found.least_wilcoxon_p > CHANCE:
-        text += (
-            f", which so few splits cannot bring below "
-            f"{significant(found.least_wilcoxon_p, 2)}"
-        )
-    return f"{text}."

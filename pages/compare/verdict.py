@@ -11,7 +11,6 @@ from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import tree_picture
 from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
-from pages.widgets.html import chip
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
 from pages.widgets.words import (
@@ -20,16 +19,15 @@ from pages.widgets.words import (
     origin_words,
     plain,
     score,
-    signed,
 )
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison import difference_figure
+from treelab.figures.html import chip
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
 from treelab.runs.store.run import shared_headline
-from treelab.trees.words import counted, significant
+from treelab.trees.words import signed, significant
 
 # The verdict: which run scores more, and how sure that is.
 
@@ -53,8 +51,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     with st.container(border=True, key="verdict"):
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
-            st.header(plain(_finding(best, names)), anchor=False)
-            st.markdown(plain(interval_words(best, names)))
+            st.header(plain(best.finding(names)), anchor=False)
+            st.markdown(plain(best.interval_words(names)))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
@@ -68,35 +66,10 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             show_figure(
                 difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
                 key="difference",
-                alt=f"{_finding(best, names)}.",
+                alt=f"{best.finding(names)}.",
             )
         runs = [*pair, *others]
         st.dataframe(_score_table(runs, names_of(runs)), key="scores")
-
-
-def _finding(difference: ScoreDifference, names: Names) -> str:
-    """Say which run is better by the headline score."""
-    first, second = names
-    if difference.winner is None:
-        return f"No clear difference between {second} and {first}"
-    better, other = (second, first) if difference.winner else (first, second)
-    gain = significant(abs(difference.estimate))
-    return f"{better} is better than {other} by {gain}"
-
-
-def interval_words(difference: ScoreDifference, names: Names) -> str:
-    """Write the interval of the difference, both scores, and the rows behind them."""
-    low, high, one, other = difference.low, difference.high, *names[::-1]
-    scores = [(names[1], difference.second), (names[0], difference.first)]
-    if difference.winner == 0:  # as the better one's gain
-        low, high, one, other = -high, -low, other, one
-        scores.reverse()
-    both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
-    return (
-        f"{one} − {other}: {signed(low)} to {signed(high)} ({difference.level:.0%} "
-        f"CI). {difference.title}: {both}, on the same "
-        f"{counted(difference.n_rows, 'test row')}."
-    )
 
 
 def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
@@ -113,7 +86,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
             against = ""
             if loaded is not runs[0]:
                 own = score_differences(runs[0], loaded)[best]
-                against = f"{signed(own.low)} to {signed(own.high)}"
+                against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
             row[f"− {names[0]} (95% CI)"] = against
         summary = loaded.run.summary
         for key, name in SIZES.items():

@@ -22,7 +22,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import SplitLine, split_lines
-from treelab.evaluation.greedy_gap import GreedyGap
+from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.optimality import optimality_gap
 from treelab.figures.comparison import Surface, axis_of, plane_figure
@@ -83,14 +83,17 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
     split = split_text(tree, gap.node, most=3, length=32)
     st.subheader(plain(f"{name} splits by {split}; greedy would not"), anchor=False)
     picture, numbers = st.columns([3, 2], gap="large")
+    rows = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
+    if gap.node:
+        rows += f" where {short_rule(tree, gap.node)}"
     with numbers:
-        st.markdown(plain(_gap_words(gap, loaded, tree, name)))
+        st.markdown(plain(gap.sentences(tree, name, rows)))
         titles = {"now": "immediate gain", "final": "final gain"}
         titles["test"] = "final gain, test"
         st.table(
             {
                 title: {
-                    key: _removed(getattr(gains, own))
+                    key: gain_text(getattr(gains, own))
                     for key, gains in ((name, gap.gains), ("greedy", gap.greedy))
                 }
                 for own, title in titles.items()
@@ -98,34 +101,6 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
         )
     with picture:
         _draw(gap, loaded, tree)
-
-
-def _gap_words(gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str) -> str:
-    """Write both gains, immediate and final."""
-    kind = "variance" if tree.classes is None else "Gini impurity"
-    where = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
-    if gap.node:
-        where += f" where {short_rule(tree, gap.node)}"
-    leaves = counted(gap.n_leaves, "leaf", "leaves")
-    text = (
-        f"Immediate gain: of the {kind} of {where} the split removes "
-        f"{_removed(gap.gains.now)}, the best greedy split, {gap.greedy_split}, "
-        f"{_removed(gap.greedy.now)}. Final gain, with {leaves}: {name} removes "
-        f"{_removed(gap.gains.final)}, a greedy tree {_removed(gap.greedy.final)}."
-    )
-    if gap.is_xor:
-        first, second = (tree.features[j].column for j in gap.axes)
-        text += (
-            f" Columns {first} and {second} predict {loaded.model.target} only "
-            "together, an exclusive or (XOR): opposite corners of the picture are "
-            "alike, so greedy passes over both."
-        )
-    return text
-
-
-def _removed(fraction: float) -> str:
-    """Write a fraction of the impurity, that of a loss with its sign."""
-    return percent(fraction) if fraction >= 0 else f"−{percent(-fraction)}"
 
 
 def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:

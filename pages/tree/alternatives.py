@@ -441,7 +441,10 @@ def _show_finding(own: _Set) -> None:
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
     if trees.complete is not None:
-        st.markdown(f"{words}. {_completeness(own)}")
+        limited = run_constraints(loaded.run).limits_splits
+        within = " within the run's constraints" if limited else ""
+        least, best = float(score) - own.tolerance, float(trees.score.max())
+        st.markdown(f"{words}. {trees.complete.sentences(least, best, within)}")
         st.caption(
             f"Score: {own.metric} on {fitted_words(loaded)}, to which the leaves were "
             "fitted; trees of a small depth are much alike in size, so it compares "
@@ -461,30 +464,6 @@ def _show_finding(own: _Set) -> None:
         f"three times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
         "difference of less than its standard error (±) means little. Test rows are "
         "not looked at."
-    )
-
-
-def _completeness(own: _Set) -> str:
-    """Say of which trees none is left out."""
-    trees, whole = own.trees, own.trees.complete
-    assert whole is not None
-    over = (
-        f"tree of depth {whole.depth} over the "
-        f"{counted(whole.n_cutpoints, 'threshold')} (at most {whole.n_thresholds} of a "
-        "column)"
-    )
-    if run_constraints(own.loaded.run).limits_splits:
-        over += " within the run's constraints"
-    n_trees = significant(whole.n_trees)
-    if whole.n_trees < 1e6:
-        n_trees = f"{whole.n_trees:,.0f}"
-    looked = f"{n_trees} trees were looked at."
-    if float(trees.score[trees.chosen]) - own.tolerance > whole.above:
-        return f"**Complete:** no other {over} scores as well; {looked}"
-    within = significant(float(trees.score.max()) - whole.above)
-    return (
-        f"**Complete within {within} of the best:** no other {over} scores more than "
-        f"{significant(whole.above)}; below, there are too many to list. {looked}"
     )
 
 

@@ -1,7 +1,5 @@
 """What is said of a tree beside its picture."""
 
-import html
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -17,8 +15,6 @@ from pages.cached.runs import (
     shared,
 )
 from pages.cached.store import queue, store
-from pages.tree.rules import rule_with_sums, sum_names, sum_terms
-from pages.widgets.html import color_legend, dot, facts_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
@@ -31,13 +27,14 @@ from treelab.evaluation.metrics import (
 )
 from treelab.evaluation.node_report import (
     MOST_ROWS,
-    NodeReport,
-    NodeStatistics,
     node_report,
     node_rows,
 )
 from treelab.evaluation.surrogates import Imitation
+from treelab.figures.html import color_legend, facts_table
+from treelab.figures.node_table import statistics_table, statistics_words
 from treelab.figures.overview import levels_shown, overview_figure
+from treelab.figures.rules import rule_with_sums, rules_table, sum_names, sum_terms
 from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
@@ -46,9 +43,9 @@ from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import terms_per_split, without_small_terms
-from treelab.trees.text import path_conditions, prediction_text, split_text
+from treelab.trees.text import path_conditions, prediction_text, split_text, to_text
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, rounded, significant
+from treelab.trees.words import counted, percent, rounded, significant
 
 # The score of a run's tree, and how large it is.
 
@@ -297,6 +294,26 @@ def _open_residual(run: Run) -> None:
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
+# A tree read as rules, one a leaf.
+
+
+def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
+    """List the tree's rules, and the tree as text."""
+    n_rules = counted(tree.n_leaves, "rule")
+    st.markdown(
+        f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
+    )
+    st.html(_rules(loaded, estimator))
+    with st.expander("The tree as text"):
+        st.code(to_text(tree), language=None, wrap_lines=True)
+
+
+@shared(32)
+def _rules(loaded: LoadedRun, estimator: int | None) -> str:
+    """Write the rules once."""
+    return rules_table(run_tree(loaded, estimator), run_colors(loaded))
+
+
 # A tree as a still drawing.
 
 
@@ -337,9 +354,6 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 # A selected node: its rule, its statistics by data split, and its rows.
 
 
-_LISTED = 8  # classes, the most frequent at the node first
-
-
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
     report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
@@ -361,105 +375,9 @@ def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
         st.markdown(f"Rows with {plain(rule)}.")
     else:
         st.markdown("All rows pass this node.")
-    st.html(statistics_table(loaded, tree, report))
-    st.caption(_explained(tree, report))
-
-
-def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
-    """Return HTML: a column a data split, a line a statistic."""
-    found = [report.statistics[name] for name in SPLITS]
-    head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in SPLITS)
-    lines = [
-        _line("rows", [f"{each.n_rows:,}" for each in found]),
-        _line("of all rows", [percent(each.fraction) for each in found]),
-    ]
-    if found[0].weight is not None:
-        lines.append(_line("weight", [_or_dash(each.weight) for each in found]))
-        shares = [each.weight_fraction for each in found]
-        lines.append(_line("of all weight", list(map(percent, shares))))
-    if tree.classes is None:
-        for name in ("mean", "std"):
-            here = [_or_dash(getattr(part, name)) for part in found]
-            whole = [_or_dash(getattr(part, f"total_{name}")) for part in found]
-            lines.append(_line("standard deviation" if name == "std" else name, here))
-            lines.append(_line("of all rows", whole, quiet=True))
-    else:
-        lines += _classes(loaded, tree, found)
-    name = "variance" if tree.classes is None else "impurity (Gini)"
-    lines.append(_line(name, [_or_dash(each.impurity) for each in found]))
-    if report.condition:
-        lines.append(_line("gain", [_or_dash(each.gain) for each in found]))
-    elif tree.classes is None:
-        errors = [_or_dash(each.mean_absolute_error) for each in found]
-        lines.append(_line("mean absolute error", errors))
-    else:
-        accuracy = ["–" if f.accuracy is None else percent(f.accuracy) for f in found]
-        lines.append(_line("accuracy", accuracy))
-    body = "".join(lines)
-    return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
-
-
-def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list[str]:
-    """Lines of classes: a bar of all, then a fraction each, here and of all rows."""
-    colors = run_colors(loaded)
-    places = [tree.classes.index(label) for label in colors]
-    here, whole = (
-        [_bar(getattr(part, name), places, colors) for part in found]
-        for name in ("class_fractions", "total_class_fractions")
-    )
-    lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
-    there = [part for part in found if part.class_fractions is not None]
-    n_rows = [part.weight or part.n_rows for part in there]
-    seen = {
-        i: sum(n * part.class_fractions[i] for n, part in zip(n_rows, there))
-        for i in places
-    }
-    most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
-    for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
-        fractions = [part.class_fractions for part in found]
-        cells = ["–" if own is None else percent(own[i]) for own in fractions]
-        name = dot(colors[label], clean(label))
-        lines.append(_line(name, cells, is_html=True))
-    if len(places) > len(most):
-        lines.append(_line(f"{len(places) - len(most)} others", [""] * len(found)))
-    return lines
-
-
-def _bar(fractions, places: list[int], colors: dict) -> str:
-    """Return HTML of one stacked bar of classes; empty without a row."""
-    if fractions is None:
-        return "–"
-    pieces = "".join(
-        f'<i style="flex-grow:{fractions[i]:.4f};background:{color}"></i>'
-        for i, color in zip(places, colors.values())
-        if fractions[i] > 0
-    )
-    return f'<span class="fractions">{pieces}</span>'
-
-
-def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> str:
-    """Return HTML of one line of the table; cells are our own."""
-    name = name if is_html else html.escape(name)
-    inner = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr class="{"quiet" if quiet else ""}"><th>{name}</th>{inner}</tr>'
-
-
-def _or_dash(value: float | None) -> str:
-    """Write a number; a dash for none."""
-    if value is None:
-        return "–"
-    return "<0.0001" if 0 < value < 0.0001 else significant(value)
-
-
-def _explained(tree: Tree, report: NodeReport) -> str:
-    """Explain the last lines of the table."""
-    if report.condition:
-        what = "variance" if tree.classes is None else "impurity"
-        return f"Gain: {what} of the node minus that of its children, by their rows."
-    if tree.classes is None:
-        unit = f", in {plain(tree.target_unit)}" if tree.target_unit else ""
-        return f"Mean absolute error: mean distance of prediction and target{unit}."
-    return "Accuracy: rows here whose class the leaf predicts."
+    titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
+    st.html(statistics_table(tree, node, titles, run_colors(loaded)))
+    st.caption(plain(statistics_words(tree, node)))
 
 
 @st.dialog("Rows at this node", width="large")

@@ -20,7 +20,7 @@ from pages.cached.tree_pictures import (
     scored_path_of,
 )
 from pages.compare.errors import rows_that_differ
-from pages.compare.verdict import interval_words, show_trees
+from pages.compare.verdict import show_trees
 from pages.widgets.curves import CLUSTER_LOSS, VARIANCE_UNIT
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
@@ -295,7 +295,7 @@ def show_pair(size: Size) -> None:
         scores = f"{names[0]} {significant(best.first)}, {names[1]} "
         scores += f"{significant(best.second)} {best.title}"
         st.header(plain(f"{scores}: {change}"), anchor=False)
-        st.markdown(plain(interval_words(best, names)))
+        st.markdown(plain(best.interval_words(names)))
         if len(found.rows):
             place = st.selectbox(
                 "Follow a row whose prediction changes",

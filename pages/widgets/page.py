@@ -118,26 +118,9 @@ def show_figure(
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
-# Streamlit calls this again, with the same parent, when its theme changes.
-_OBSERVER_JS = """const seen = new WeakMap();
-export default function ({ parentElement, setStateValue }) {
-  let probe = parentElement.querySelector("i");
-  if (!probe) {
-    probe = document.createElement("i");
-    probe.style.cssText = "color: var(--st-background-color); transition: color 1ms";
-    parentElement.append(probe);
-  }
-  const observe = () => {
-    const background = getComputedStyle(probe).color;
-    if (seen.has(parentElement) && seen.get(parentElement) !== background) {
-      setStateValue("background", background);
-    }
-    seen.set(parentElement, background);
-  };
-  probe.ontransitionend = observe;
-  observe();
-}"""
-_observer = st.components.v2.component("treelab_background", js=_OBSERVER_JS)
+_observer = st.components.v2.component(
+    "treelab_background", js=(ASSETS / "background.js").read_text("utf-8")
+)
 
 
 def mode() -> Mode:

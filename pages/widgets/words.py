@@ -85,12 +85,6 @@ def score_words(run: Run, split: str = "test") -> str:
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
 
 
-def signed(value: float) -> str:
-    """Write a difference with its sign and two digits: "+0.31"."""
-    sign = "−" if value < 0 else "+" if value > 0 else ""
-    return sign + significant(abs(value), 2)
-
-
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
     n_rows = counted(loaded.n_rows(split), "row")
@@ -132,4 +126,5 @@ def percents(**columns: str) -> dict:
 
 def plain(text: object) -> str:
     """Return text that Streamlit's Markdown shows as it stands."""
-    return re.sub(r"([\\`*_{}\[\]()#|~$:<>!+-])", r"\\\1", str(text))
+    # A colon begins a name of Streamlit's where a letter follows it.
+    return re.sub(r"([\\`*_{}\[\]()#|~$<>!+-]|:(?=\w))", r"\\\1", str(text))

@@ -11,6 +11,7 @@ from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
+from treelab.trees.words import counted, percent, significant
 
 # How alike several models predict the same rows.
 
@@ -65,6 +66,32 @@ def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int
     if not pairs:
         raise ValueError("Agreement needs two models whose predictions vary.")
     return max(pairs, key=matrix.__getitem__), min(pairs, key=matrix.__getitem__)
+
+
+def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
+    """Say which two of several models agree most, and which least.
+
+    Parameters
+    ----------
+    matrix : float array of shape (k, k)
+        As ``agreement`` returns it, not all of it NaN.
+    names : sequence of k str
+    task : {"binary", "multiclass", "regression"}
+    """
+
+    def named(pair: tuple[int, int]) -> tuple[str, str]:
+        own = float(matrix[pair])
+        value = percent(own)
+        if task == "regression":
+            value = f"a correlation of {significant(own)}"
+        return " and ".join(names[i] for i in pair), value
+
+    most, least = most_and_least_alike(matrix)
+    first, value = named(most)
+    if most == least:
+        return f"{first} agree: {value}."
+    other, least_value = named(least)
+    return f"{first} are most alike ({value}), {other} least ({least_value})."
 
 
 # What errors cost: a threshold for two classes, a cost matrix for more.
@@ -280,6 +307,7 @@ def calibration(
 
 
 FEWEST_SEEDS = 2  # data splits for a test
+CHANCE = 0.05  # a p value below it is called more than chance
 
 
 @dataclass(frozen=True)
@@ -316,6 +344,33 @@ class SeedComparison:
     def least_wilcoxon_p(self) -> float:
         """The smallest p value that so many data splits can give."""
         return 2 / 2 ** len(self.difference)
+
+    def sentences(self, names: tuple[str, str], metric: str, splits: str) -> str:
+        """Say which learner is better over data splits, and how sure that is.
+
+        Parameters
+        ----------
+        names : (str, str)
+            Of the first and the second learner.
+        metric, splits : str
+            What the score is called, and the data splits: "macro F1", "5 data splits".
+        """
+        low, high, mean = self.low, self.high, self.mean
+        other, better = names
+        if mean < 0:
+            better, other, low, high, mean = other, better, -high, -low, -mean
+        how = "More than chance" if self.clear else "No clear difference"
+        text = (
+            f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
+            f"{other} on average, {self.level:.0%} interval "
+            f"{significant(low)} to {significant(high)} (corrected resampled t-test, "
+            f"p = {significant(self.t_p, 2)}). Wilcoxon's signed-rank test: p = "
+            f"{significant(self.wilcoxon_p, 2)}"
+        )
+        if self.least_wilcoxon_p > CHANCE:
+            least = significant(self.least_wilcoxon_p, 2)
+            text += f", which so few splits cannot bring below {least}"
+        return f"{text}."
 
 
 def compare_over_seeds(
@@ -650,6 +705,26 @@ class Disagreement:
     def neither(self) -> int:
         """Rows that differ and on which neither is better."""
         return len(self.rows) - self.first_better - self.second_better
+
+    def sentences(self, names: tuple[str, str], unit: str = "") -> str:
+        """Write how often two models of these names differ, and which is better there.
+
+        The unit is that of a number target.
+        """
+        first, second = names
+        n_rows = counted(self.n_rows, "test row")
+        if self.mean_distance is None:
+            return (
+                f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
+                f"{self.first_better:,}, {second} on {self.second_better:,}, neither "
+                f"on {self.neither:,}."
+            )
+        distance = f"{significant(self.mean_distance)} {unit}".rstrip()
+        return (
+            f"{second} is closer to the target on {self.second_better:,} of {n_rows}, "
+            f"{first} on {self.first_better:,}. The predictions differ by {distance} "
+            "on average; the largest differences come first."
+        )
 
 
 def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:

@@ -12,7 +12,7 @@ from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import listed
+from treelab.trees.words import counted, listed, percent
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -172,6 +172,12 @@ def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
     )
 
 
+def split_name(tree: Tree, node: int) -> str:
+    """Name a split by its condition, in quotes."""
+    words = f"“{split_text(tree, node, most=MOST_LISTED)}”"
+    return words if node else f"the root, {words}"
+
+
 def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
     """Return the leaf where most of the rows end; the first among equals."""
     leaves = np.flatnonzero(tree.is_leaf)
@@ -212,6 +218,17 @@ class LeafPurity:
     information: float
     entropy: float
     adjusted: float
+
+    def sentences(self, rows: str) -> str:
+        """Write how pure the leaves are, of rows of this name, and what they tell."""
+        known = self.information / self.entropy if self.entropy else 1.0
+        return (
+            f"{percent(self.purity)} of the {rows} are of their leaf's most frequent "
+            f"class ({percent(self.one_leaf)} if all were in one). The "
+            f"{counted(len(self.leaves), 'leaf', 'leaves')} hold "
+            f"{self.information:.2f} of {self.entropy:.2f} bits about the class, "
+            f"{percent(known)}."
+        )
 
 
 def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurity:
@@ -311,6 +328,29 @@ class RoutingShift:
             return None
         moved = found["rows"] * (found["holds"] - found["fitted_holds"]).abs()
         return int(found.index[int(moved.argmax())])
+
+    def sentences(self, tree: Tree, fitted: str) -> str:
+        """Write whether rows look like the fitted ones, so named, and where not."""
+        psi = f"PSI {self.psi:.2f}; chance level {self.psi_by_chance:.2f}"
+        n_splits = counted(tree.n_splits, "split")
+        if self.splits.empty:
+            return "All rows end in the tree's only leaf."
+        split = self.widest_split
+        if split is None:
+            return (
+                f"No significant drift against the {fitted} at any of {n_splits} "
+                f"({psi})."
+            )
+        how = "Slight" if self.psi < LITTLE else "Significant"
+        at = self.splits.index.get_loc(split)
+        holds, fitted_holds = self.splits[["holds", "fitted_holds"]].to_numpy()[at]
+        most_at = split_text(tree, split, most=MOST_LISTED)
+        return (
+            f"{how} drift against the {fitted} at {self.n_differing} of {n_splits} "
+            f"({psi}). Most at “{most_at}”: it holds for {percent(holds)} of "
+            "those that reach it, of the fitted rows for "
+            f"{percent(fitted_holds)}."
+        )
 
 
 def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingShift:
@@ -514,6 +554,32 @@ class RouteSimilarity:
     def least_alike(self) -> tuple[int, int]:
         """Places of the two classes whose routes are least alike."""
         return self._pair(np.argmin)
+
+    @property
+    def finding(self) -> str:
+        """Which classes' routes are most alike, in words."""
+        pair, overlap = self._pair_words(self.most_alike)
+        if len(self.names) == 2:
+            return f"Route overlap of {pair}: {overlap}"
+        return f"Most similar routes: {pair}, {overlap}"
+
+    def parting_words(self, tree: Tree, rows: np.ndarray) -> str:
+        """Write which classes' routes are least alike, and where they part.
+
+        Their rows that pass each node are an int array of shape (2, n_nodes).
+        """
+        node, fraction = parting_split(tree, *rows)
+        share = percent(round(fraction, 2))
+        parting = f"{share} of their rows separate at {split_name(tree, node)}."
+        if len(self.names) == 2:
+            return parting
+        pair, overlap = self._pair_words(self.least_alike)
+        return f"Least similar: {pair}, {overlap}; {parting}"
+
+    def _pair_words(self, pair: tuple[int, int]) -> tuple[str, str]:
+        """Name two classes, and write how much of their routes they share."""
+        first, second = (f"“{self.names[i]}”" for i in pair)
+        return f"{first} and {second}", percent(round(self.similarity[pair], 2))
 
     def _pair(self, best) -> tuple[int, int]:
         """The pair of classes whose similarity is best, the first among equals."""

@@ -550,15 +550,8 @@ def _ensemble(model: WeightedTrees, row, test: Rows) -> list[str]:
 
 def _leaf_words(tree, row, test: Rows, predicted=None) -> str:
     """Write how many test rows reach the row's leaf, and how good predictions are."""
-    leaf = tree.path(row)[-1]
-    score = score_leaf(tree, leaf, *test, predictions=predicted)
-    words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
-    if score.accuracy is not None:
-        return f"{words}, accuracy {percent(score.accuracy)}."
-    if score.mean_absolute_error is None:  # no test row reaches it
-        return f"{words}."
-    error = value_words(tree, score.mean_absolute_error)
-    return f"{words}, mean absolute error {error}."
+    score = score_leaf(tree, tree.path(row)[-1], *test, predictions=predicted)
+    return score.sentence(tree.target_unit)
 
 
 # The sections of a report on one run or several, in words and tables.

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from treelab.trees.pruning import ScoredTrees
+from treelab.trees.words import counted, significant
 
 COLUMNS = ("score", "standard_error", "alike")
 
@@ -33,6 +34,33 @@ class Completeness:
     n_cutpoints: int
     n_trees: float
     above: float
+
+    def sentences(self, least: float, best: float, within: str = "") -> str:
+        """Say of which trees none is left out, in Markdown.
+
+        Parameters
+        ----------
+        least, best : float
+            The lowest score that is asked for, and the highest that there is.
+        within : str, default=""
+            What limits the trees beside depth and thresholds.
+        """
+        over = (
+            f"tree of depth {self.depth} over the "
+            f"{counted(self.n_cutpoints, 'threshold')} (at most {self.n_thresholds} of "
+            f"a column){within}"
+        )
+        n_trees = significant(self.n_trees)
+        if self.n_trees < 1e6:
+            n_trees = f"{self.n_trees:,.0f}"
+        looked = f"{n_trees} trees were looked at."
+        if least > self.above:
+            return f"**Complete:** no other {over} scores as well; {looked}"
+        return (
+            f"**Complete within {significant(best - self.above)} of the best:** no "
+            f"other {over} scores more than {significant(self.above)}; below, there "
+            f"are too many to list. {looked}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
