@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from pages.cached.comparison import trained_run
@@ -14,7 +13,7 @@ from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain, run_name, score
+from pages.widgets.words import plain
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import (
@@ -31,8 +30,9 @@ from treelab.runs.jobs.repeats import (
     runs_by_fold,
     runs_by_seed,
 )
+from treelab.runs.run_words import repeats_words, score
 from treelab.runs.store.run import Run, shared_headline
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted
 
 # The runs shown again on more data splits: asked for, followed, stopped.
 
@@ -149,23 +149,6 @@ def _repeats(runs) -> list[Run]:
     return list(found.values())
 
 
-def _fold_words(runs: list[Run], known: list[Run]) -> str:
-    """Write each learner's mean over folds and its standard deviation."""
-    found, metric = {}, shared_headline(runs)
-    for run in runs:
-        of_folds = runs_by_fold(run, known, N_FOLDS).values()
-        scores = [score(own, metric=metric) for own in of_folds]
-        if len(scores) > 1:
-            name = f"{run_name(run).partition(',')[0]} {significant(np.mean(scores))}"
-            name += f" ± {significant(np.std(scores, ddof=1), 2)}"
-            kind = run_kind(on_folds(run, N_FOLDS))
-            found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
-    if not found:
-        return ""
-    each = ", ".join(found.values())
-    return f"Test {TITLES[metric]}, mean ± standard deviation: {each}."
-
-
 def _words(runs: list[Run], repeats: list[Run]) -> str:
     """Say on how many data splits the runs were trained, and what goes on."""
     waiting = [run for run in repeats if not run.is_finished]
@@ -175,26 +158,7 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
         n_done = sum(run.state == "done" for run in repeats)
         total = n_done + len(waiting)
         return f"{n_done} of {counted(total, 'repeat')} trained{at}."
-    known = finished_runs()
-    by_seed = {run.id: runs_by_seed(run, known) for run in runs}
-    failed = [
-        run
-        for run in repeats
-        if run.error and run.problem.seed not in by_seed.get(run.repeat_of, ())
-    ]
-    n_splits = [len(by_seed[run.id]) for run in runs if not run.problem.n_folds]
-    words = ""
-    if n_splits and max(n_splits) == 1:
-        words = "Based on one data split; repeat it to see how stable this is."
-    elif n_splits and min(n_splits) == max(n_splits):
-        words = f"Trained on {counted(n_splits[0], 'data split')} each."
-    elif n_splits:
-        words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
-    words = f"{words} {_fold_words(runs, known)}".strip()
-    if failed:
-        words += f" {counted(len(failed), 'repeat')} failed: "
-        words += failed[0].error
-    return words
+    return repeats_words(runs, repeats, finished_runs())
 
 
 def n_data_splits(loaded: LoadedRun) -> int:

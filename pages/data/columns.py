@@ -82,7 +82,7 @@ def show_alone(problem: Problem) -> None:
     if not found.names:
         st.markdown("The rows with a target are too few to say.")
         return
-    words, score = plain(found.sentences(problem)), alone_score(problem)
+    words, score = found.sentences(problem, plain), alone_score(problem)
     st.markdown(words)
     show_figure(
         importance_figure(
@@ -118,7 +118,7 @@ def show_distribution(problem: Problem) -> None:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
     found, units = distribution_of(problem, name), dict(problem.units)
-    words = plain(found.sentence(name, problem.target))
+    words = found.sentence(name, problem.target, plain)
     st.markdown(words)
     show_figure(
         distribution_figure(
@@ -145,7 +145,7 @@ def show_associations(problem: Problem) -> None:
         st.markdown("There is one column only.")
         return
     found = associations_of(problem, names)
-    words = plain(found.sentences())
+    words = found.sentences(plain)
     if not words:
         st.markdown("No two columns share enough rows to say.")
         return

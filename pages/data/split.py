@@ -6,7 +6,6 @@ from pages.cached.store import split_of, store, table
 from pages.cached.tables import columns_to_split_by
 from pages.state.problem import change_problem, choose_problem, is_shown
 from pages.widgets.store_trouble import explained
-from pages.widgets.upload import KINDS
 from pages.widgets.words import plain
 from treelab.data.problem import (
     Problem,
@@ -14,6 +13,7 @@ from treelab.data.problem import (
     split_problem,
     weighted_problem,
 )
+from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
 from treelab.data.split_by import WAY_TITLES, with_test_file

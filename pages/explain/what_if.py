@@ -16,16 +16,14 @@ from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import (
     Changes,
-    Counterfactual,
     Wanted,
     searched_counterfactuals,
     tree_counterfactuals,
 )
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import decimal_years, from_decimal_years
-from treelab.trees.text import change_text
 from treelab.trees.tree import OBLIQUE
-from treelab.trees.words import shortest, significant
+from treelab.trees.words import shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
@@ -254,9 +252,12 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     if not found:
         st.markdown("No allowed change leads there.")
         return
+    tree = None
+    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
+        tree = run_tree(loaded)
     for number, own in enumerate(found):
         words, button = st.columns([4, 1], vertical_alignment="center")
-        words.markdown(_change_words(loaded, own, is_exact))
+        words.markdown(own.sentence(loaded.model, tree, plain))
         button.button(
             "Try it",
             key=f"try-{key}-{number}",
@@ -319,20 +320,3 @@ def _pick_limits(loaded: LoadedRun) -> dict[str, Sequence[str]]:
         name: st.multiselect(label, options, key=f"{name}-{loaded.run.id}")
         for name, (label, options) in asked.items()
     }
-
-
-def _change_words(loaded: LoadedRun, own: Counterfactual, is_exact: bool) -> str:
-    """Write a counterfactual: what changes, what is predicted then, how far it is."""
-    tree = None
-    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
-        tree = run_tree(loaded)
-    features = {feature.column: feature for feature in loaded.model.features}
-    changes = [
-        plain(change_text(features[column], before, now, tree, own.row))
-        for column, (before, now) in own.changes.items()
-    ]
-    predicted = f"“{own.prediction}”"
-    if loaded.model.classes is None:
-        predicted = with_unit(loaded, float(own.prediction))
-    words = "; ".join([changes[0][:1].upper() + changes[0][1:], *changes[1:]])
-    return f"{words}: **{plain(predicted)}** (distance {significant(own.distance)})"

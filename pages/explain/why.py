@@ -274,7 +274,7 @@ def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     predicted = predictions(loaded, "test") if loaded.has_predictor else None
     test = loaded.split.rows("test")
     score = score_leaf(tree, path[-1], *test, predictions=predicted)
-    return plain(score.sentence(loaded.model.target_unit))
+    return score.sentence(plain(loaded.model.target_unit))
 
 
 def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
@@ -318,11 +318,7 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
         ends = [probability(v) for v in (found.lowest, found.highest)]
         name, differ = "probability", "predict another class"
     span = " to ".join(dict.fromkeys(ends))
-    which = "Both" if found.n_trees == 2 else f"All {found.n_trees:,}"
-    words = f"{which} comparable trees agree"
-    if found.n_otherwise:
-        words = f"{found.n_otherwise:,} of {found.n_trees:,} comparable trees {differ}"
-    st.markdown(f"**{words}** ({name} {plain(span)})")
+    st.markdown(f"**{found.sentence(differ)}** ({name} {plain(span)})")
     with st.container(horizontal=True, vertical_alignment="center"):
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")

@@ -25,7 +25,7 @@ from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import duration, fitted_words, plain, run_name, split_words
+from pages.widgets.words import duration, fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES
@@ -42,9 +42,10 @@ from treelab.runs.jobs.rashomon import (
     create_more,
     save_member,
 )
+from treelab.runs.run_words import run_name
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
-from treelab.trees.words import counted, percent, shortest, significant
+from treelab.trees.words import counted, percent, significant
 
 _MOST = 0.05  # tolerance
 Facts = dict[int, list[str]]  # sentences on single trees, by their place in the set
@@ -429,15 +430,7 @@ def _show_finding(own: _Set) -> None:
     trees, loaded = own.trees, own.loaded
     score = trees.score[trees.chosen]
     n_others = len(own.near) - 1
-    found = f"No other tree scores within {shortest(own.tolerance)} of this run's"
-    if n_others:
-        verb = "scores" if n_others == 1 else "score"
-        found = (
-            f"{counted(n_others, 'other tree')} {verb} at most "
-            f"{shortest(own.tolerance)} below this run's tree ({significant(score)} "
-            f"{own.metric})"
-        )
-    st.header(found, anchor=False)
+    st.header(trees.finding(own.tolerance, own.metric), anchor=False)
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
     if trees.complete is not None:

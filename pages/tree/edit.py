@@ -28,7 +28,7 @@ from pages.widgets.page import page_link
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import plain, run_name, score, split_words
+from pages.widgets.words import plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing.candidates import gain_of
 from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
@@ -38,10 +38,11 @@ from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.viewer.payload import node_at
 from treelab.runs.jobs.edited import create_trained, run_constraints, save_edited
+from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import violations
 from treelab.trees.pruning import prune_empty
-from treelab.trees.text import prediction_text, split_text
+from treelab.trees.text import node_title
 from treelab.trees.tree import OBLIQUE, goes_left
 from treelab.trees.words import counted, significant
 
@@ -109,10 +110,7 @@ def show_node_title(editing: Editing) -> None:
     """Name the selected node: its split or prediction, its rows, what holds there."""
     tree, path = editing.now.tree, editing.path
     node = node_of(tree, path)
-    if tree.is_leaf[node]:
-        st.markdown(f"**Leaf: {plain(prediction_text(tree, node, length=40))}**")
-    else:
-        st.markdown(f"**{plain(split_text(tree, node, most=3))}?**")
+    st.markdown(f"**{plain(node_title(tree, node))}**")
     train = bench(editing.loaded).train
     at = train.at(tree, node)
     said = [f"Node {path}" if path else "The root", counted(len(at), "training row")]

@@ -1,6 +1,5 @@
 """What is said of a tree beside its picture."""
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -29,6 +28,7 @@ from treelab.evaluation.node_report import (
     MOST_ROWS,
     node_report,
     node_rows,
+    numbered,
 )
 from treelab.evaluation.surrogates import Imitation
 from treelab.figures.html import color_legend, facts_table
@@ -42,8 +42,8 @@ from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
-from treelab.trees.pruning import terms_per_split, without_small_terms
-from treelab.trees.text import path_conditions, prediction_text, split_text, to_text
+from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
+from treelab.trees.text import node_title, path_conditions, to_text
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, rounded, significant
 
@@ -221,15 +221,7 @@ def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
     X, y, weight = loaded.split.rows("test")
     before, after = tree.predict(X), lens.predict(X)
-    if tree.classes is None:
-        changed = int((~np.isclose(before, after)).sum())
-    else:
-        changed = int((before != after).sum())
-    words = (
-        f"Splits name {significant(terms_per_split(lens), 2)} features on average "
-        f"instead of {significant(terms_per_split(tree), 2)}; the leaves' prediction "
-        f"changes on {changed:,} of {counted(len(X), 'test row')}"
-    )
+    words = dropped_words(tree, lens, before, after)
     if not loaded.has_labels:
         return f"{words}."
     task = loaded.run.problem.task
@@ -357,36 +349,29 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
     report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
-    if tree.feature[report.node] == OBLIQUE:
-        name = sum_names(tree)[report.node]
-        bound = rounded(float(tree.threshold[report.node]))
+    if tree.feature[node] == OBLIQUE:
+        name = sum_names(tree)[node]
+        bound = rounded(float(tree.threshold[node]))
         st.markdown(f"**{name} ≤ {plain(bound)}?**")
-        st.html(sum_terms(tree, report.node))
-    elif report.condition:
-        condition = split_text(tree, report.node, most=3)
-        st.markdown(f"**{plain(condition)}?**")
+        st.html(sum_terms(tree, node))
     else:
-        predicted = prediction_text(tree, report.node, most=3, length=40)
-        st.markdown(f"**Leaf: {plain(predicted)}**")
+        st.markdown(f"**{plain(node_title(tree, node))}**")
     if report.rule != "every row":
-        rule = short_rule(tree, report.node)
+        rule = short_rule(tree, node)
         if (tree.feature == OBLIQUE).any():
-            rule = rule_with_sums(tree, path_conditions(tree, report.node))
+            rule = rule_with_sums(tree, path_conditions(tree, node))
         st.markdown(f"Rows with {plain(rule)}.")
     else:
         st.markdown("All rows pass this node.")
     titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
     st.html(statistics_table(tree, node, titles, run_colors(loaded)))
-    st.caption(plain(statistics_words(tree, node)))
+    st.caption(statistics_words(tree, node, plain(tree.target_unit)))
 
 
 @st.dialog("Rows at this node", width="large")
 def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List a node's rows over the page; of a sum, also where they lie along it."""
-    if tree.is_leaf[node]:
-        words = prediction_text(tree, node, most=3, length=40)
-    else:
-        words = f"{split_text(tree, node, most=3)}?"
+    words = node_title(tree, node)
     st.markdown(f"**{plain(words)}**")
     if tree.feature[node] == OBLIQUE:
         X, y, _ = loaded.split.rows("train")
@@ -411,7 +396,8 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
 
         def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""
-            return _numbered(node_rows(tree, node, X, y, most=most), X, split)
+            found = node_rows(tree, node, X, y, most=most)
+            return numbered(found, X, f"{SPLIT_NAMES[split]} row")
 
         st.download_button(
             "Download as CSV",
@@ -430,20 +416,3 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         shown = f"The first {MOST_ROWS} are shown; the file has all."
     order = "The target comes first, then the features on the decision path."
     st.caption(f"{shown} {order}")
-
-
-def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Put the place of each row before it, counted from 1: in the split, in the table.
-
-    By its place in the split a row is named on every page.
-    """
-    places = {
-        f"{SPLIT_NAMES[split]} row": X.index.get_indexer(rows.index) + 1,
-        "row of the table": rows.index + 1,
-    }
-    rows = rows.copy()
-    for at, (name, place) in enumerate(places.items()):
-        while name in rows.columns:
-            name += " "
-        rows.insert(at, name, place)
-    return rows

@@ -17,7 +17,7 @@ from pages.cached.routing import (
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.new_rows import given_table
 from pages.widgets.page import mode, show_figure
-from pages.widgets.upload import KINDS, LABEL
+from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
     fitted_words,
@@ -26,6 +26,7 @@ from pages.widgets.words import (
     short_rule,
     split_words,
 )
+from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.evaluation.routing import (

@@ -10,6 +10,7 @@ from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 from treelab.trees.words import counted, percent, significant
 
@@ -542,6 +543,56 @@ def split_lines(
         lines.append(SplitLine(at, level, (ax, bx), (ay, by)))
         waiting += [(left, level + 1, yes), (right, level + 1, no)]
     return lines
+
+
+def lines_between(
+    tree: Tree,
+    columns: tuple[str, str],
+    row: pd.DataFrame,
+    box: tuple[float, float, float, float],
+) -> list[SplitLine]:
+    """Return a tree's splits in the plane of two columns, the others as in a row.
+
+    The box is that of ``split_lines``. There are none where the tree does not know both
+    as numbers.
+    """
+    index = {f.column: j for j, f in enumerate(tree.features) if f.kind == "number"}
+    if not set(columns) <= set(index):
+        return []
+    held = feature_matrix(tree.features, row)[0]
+    return split_lines(tree, (index[columns[0]], index[columns[1]]), held, box)
+
+
+def plane_points(
+    X: pd.DataFrame, y, columns: tuple[str, str], place: int | None, most: int
+) -> pd.DataFrame:
+    """Return rows in the plane of two columns, or a sample; the followed one is named.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+    columns : (str, str)
+    place : int or None
+        Of the test row that is followed, from 0; it is the last.
+    most : int
+        Rows.
+
+    Returns
+    -------
+    DataFrame
+        ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
+    """
+    points = pd.DataFrame(
+        {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
+    )
+    followed = points.iloc[[] if place is None else [place]]
+    points = points.drop(followed.index).dropna()
+    room = most - len(followed)
+    points = points.sample(min(room, len(points)), random_state=0)
+    if place is not None:
+        followed = followed.assign(label=f"test row {place + 1:,}").dropna()
+    return pd.concat([points, followed])
 
 
 def _half_plane(tree: Tree, node: int, features: tuple[int, int], held: np.ndarray):

@@ -261,6 +261,24 @@ def node_rows(
     return table
 
 
+def numbered(rows: pd.DataFrame, X: pd.DataFrame, title: str) -> pd.DataFrame:
+    """Put the place of each row before it, counted from 1: in ``X``, in the table.
+
+    By its place in ``X``, a data split, a row is named on every page; the title is of
+    that column.
+    """
+    places: dict[str, Any] = {
+        title: X.index.get_indexer(rows.index) + 1,
+        "row of the table": rows.index + 1,
+    }
+    rows = rows.copy()
+    for at, (name, place) in enumerate(places.items()):
+        while name in rows.columns:
+            name += " "
+        rows.insert(at, name, place)
+    return rows
+
+
 def _node_statistics(tree: Tree, node: int, X, y, weight=None) -> NodeStatistics:
     """Measure a node on the rows of one data split."""
     X = as_table(tree.features, X)

@@ -1,6 +1,7 @@
 """What a table's columns hold, alone and with the target."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,17 +68,21 @@ class Distribution:
         label = str(self.counts.columns[k])
         return place, label, float(shares[place, k]), float(base[k])
 
-    def sentence(self, name: str, target: str) -> str:
-        """Say in which bin of a column of this name the target differs most."""
+    def sentence(
+        self, name: str, target: str, write: Callable[[str], str] = str
+    ) -> str:
+        """Say in which bin of a column of this name the target differs most.
+
+        ``write`` makes Markdown of names and values.
+        """
         place, label, here, overall = self.telling_bin()
         n_rows = counted(int(self.counts.iloc[place].sum()), "row")
-        words = f"Where {name} is {self.labels[place]}, {n_rows}: "
+        words = f"Where {write(name)} is {write(self.labels[place])}, {n_rows}: "
         if label:
+            label = write(label)
             words += f"{label} in {percent(here)} of them, {percent(overall)} in all."
         else:
-            words += (
-                f"mean {target} {significant(here)}, {significant(overall)} in all."
-            )
+            words += f"mean {write(target)} {significant(here)}, {significant(overall)} in all."
         return words
 
 
@@ -191,13 +196,16 @@ class Alone:
     leaks: list[str]
     n_rows: int
 
-    def sentences(self, problem: Problem) -> str:
-        """Say how well the best column predicts alone, and how many do at all."""
-        best, score = self.names[0], significant(self.power[0])
+    def sentences(self, problem: Problem, write: Callable[[str], str] = str) -> str:
+        """Say how well the best column predicts alone, and how many do at all.
+
+        ``write`` makes Markdown of names.
+        """
+        best, score = write(self.names[0]), significant(self.power[0])
         score = f"{alone_score(problem)} {score}"
         if self.power[0] < WEAK:
             return (
-                f"No column alone predicts {problem.target}; the best is {best}, "
+                f"No column alone predicts {write(problem.target)}; the best is {best}, "
                 f"{score}. Columns together still may."
             )
         n_strong = int((self.power >= WEAK).sum())
@@ -269,13 +277,17 @@ class Associations:
             for k in order[:most]
         ]
 
-    def sentences(self) -> str:
-        """Say which columns go together most; "" where no two share enough rows."""
+    def sentences(self, write: Callable[[str], str] = str) -> str:
+        """Say which columns go together most; "" where no two share enough rows.
+
+        ``write`` makes Markdown of names.
+        """
         pairs = self.strongest(len(self.names) ** 2)
         if not pairs:
             return ""
         first, second, strength = pairs[0]
-        words = f"Strongest association: {significant(strength)}, {first} and {second}."
+        both = f"{write(first)} and {write(second)}"
+        words = f"Strongest association: {significant(strength)}, {both}."
         if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
             words += (
                 f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "

@@ -1,18 +1,19 @@
 """Where rows go in a tree."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from treelab.data.problem import Problem
 from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, listed, percent
+from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -73,6 +74,65 @@ def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
     borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
     band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
     return band, (float(borders[0]), float(borders[1]))
+
+
+# The groups of rows that are routed: classes, or bands.
+
+
+ALL_ROWS = "all rows"  # of a table that has no target
+OTHER_ROWS = "no known class"
+
+
+def row_groups(
+    y, *, classes: Sequence | None, y_train, unit: str = ""
+) -> dict[str, np.ndarray]:
+    """Name the groups of rows, each with a mask (n_rows,).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, or values of a number target.
+    classes : sequence or None
+        The labels, in the order of the groups; None: low, middle and high values.
+    y_train : array-like of shape (n_train_rows,)
+        Training values, whose thirds set the borders.
+    unit : str, default=""
+        Of a number target.
+    """
+    target = np.asarray(y)
+    if classes is not None:
+        return {str(label): target == label for label in classes}
+    band, (low, high) = target_bands(y_train, target)
+    first, last = significant(low), with_unit(significant(high), unit)
+    ranges = (
+        f"up to {with_unit(first, unit)}",
+        f"{first} to {last}",
+        f"above {last}",
+    )
+    return {f"{name} ({text})": band == name for name, text in zip(BANDS, ranges)}
+
+
+def table_groups(
+    problem: Problem, frame: pd.DataFrame, *, classes: Sequence | None, **values
+) -> dict[str, np.ndarray]:
+    """Name the groups of the rows of a table that may lack the target.
+
+    Classes are known by their text, since the table alone may show other types; the
+    other parameters are those of ``row_groups``.
+    """
+    try:
+        y = problem.labels(frame)
+    except ValueError:  # no target, or text where the target is a number
+        return {ALL_ROWS: np.ones(len(frame), dtype=bool)}
+    if classes is not None:
+        y, classes = y.map(str), [str(label) for label in classes]
+    known = frame.index.isin(y.index)
+    groups = {}
+    for name, mask in row_groups(y, classes=classes, **values).items():
+        groups[name] = known.copy()
+        groups[name][known] = mask
+    rest = ~np.any(list(groups.values()), axis=0)
+    return groups | ({OTHER_ROWS: rest} if rest.any() else {})
 
 
 # A table that a model has never seen, made ready for its splits.
@@ -182,6 +242,47 @@ def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
     """Return the leaf where most of the rows end; the first among equals."""
     leaves = np.flatnonzero(tree.is_leaf)
     return int(leaves[np.argmax(table["rows"].to_numpy()[leaves])])
+
+
+@dataclass(frozen=True)
+class RoutedRows:
+    """Rows at the nodes of a tree, by group."""
+
+    tree: Tree
+    names: tuple[str, ...]  # of the groups: classes, or bands of a number target
+    rows: np.ndarray  # of each group that pass each node, int (n_groups, n_nodes)
+    leaf: np.ndarray  # where each row ends, int (n_rows,)
+    group: np.ndarray  # place of its group, int (n_rows,); -1 where it is in none
+    rows_name: str = "row"  # of one of them, as "test row"
+    key: tuple = ()  # what caches know tree and rows by
+    is_fitted: bool = False  # whether the tree was fitted to these rows
+    is_stored: bool = True  # whether they are of the run's own table, not of a file
+    months: Mapping[str, np.ndarray] = field(default_factory=dict)  # by date column
+
+    @property
+    def passing(self) -> np.ndarray:
+        """Rows that pass each node, of all groups and of none, int (n_nodes,)."""
+        every = np.zeros(len(self.leaf), dtype=int)
+        return rows_passing(self.tree.parent, self.leaf, every, 1)[0]
+
+    def of(self, name: str) -> np.ndarray:
+        """Return the rows of one group that pass each node, int (n_nodes,)."""
+        return self.rows[self.names.index(name)]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return ``routing_table`` of one group."""
+        return routing_table(self.tree, self.of(name))
+
+
+def route_rows(
+    tree: Tree, X: pd.DataFrame, groups: Mapping[str, np.ndarray]
+) -> RoutedRows:
+    """Send rows through a tree and count them by group, each a mask (n_rows,)."""
+    leaf, code = tree.apply(X), np.full(len(X), -1)
+    for place, mask in enumerate(groups.values()):
+        code[mask] = place
+    rows = rows_passing(tree.parent, leaf, code, len(groups))
+    return RoutedRows(tree, tuple(groups), rows, leaf, code)
 
 
 # A tree's leaves as clusters: how pure they are, and what they tell of the class.

@@ -64,14 +64,14 @@ def statistics_table(
     return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
 
 
-def statistics_words(tree: Tree, node: int) -> str:
-    """Explain the last line of ``statistics_table`` in a sentence."""
+def statistics_words(tree: Tree, node: int, unit: str = "") -> str:
+    """Explain the last line of ``statistics_table``, with the target's unit."""
     if not tree.is_leaf[node]:
         what = "variance" if tree.classes is None else "impurity"
         return f"Gain: {what} of the node minus that of its children, by their rows."
     if tree.classes is None:
-        unit = f", in {tree.target_unit}" if tree.target_unit else ""
-        return f"Mean absolute error: mean distance of prediction and target{unit}."
+        words = "Mean absolute error: mean distance of prediction and target"
+        return f"{words}, in {unit}." if unit else f"{words}."
     return "Accuracy: rows here whose class the leaf predicts."
 
 

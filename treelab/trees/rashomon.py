@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from treelab.trees.pruning import ScoredTrees
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, shortest, significant
 
 COLUMNS = ("score", "standard_error", "alike")
 
@@ -116,6 +116,24 @@ class RashomonSet(ScoredTrees):
         """
         score = self.score
         return np.flatnonzero(score >= score[self.chosen] - tolerance - 1e-12)
+
+    def finding(self, tolerance: float, metric: str) -> str:
+        """Say how many other trees are within a tolerance of the run's own.
+
+        Parameters
+        ----------
+        tolerance : float
+        metric : str
+            What the score is called.
+        """
+        n_others, far = len(self.within(tolerance)) - 1, shortest(tolerance)
+        if not n_others:
+            return f"No other tree scores within {far} of this run's"
+        verb = "scores" if n_others == 1 else "score"
+        return (
+            f"{counted(n_others, 'other tree')} {verb} at most {far} below this run's "
+            f"tree ({significant(self.score[self.chosen])} {metric})"
+        )
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
