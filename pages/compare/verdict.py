@@ -96,34 +96,35 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
 # Their trees, with what only one of them has.
 
 
-TREE_HEIGHT = 320  # pixels
+TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees
+SIDES = ("first", "second", "third", "fourth")
 
 
 def show_trees(
     pair: Pair, names: Names, others: Sequence[LoadedRun], place: int | None
 ) -> None:
-    """Draw the trees, two beside each other, and a test row's path."""
+    """Draw the trees, three beside each other or two and two, and a test row's path."""
+    runs, all_names = [*pair, *others], [*names, *names_of(others)]
     estimators = _heaviest(pair[0]), _heaviest(pair[1])
-    scale = value_scale([run_tree(own, _heaviest(own)) for own in [*pair, *others]])
+    scale = value_scale([run_tree(own, _heaviest(own)) for own in runs])
     marked = marked_splits(pair, estimators)
-    for column, loaded, name, key, own in zip(
-        st.columns(2, gap="large"), pair, names, ("first", "second"), marked
-    ):
+    across = 3 if len(runs) == 3 else 2
+    n_rows = -(-len(runs) // across)
+    given = {"scale": scale, "height": TREE_HEIGHT if n_rows == 1 else LOW_HEIGHT}
+    places = [own for _ in range(n_rows) for own in st.columns(across, gap="large")]
+    marks = (*marked, *([] for _ in others))
+    for column, *side, own in zip(places, runs, all_names, SIDES, marks):
         with column:
-            _show_side(loaded, name, key, place, scale=scale, marked=own)
-    n_splits = [run_tree(own, at).n_splits for own, at in zip(pair, estimators)]
+            _show_side(*side, place, marked=own, **given)
+    found = " and ".join(
+        f"{len(own):,} of {run_tree(loaded, at).n_splits:,} in {plain(name)}"
+        for own, loaded, at, name in zip(marked, pair, estimators, names)
+    )
     rows = " and ".join(dict.fromkeys(map(fitted_words, pair)))
     st.caption(
-        f"Dashed outline: only this tree has the split ({len(marked[0]):,} of "
-        f"{n_splits[0]:,} on the left, {len(marked[1]):,} of {n_splits[1]:,} on the "
-        f"right; 98% of test rows sent alike count as the same). Counts: {rows}."
+        f"Dashed outline: only this tree has the split ({found}; 98% of test rows sent "
+        f"alike count as the same). Counts: {rows}."
     )
-    if others:
-        for column, loaded, name, key in zip(
-            st.columns(2, gap="large"), others, names_of(others), ("third", "fourth")
-        ):
-            with column:
-                _show_side(loaded, name, key, place, scale=scale)
 
 
 def _show_side(
@@ -155,7 +156,7 @@ def _show_side(
     picture = tree_picture(loaded, tree, f"tree {estimator}").payload
     name = f"tree-view-{key}-{loaded.run.id}"
     options["controls"] = False  # a click unfolds; all else is on the page Tree
-    tree_viewer(picture, name, paths=paths, height=TREE_HEIGHT, **options)
+    tree_viewer(picture, name, paths=paths, **options)
     if row is not None:
         note_empty_branch(loaded, row, estimator)
 

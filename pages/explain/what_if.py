@@ -60,6 +60,7 @@ _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
 _MISSING = "missing"
+FIELD_WIDTH = 190  # pixels: three stand beside each other in a small window
 
 
 def _edited(loaded: LoadedRun, row: Row) -> Row | None:
@@ -119,15 +120,15 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
 
 
 def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
-    """Show fields two to a line; return the values in them, None where missing."""
+    """Show fields, as many to a line as fit; return their values, None if missing."""
     values = {}
     units = dict(loaded.run.problem.units)
     dates = {own.column for own in loaded.model.features if own.is_date}
-    for start in range(0, len(columns), 2):
-        for column, place in zip(columns[start : start + 2], st.columns(2)):
+    with st.container(horizontal=True, gap="small"):
+        for column in columns:
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
-            with place:
+            with st.container(width=FIELD_WIDTH):
                 field = _date_field if column in dates else _field
                 label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
                 values[column] = field(label, key, now, seen)
@@ -256,15 +257,15 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
         tree = run_tree(loaded)
     for number, own in enumerate(found):
-        words, button = st.columns([4, 1], vertical_alignment="center")
-        words.markdown(own.sentence(loaded.model, tree, plain))
-        button.button(
-            "Try it",
-            key=f"try-{key}-{number}",
-            help="Puts these values into the fields.",
-            on_click=_set_values,
-            args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(own.sentence(loaded.model, tree, plain), width="stretch")
+            st.button(
+                "Try it",
+                key=f"try-{key}-{number}",
+                help="Puts these values into the fields.",
+                on_click=_set_values,
+                args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
+            )
     how = "The nearest rows over all leaves" if is_exact else "Near rows"
     st.caption(
         f"{how}; distance in robust standard deviations of training rows, 1 for "
