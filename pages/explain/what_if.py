@@ -257,15 +257,15 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
         tree = run_tree(loaded)
     for number, own in enumerate(found):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(own.sentence(loaded.model, tree, plain), width="stretch")
-            st.button(
-                "Try it",
-                key=f"try-{key}-{number}",
-                help="Puts these values into the fields.",
-                on_click=_set_values,
-                args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
-            )
+        words, button = st.columns([4, 1], vertical_alignment="center", wrap=False)
+        words.markdown(own.sentence(loaded.model, tree, plain))
+        button.button(
+            "Try it",
+            key=f"try-{key}-{number}",
+            help="Puts these values into the fields.",
+            on_click=_set_values,
+            args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
+        )
     how = "The nearest rows over all leaves" if is_exact else "Near rows"
     st.caption(
         f"{how}; distance in robust standard deviations of training rows, 1 for "
