@@ -25,13 +25,13 @@ from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import plain
-from treelab.evaluation.frontier import HELD_OUT, TEST
+from treelab.evaluation.frontier import HELD_OUT, TEST, size_words
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
 from treelab.runs.store.run import Run
-from treelab.trees.words import counted, signed, significant
+from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
 
@@ -50,19 +50,7 @@ def _size_words(
         return ""
     at = (own.at(place) for own, place in zip(pair, places) if place is not None)
     best = score_differences(*at)[pair[0].loaded.headline]
-    words = (
-        f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
-        f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {signed(best.low, 2)} to {signed(best.high, 2)} "
-        f"({best.level:.0%} CI), {counted(best.n_rows, 'test row')}."
-    )
-    if best.winner is None:
-        return f"{words} No clear difference."
-    line, name = (second, names[1]) if best.winner == 0 else (first, names[0])
-    needed = line.leaves_for(TEST, max(best.first, best.second))
-    if needed is None:
-        return f"{words} No {name} tree reaches that score."
-    return f"{words} {name} needs {counted(needed, 'leaf', 'leaves')} for that score."
+    return size_words(best, (first, second), (names[0], names[1]), leaves)
 
 
 # The small tree of the point of a chart that the pointer rests on.

@@ -1,6 +1,6 @@
 """The same learners on other splits, and whether the difference stays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -23,9 +23,9 @@ from treelab.evaluation.comparison import (
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
 from treelab.runs.jobs.repeats import (
+    all_repeats,
     can_be_repeated,
     on_folds,
-    repeats_of,
     run_kind,
     runs_by_fold,
     runs_by_seed,
@@ -140,13 +140,9 @@ def _folds_button(runs: list[Run], key: str) -> None:
         st.rerun()
 
 
-def _repeats(runs) -> list[Run]:
+def _repeats(runs: Iterable[Run]) -> list[Run]:
     """Return the repeats of some runs, and the runs on folds of their kind."""
-    known = all_runs()
-    found = {own.id: own for run in runs for own in repeats_of(run, known)}
-    kinds = {run_kind(on_folds(run, N_FOLDS)) for run in runs}
-    found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}
-    return list(found.values())
+    return all_repeats(runs, all_runs(), N_FOLDS)
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:

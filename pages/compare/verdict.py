@@ -13,14 +13,14 @@ from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
-from pages.widgets.words import duration, fitted_words, plain
+from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import difference_figure
 from treelab.figures.html import chip
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
-from treelab.runs.run_words import origin_words, score
+from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
 from treelab.trees.words import signed, significant
 

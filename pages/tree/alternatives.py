@@ -25,7 +25,7 @@ from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import duration, fitted_words, plain, split_words
+from pages.widgets.words import fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES
@@ -42,7 +42,7 @@ from treelab.runs.jobs.rashomon import (
     create_more,
     save_member,
 )
-from treelab.runs.run_words import run_name
+from treelab.runs.run_words import duration, run_name
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.words import counted, percent, significant

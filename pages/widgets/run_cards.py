@@ -5,12 +5,9 @@ from collections import Counter
 
 from pages.cached.store import place_in_queue, queue
 from pages.widgets.page import mode
-from pages.widgets.words import duration
-from treelab.evaluation.metrics import log_loss_words
 from treelab.figures.style import learner_color, palette, shade
-from treelab.learners.registry import CLUSTERS
 from treelab.learners.setting_text import setting_words
-from treelab.runs.run_words import clusters_found, run_names, score_words
+from treelab.runs.run_words import duration, note_words, run_names
 from treelab.runs.store.run import Run
 
 # What the runs of one problem found: their names, their scores, their clusters.
@@ -74,34 +71,8 @@ def run_card(run: Run, name: str, color: str) -> str:
 
 def _note(run: Run) -> str:
     """Write what matters about a run in its state."""
-    if run.state == "queued":
-        place = place_in_queue(run.id)
-        words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
-        wait = queue().expected_start(run.id)
-        return words if wait is None else f"{words}, begins within {duration(wait)}"
-    if run.state == "running":
-        return _progress(run)
-    found = score_words(run) if run.metrics else ""
-    if run.learner == CLUSTERS.key:
-        found = clusters_found(run)
-    if run.state == "paused":
-        return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
-    if run.state in ("failed", "interrupted") or not found:
-        return run.error
-    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
-    return " · ".join([*filter(None, parts), duration(run.elapsed)])
-
-
-def _progress(run: Run) -> str:
-    """Write how far a run in training has come."""
-    if run.pause_requested:
-        return "saves where it is"
-    if run.stop_requested:
-        return "saves its best tree so far"
-    where = [f"on {run.machine}"] if run.machine else []  # nothing for this one
-    if not run.max_epochs:
-        return " · ".join([f"preparing, {duration(run.elapsed)}", *where])
-    stage = [run.stage] if run.stage else []
-    left = run.remaining
-    left = [] if left is None else [f"at most {duration(left)} left"]
-    return " · ".join([*stage, f"{run.progress:.0%}", *left, *where])
+    if run.state != "queued":
+        return note_words(run)
+    place, wait = place_in_queue(run.id), queue().expected_start(run.id)
+    words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+    return words if wait is None else f"{words}, begins within {duration(wait)}"

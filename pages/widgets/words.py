@@ -13,20 +13,6 @@ from treelab.trees.words import counted, significant
 LONGEST_RULE = 300  # letters that a sentence may hold
 
 
-def duration(seconds: float | None) -> str:
-    """Write a time span in the units that read well; a dash for none."""
-    if seconds is None:
-        return "–"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes == 0:
-        return f"{rest} s"
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def split_words(loaded: LoadedRun, split: str) -> str:
     """Name a data split with its size: "test, 114 rows"."""
     n_rows = counted(loaded.n_rows(split), "row")

@@ -79,11 +79,10 @@ class Distribution:
         n_rows = counted(int(self.counts.iloc[place].sum()), "row")
         words = f"Where {write(name)} is {write(self.labels[place])}, {n_rows}: "
         if label:
-            label = write(label)
-            words += f"{label} in {percent(here)} of them, {percent(overall)} in all."
+            found = f"{write(label)} in {percent(here)} of them, {percent(overall)}"
         else:
-            words += f"mean {write(target)} {significant(here)}, {significant(overall)} in all."
-        return words
+            found = f"mean {write(target)} {significant(here)}, {significant(overall)}"
+        return f"{words}{found} in all."
 
 
 def distribution(
@@ -205,8 +204,8 @@ class Alone:
         score = f"{alone_score(problem)} {score}"
         if self.power[0] < WEAK:
             return (
-                f"No column alone predicts {write(problem.target)}; the best is {best}, "
-                f"{score}. Columns together still may."
+                f"No column alone predicts {write(problem.target)}; the best is "
+                f"{best}, {score}. Columns together still may."
             )
         n_strong = int((self.power >= WEAK).sum())
         n_columns = counted(len(problem.columns), "column")

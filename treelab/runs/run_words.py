@@ -7,9 +7,9 @@ import numpy as np
 from treelab.data.folds import N_FOLDS, splits_words
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import have_same_test_rows
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, log_loss_words
 from treelab.learners.common.origin import STARTS
-from treelab.learners.registry import IMPORTED, learner_title
+from treelab.learners.registry import CLUSTERS, IMPORTED, learner_title
 from treelab.runs.jobs.repeats import on_folds, run_kind, runs_by_fold, runs_by_seed
 from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted, significant
@@ -69,6 +69,50 @@ def score_words(run: Run, split: str = "test") -> str:
     metric = TITLES[run.headline]
     rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
     return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time span in the units that read well; a dash for none."""
+    if seconds is None:
+        return "–"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def note_words(run: Run) -> str:
+    """Write how far a run has come, what it found, or why it failed."""
+    if run.state == "running":
+        return _progress(run)
+    found = score_words(run) if run.metrics else ""
+    if run.learner == CLUSTERS.key:
+        found = clusters_found(run)
+    if run.state == "paused":
+        return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
+    if run.state in ("failed", "interrupted") or not found:
+        return run.error
+    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
+    return " · ".join([*filter(None, parts), duration(run.elapsed)])
+
+
+def _progress(run: Run) -> str:
+    """Write how far a run in training has come."""
+    if run.pause_requested:
+        return "saves where it is"
+    if run.stop_requested:
+        return "saves its best tree so far"
+    where = [f"on {run.machine}"] if run.machine else []  # nothing for this one
+    if not run.max_epochs:
+        return " · ".join([f"preparing, {duration(run.elapsed)}", *where])
+    stage = [run.stage] if run.stage else []
+    left = run.remaining
+    left_words = [] if left is None else [f"at most {duration(left)} left"]
+    return " · ".join([*stage, f"{run.progress:.0%}", *left_words, *where])
 
 
 # What the runs of one problem found: scores, sizes, clusters.
