@@ -65,7 +65,7 @@ def timed(key: str, settings: dict, X, y) -> tuple[float, float]:
     step, fit = [], []
     take = Steps.take
     for _ in range(FITS):
-        spent = []
+        spent: list[float] = []
 
         def clocked(self, rows, spent=spent):
             began = time.process_time()
