@@ -447,7 +447,7 @@ def _pick_contenders(known, names: str | None):
     """Pick contenders by name; print or raise which package one lacks."""
     if names is None:
         asked_for = (c for c in known if not c.on_request)
-        picked = [c for c in asked_for if not c.name.endswith("-paper")]
+        picked = [c for c in asked_for if "-paper" not in c.name]
         for contender in picked:
             if contender.is_missing:
                 print(f"Left out {contender.name}: {contender.install_command}")

@@ -289,6 +289,8 @@ CONTENDERS = {
         ),
         _ours("get-paper", recipe="paper"),
         _ours("get-linear-paper", leaves="linear", recipe="paper"),
+        _ours("get-paper-4", recipe="paper", trained_depth=4),
+        _ours("get-linear-paper-8", leaves="linear", recipe="paper", trained_depth=8),
     ),
     "get-classes": (
         _ours("get"),

@@ -631,7 +631,8 @@ class TableEncoder:
         frame : DataFrame or array-like of shape (n_rows, n_columns)
             Training rows only.
         y : array-like of shape (n_rows,)
-            Labels of any sortable kind, or numbers for regression; none missing.
+            Labels of any sortable kind, or numbers for regression; none missing. Of
+            several numbers (n_rows, C) it takes the ``first_component``.
         sample_weight : ndarray of shape (n_rows,) or None, default=None
             Of each row in target rates and medians, above 0; None: all count alike.
 
@@ -821,7 +822,7 @@ class TableEncoder:
             raise ValueError(f"task must be one of {known}, got {self.task!r}.")
         if len(frame) == 0:
             raise ValueError("The table has no rows to train on.")
-        y = pd.Series(y).reset_index(drop=True)
+        y = pd.Series(first_component(y)).reset_index(drop=True)
         if len(y) != len(frame):
             raise ValueError(
                 f"The table has {len(frame)} rows, but the target has {len(y)}."
@@ -834,6 +835,26 @@ class TableEncoder:
         if self.task == "regression":
             return numbers(y.rename("target").astype(np.float64))
         return np.unique(y.to_numpy(), return_inverse=True)[1]
+
+
+def first_component(y):
+    """Return one number (n_rows,) for several targets (n_rows, C): what they share.
+
+    It is the first principal component of the standardised targets. What is one target
+    already stays as it is.
+    """
+    if np.ndim(y) < 2:
+        return y
+    y = np.asarray(y, dtype=np.float64)
+    if (y == y[:, :1]).all():
+        return y[:, 0]
+    size = np.maximum(np.abs(y).max(axis=0), 1e-300)
+    standard = y / size - (y / size).mean(axis=0)
+    std = standard.std(axis=0)
+    standard = standard / np.where(std > 0, std, 1.0)
+    direction = np.linalg.eigh(standard.T @ standard)[1][:, -1]
+    # An eigenvector has no sign of its own.
+    return standard @ (direction * np.sign(direction[np.abs(direction).argmax()]))
 
 
 def to_float32(encoded: np.ndarray) -> np.ndarray:

@@ -165,12 +165,14 @@ def value_sums(
 ) -> np.ndarray:
     """Sum up what R², or the D² of a loss, needs of each subtree of a regression tree.
 
+    Of several outputs, in standard deviations of each, the sums are those of all.
+
     Parameters
     ----------
     path : CostComplexityPath
     parts : sequence of (leaf, y, weight)
         Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), its
-        target and its weight, float (n_rows,).
+        target (or targets, (n_rows, n_outputs)) and its weight, float (n_rows,).
     loss : Loss, default=SQUARED_ERROR
 
     Returns
@@ -210,21 +212,32 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     return change.cumsum(axis=0)[:-1]
 
 
-def _squared_errors(tree: Tree, parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+def _squared_errors(
+    tree: Tree, parts: Sequence[tuple[np.ndarray, ...]], output: int | None = None
+) -> np.ndarray:
     """Squared error of the rows of each part that pass a node, (n_nodes, n_parts).
 
-    It is that of the node's value.
+    It is that of the node's value, of one output or of all together.
     """
+    if output is None:
+        each = [_squared_errors(tree, parts, j) for j in range(tree.value.shape[1])]
+        return np.sum(each, axis=0)
+    own_parts = [(leaf, _output_of(y, output), weight) for leaf, y, weight in parts]
     # The mean keeps the squares small and exact.
-    centre = [y.mean() if len(y) else 0.0 for _, y, _ in parts]
+    centre = [y.mean() if len(y) else 0.0 for _, y, _ in own_parts]
     at_leaf = [
         np.bincount(leaf, weight * (y - own) ** power, tree.n_nodes)
         for power in (0, 1, 2)
-        for (leaf, y, weight), own in zip(parts, centre)
+        for (leaf, y, weight), own in zip(own_parts, centre)
     ]
     n_rows, first, second = np.split(sum_up(tree, np.stack(at_leaf, axis=1)), 3, axis=1)
-    value = tree.value[:, :1] - centre
+    value = tree.value[:, [output]] - centre
     return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
+
+
+def _output_of(y: np.ndarray, place: int) -> np.ndarray:
+    """One target of several, or the one that there is."""
+    return y[:, place] if y.ndim == 2 else y
 
 
 def _losses(
@@ -234,23 +247,34 @@ def _losses(
     sums = np.zeros((tree.n_nodes, len(parts)))
     for place, (leaf, y, weight) in enumerate(parts):
         for rows, node in rows_by_level(tree, leaf):
-            cost = weight[rows] * loss.rows(tree.value[node, 0], y[rows])
+            value = tree.value[node] if y.ndim == 2 else tree.value[node, 0]
+            cost = weight[rows] * loss.by_row(value, y[rows])
             sums[:, place] += np.bincount(node, cost, tree.n_nodes)
     return sums
 
 
 def _r2(path, X, y, weight, leaf) -> np.ndarray:
-    """R² at each step, by the prediction of each node's rows."""
+    """R² at each step, by the prediction of each node's rows; a mean over outputs."""
+    tree, predicted = path.tree, path.tree.predict(X)
+    each = [
+        _r2_of(path, _output_of(predicted, j), _output_of(y, j), weight, leaf, j)
+        for j in range(tree.value.shape[1])
+    ]
+    return np.mean(each, axis=0)
+
+
+def _r2_of(path, predicted, y, weight, leaf, output: int) -> np.ndarray:
+    """R² of one output at each step."""
     tree = path.tree
     variation = weight @ (y - np.average(y, weights=weight)) ** 2
     if not variation:
         return np.full(len(path), np.nan)
     # By linear models, maybe.
-    unpruned = np.bincount(leaf, weight * (y - tree.predict(X)) ** 2, tree.n_nodes)
+    unpruned = np.bincount(leaf, weight * (y - predicted) ** 2, tree.n_nodes)
     error = np.where(
         tree.is_leaf,
         unpruned,
-        _squared_errors(tree, [(leaf, y, weight)])[:, 0],
+        _squared_errors(tree, [(leaf, y, weight)], output)[:, 0],
     )
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 

@@ -84,7 +84,8 @@ class NodeColors:
         self.own: list[int] = []
         if tree.classes is not None:
             self.colors, self.own = class_palette(tree, palette)
-        low, high = value_range or (float(tree.value.min()), float(tree.value.max()))
+        own = tree.value[:, tree.main_output]
+        low, high = value_range or (float(own.min()), float(own.max()))
         self._low, self._high = low, high
         self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
 
@@ -92,8 +93,8 @@ class NodeColors:
         """Return a node's colour, and how certain its prediction is, 0 to 1."""
         value = self._tree.value[node]
         if self._tree.classes is None:
-            color = value_color(float(value[0]), self._low, self._high, self._darkest)
-            return color, 1.0
+            own = float(value[self._tree.main_output])
+            return value_color(own, self._low, self._high, self._darkest), 1.0
         best = int(self._tree.predicted_class[node])
         return self.colors[best], float(np.clip(value[best], 0, 1))
 

@@ -77,8 +77,8 @@ class _Picture:
         if rows := rows_text(tree, node):
             lines.append(self._small(rows))
         if not tree.is_leaf[node] and tree.classes is None:
-            mean = number_text(tree, node)
-            lines.append(self._small(f"mean {mean}"))
+            words = "" if tree.levels else "mean "
+            lines.append(self._small(clean(words + number_text(tree, node))))
         lines.append(self._bar(node))
         cells = "".join(f"<TR><TD>{line}</TD></TR>" for line in lines)
         return (

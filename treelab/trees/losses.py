@@ -33,9 +33,10 @@ class Loss:
     ----------
     name : str
         As scikit-learn has it: one of ``LOSSES``.
-    parameter : float, default=0.0
+    parameter : float or tuple of float, default=0.0
         The level of "quantile", in (0, 1); of "huber" the error, in the unit of the
-        target, from which it is linear; of "tweedie" the power, in (1, 2).
+        target, from which it is linear; of "tweedie" the power, in (1, 2). A tuple has
+        one for each output: ascending levels of one target, or errors of several.
     title : str, default=""
         Of a "callable" its ``__name__``. This class is what a stored model knows of it:
         the name, no more. ``treelab.learners.common.callable_loss`` has the function.
@@ -51,21 +52,28 @@ class Loss:
     - "huber": ``(f - y)^2 / 2`` up to ``delta``, then ``delta (|f - y| - delta / 2)``
     - "poisson", "gamma", "tweedie": the unit deviances, as scikit-learn's
       ``mean_tweedie_deviance`` of power 1, 2 and in between has them
+
+    Of several outputs C predictions are (..., n, C) and targets (n, C), of several
+    levels the one target C times; ``rows`` and ``excess`` stay elementwise.
     """
 
     name: str = "squared_error"
-    parameter: float = 0.0
+    parameter: float | tuple[float, ...] = 0.0
     title: str = ""
 
     def __post_init__(self):
+        if np.ndim(self.parameter):
+            each = tuple(map(float, self.parameter))
+            object.__setattr__(self, "parameter", each)
         bounds = {"quantile": (0, 1), "tweedie": (1, 2), "huber": (0, np.inf)}
         if self.name not in (*LOSSES, CALLABLE):
             raise ValueError(f"loss must be one of {LOSSES}, got {self.name!r}.")
         low, high = bounds.get(self.name, (-np.inf, np.inf))
-        if not low < self.parameter < high:
+        rise = (np.diff(self.levels) > 0).all()
+        if not rise or not all(low < one < high for one in self._each):
             raise ValueError(
                 f"The parameter of the loss {self.name!r} must lie between {low} and "
-                f"{high}, got {self.parameter!r}."
+                f"{high}, several in ascending order, got {self.parameter!r}."
             )
 
     @classmethod
@@ -78,9 +86,9 @@ class Loss:
         if self.name == CALLABLE:
             return f"{self.title}, a function in Python"
         if self.name == "quantile":
-            return f"pinball loss at {self.parameter:g}"
+            return f"pinball loss at {_listed(self._each)}"
         if self.name == "tweedie":
-            return f"Tweedie deviance of power {self.parameter:g}"
+            return f"Tweedie deviance of power {self._each[0]:g}"
         if self.name == "huber":
             return "Huber loss"
         words = {"poisson": "Poisson deviance", "gamma": "gamma deviance"}
@@ -91,15 +99,35 @@ class Loss:
         """What it is that predictions should be, as "medians"."""
         words = {
             "absolute_error": "medians",
-            "quantile": f"the {self.parameter:g} quantile",
+            "quantile": f"the {_listed(self._each)} quantile" + "s" * bool(self.levels),
             "huber": "between mean and median",
             CALLABLE: "what costs least",
         }
         return words.get(self.name, "means")
 
-    def to_dict(self) -> dict[str, float | str]:
+    @property
+    def _each(self) -> tuple[float, ...]:
+        """Parameter of each output, or the one of all."""
+        own = self.parameter
+        return own if isinstance(own, tuple) else (own,)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of one target that are predicted together; () where there is one."""
+        is_several = self.name == "quantile" and isinstance(self.parameter, tuple)
+        return self._each if is_several else ()
+
+    def of_output(self, place: int) -> "Loss":
+        """Return the loss of one of several outputs."""
+        if not isinstance(self.parameter, tuple):
+            return self
+        return replace(self, parameter=self.parameter[place])
+
+    def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, which ``as_loss`` reads."""
-        own: dict[str, float | str] = {"name": self.name, "parameter": self.parameter}
+        own: dict[str, Any] = {"name": self.name, "parameter": self.parameter}
+        if isinstance(self.parameter, tuple):
+            own["parameter"] = [*self.parameter]
         return own | ({"title": self.title} if self.name == CALLABLE else {})
 
     @property
@@ -135,24 +163,33 @@ class Loss:
     def power(self) -> float:
         """Power of the target's unit in which it counts."""
         if self.name == "tweedie":
-            return 2 - self.parameter
+            return 2 - self._each[0]
         powers = {"squared_error": 2, "huber": 2, "gamma": 0}
         return powers.get(self.name, 1)
 
-    def scaled(self, factor: float) -> "Loss":
-        """Return the loss of targets that were multiplied by a factor above 0."""
+    def scaled(self, factor: float | np.ndarray) -> "Loss":
+        """Return the loss of targets that were multiplied by a factor above 0.
+
+        Several targets may have a factor (C,) each.
+        """
         if self.name != "huber":
             return self
-        return replace(self, parameter=self.parameter * factor)
+        by_output = (np.asarray(self.parameter) * factor).tolist()
+        return replace(self, parameter=by_output)
 
     def check_target(
         self, y: np.ndarray, name: str, rows: np.ndarray | None = None
     ) -> None:
-        """Raise ValueError, with the row, unless the loss knows these targets (n,).
+        """Raise ValueError, with the row, unless the loss knows these targets.
 
+        They are (n,), or (n, C).
         ``rows`` (n,) are what the rows are called, by default their places from 0.
         """
         if not self.is_positive:
+            return
+        if y.ndim == 2:
+            for column in y.T:
+                self.check_target(column, name, rows)
             return
         least = "above 0" if self.name == "gamma" else "at least 0"
         wrong = y <= 0 if self.name == "gamma" else y < 0
@@ -187,7 +224,7 @@ class Loss:
         if self.name == "gamma":
             return 2 * (log(predicted) + y / predicted)
         if self.name == "tweedie":
-            p = self.parameter
+            p = self._each[0]
             first, second = predicted ** (2 - p), predicted ** (1 - p)
             return 2 * (first / (2 - p) - y * second / (1 - p))
         error = y - predicted
@@ -196,16 +233,25 @@ class Loss:
         size = abs(error)
         if self.name == "absolute_error":
             return size
+        own: Any = self.parameter
+        if isinstance(own, tuple):  # an array, or a tensor where the loss is one
+            own = getattr(error, "new_tensor", np.array)(own)
         if self.name == "quantile":
-            return (size + (2 * self.parameter - 1) * error) / 2
-        near = size.clip(max=self.parameter)
+            return (size + (2 * own - 1) * error) / 2
+        near = size.clip(max=own)
         return near * (size - near / 2)
 
     def rows(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of predictions on targets, elementwise, in ``power`` of their unit."""
         if self.is_positive and np.size(y):
-            predicted = np.maximum(predicted, _SMALLEST * max(np.mean(y), 1e-300))
+            mean = np.mean(y, axis=0) if np.ndim(y) == 2 else np.mean(y)
+            predicted = np.maximum(predicted, _SMALLEST * np.maximum(mean, 1e-300))
         return self.excess(predicted, y) + self.offset(y)
+
+    def by_row(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Loss (..., n) of each row, the mean over outputs where there are several."""
+        lost = self.rows(predicted, y)
+        return lost.mean(axis=-1) if np.ndim(y) == 2 else lost
 
     def offset(self, y: np.ndarray) -> np.ndarray:
         """What ``excess`` lacks to be 0 where the prediction is right, elementwise."""
@@ -214,7 +260,7 @@ class Loss:
         if self.name == "gamma":
             return -2 * (np.log(y) + 1)
         if self.name == "tweedie":
-            p = self.parameter
+            p = self._each[0]
             return 2 * y ** (2 - p) / ((1 - p) * (2 - p))
         return np.zeros(np.shape(y))
 
@@ -222,13 +268,13 @@ class Loss:
         """Derivative of the loss by the prediction, elementwise; 0 at a kink."""
         error = predicted - y
         if self.has_means:
-            powers = {"poisson": 1.0, "gamma": 2.0, "tweedie": self.parameter}
+            powers = {"poisson": 1.0, "gamma": 2.0, "tweedie": self._each[0]}
             variance = predicted ** powers[self.name] if self.is_positive else 1.0
             return 2 * error / variance
         if self.name == "huber":
-            return np.clip(error, -self.parameter, self.parameter)
+            return np.clip(error, -self._each[0], self._each[0])
         if self.name == "quantile":
-            return (np.sign(error) + (1 - 2 * self.parameter) * (error != 0)) / 2
+            return (np.sign(error) + (1 - 2 * self._each[0]) * (error != 0)) / 2
         if self.name == "absolute_error":
             return np.sign(error)
         return self.excess(predicted, y)  # says what it is that has none
@@ -246,8 +292,10 @@ class Loss:
         Parameters
         ----------
         group : int array of shape (n,)
-        y, weight : ndarray of shape (n,)
-            Targets, and what the rows weigh, above 0.
+        y : ndarray of shape (n,) or (n, C)
+            Targets.
+        weight : ndarray of shape (n,)
+            What the rows weigh, above 0.
         n_groups : int
         base : ndarray of shape (n,) or None, default=None
             Of losses whose predictions may be below 0: what is predicted already, to
@@ -255,10 +303,16 @@ class Loss:
 
         Returns
         -------
-        float64 array of shape (n_groups,)
+        float64 array of shape (n_groups,), or (n_groups, C)
             NaN for a group without rows. Where an interval of constants costs least
             (a median of two rows), its middle.
         """
+        if y.ndim == 2:
+            each = [
+                self.of_output(j).constants(group, column, weight, n_groups)
+                for j, column in enumerate(y.T)
+            ]
+            return np.stack(each, axis=1)
         if base is not None:
             y = y - base
         if self.name == "huber":
@@ -273,7 +327,7 @@ class Loss:
             sums = np.bincount(group, weight * (y - centre), n_groups)
             with np.errstate(invalid="ignore"):
                 return centre + sums / total
-        level = self.parameter if self.name == "quantile" else 0.5
+        level = self._each[0] if self.name == "quantile" else 0.5
         order = np.lexsort([y, group])
         group, y, weight = group[order], y[order], weight[order]
         ends = np.cumsum(np.bincount(group, minlength=n_groups))
@@ -348,8 +402,13 @@ class Loss:
         """Return D²: the fraction of the loss of the best constant that is saved.
 
         As scikit-learn's ``d2_pinball_score``, ``d2_tweedie_score`` and
-        ``r2_score``; NaN where the constant costs nothing.
+        ``r2_score``; NaN where the constant costs nothing. Of several outputs the mean.
         """
+        if y.ndim == 2:
+            pairs = enumerate(zip(predicted.T, y.T))
+            return float(
+                np.mean([self.of_output(j).score(*own, weight) for j, own in pairs])
+            )
         weight = np.ones(len(y)) if weight is None else weight
         rows = weight > 0
         y, weight, predicted = y[rows], weight[rows], predicted[rows]
@@ -360,6 +419,12 @@ class Loss:
 
 
 SQUARED_ERROR = Loss()
+
+
+def _listed(numbers: tuple[float, ...]) -> str:
+    """Write numbers as "0.1, 0.5 and 0.9"."""
+    *first, last = (f"{one:g}" for one in numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ranges(

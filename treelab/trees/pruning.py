@@ -681,7 +681,8 @@ def merge_equal(
     value, leaf = tree.value.copy(), tree.is_leaf.copy()
     decision = None if tree.decision is None else tree.decision.copy()
     linear = _linear_leaves(tree)
-    close = tolerance * (np.ptp(value) + ROUNDED * np.abs(value).max())
+    axis = 0 if tree.outputs else None  # each has a range of its own
+    close = tolerance * (np.ptp(value, axis) + ROUNDED * np.abs(value).max(axis))
     bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
     leaf_weights = None if tree.leaf_weights is None else tree.leaf_weights.copy()
     for node in _bottom_up(tree):
@@ -691,7 +692,7 @@ def merge_equal(
         if not leaf[pair].all():
             continue
         first, second = value[pair]
-        same = np.abs(first - second).max() <= close
+        same = (np.abs(first - second) <= close).all()
         if linear is not None and same:
             same = np.abs(np.subtract(*linear[pair])).max() <= close
         if tree.classes is not None:
@@ -705,7 +706,8 @@ def merge_equal(
         if not fraction.any():
             fraction = np.array([0.5, 0.5])
         # Leaves that agree to the last bit stay so: rounding a mean could move them.
-        value[node] = first if (first == second).all() else fraction @ value[pair]
+        mean = fraction[0] * first + fraction[1] * second
+        value[node] = first if (first == second).all() else mean
         if decision is not None:
             decision[node] = decision[pair[0]]
         if linear is not None:

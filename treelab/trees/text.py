@@ -507,12 +507,29 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
 def number_text(tree: Tree, node: int) -> str:
     """Return the number that a node predicts, say "152 mm".
 
-    It is rounded by no more than 0.5% of the range of the tree's values.
+    It is rounded by no more than 0.5% of the range of the tree's values. Several are
+    written with their names: "width 152; height 20.5".
     """
-    value = tree.value[node, 0]
-    near = np.ptp(tree.value) / 200 or np.inf
-    text = shortest(value, lambda shown: abs(shown - value) <= near)
-    return with_unit(text, tree.target_unit)
+    texts = output_texts(tree, node)
+    if not tree.outputs:
+        return texts[0]
+    return "; ".join(f"{clean(n)} {text}" for n, text in zip(tree.outputs, texts))
+
+
+def output_texts(tree: Tree, node: int) -> list[str]:
+    """Return each number that a node predicts, rounded as ``number_text`` has it."""
+    texts = []
+    axis = None if tree.levels else 0
+    nears = np.broadcast_to(np.ptp(tree.value, axis=axis) / 200, tree.value.shape[1])
+    for value, near in zip(tree.value[node].tolist(), nears.tolist()):
+        text = _near(value, near or np.inf)
+        texts.append(with_unit(text, tree.target_unit))
+    return texts
+
+
+def _near(value: float, near: float) -> str:
+    """Write a number that is off by so much at most, as short as that allows."""
+    return shortest(value, lambda shown: abs(shown - value) <= near)
 
 
 def interval_text(model: object, X: pd.DataFrame) -> str:
@@ -524,14 +541,10 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
         return ""
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
-
-    def text(end: float) -> str:
-        return shortest(end, lambda shown: abs(shown - end) <= near)
-
-    share = percent(model.interval_level or 0)
-    words = f"{share} between {text(low)} and {text(high)}"
+    share = percent(model.interval_fraction or 0)
+    words = f"{share} between {_near(low, near)} and {_near(high, near)}"
     if low == high:  # of counts, say, of which nearly all are 0
-        words = f"{share} are {text(low)}"
+        words = f"{share} are {_near(low, near)}"
     return with_unit(words, model.target_unit)
 
 
@@ -733,18 +746,19 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
     -------
     DataFrame
         Columns leaf, rule, n_rows, share, prediction, confidence; weight where rows
-        do not count alike, and formula where leaves are linear. Share and confidence
+        do not count alike, and formula where leaves are linear; in the place of
+        prediction one column for each of several outputs. Share and confidence
         are of training rows; confidence is the predicted class's probability, or NaN
         for regression.
     """
     leaves = np.flatnonzero(tree.is_leaf)
     n_rows = tree.n_rows[leaves]
     if tree.classes is None:
-        prediction = tree.value[leaves, 0]
+        predictions = dict(zip(tree.output_columns, tree.value[leaves].T))
         confidence = np.full(len(leaves), np.nan)
     else:
         best = tree.predicted_class[leaves]
-        prediction = pd.Series([tree.classes[i] for i in best])
+        predictions = {"prediction": pd.Series([tree.classes[i] for i in best])}
         confidence = tree.value[leaves, best]
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
     rule = leaf_rules(tree, most)
@@ -754,7 +768,7 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
             "rule": [rule[leaf] for leaf in leaves.tolist()],
             "n_rows": n_rows,
             "share": share,
-            "prediction": prediction,
+            **predictions,
             "confidence": confidence,
         }
     )

@@ -271,8 +271,13 @@ def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.nd
 
 
 def regression_values(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
-    """Return a regression tree's predictions, float64 (n_rows,), linear leaves too."""
+    """Return a regression tree's predictions, float64 (n_rows,), linear leaves too.
+
+    They are (n_rows, n_outputs) where the tree has several.
+    """
     leaf = leaf_of(tree, matrix)
+    if tree.outputs:
+        return tree.value[leaf]
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return tree.value[leaf, 0]
     value = tree.leaf_bias[leaf, 0]
@@ -343,11 +348,29 @@ def check_tree(tree: "Tree") -> None:
     _check_children(tree, n)
     _check_splits(tree)
     _check_values(tree)
-    if tree.classes is None and tree.value.shape[1] != 1:
+    if tree.classes is None and tree.value.shape[1] != max(1, len(tree.outputs)):
         raise ValueError(
-            f"A regression tree has one number at each node, but value has "
-            f"{tree.value.shape[1]} columns. For classes, pass their labels."
+            f"A regression tree has one number at each node, or one for each of its "
+            f"outputs, but value has {tree.value.shape[1]} columns for "
+            f"{len(tree.outputs)} outputs. For classes, pass their labels."
         )
+    _check_outputs(tree)
+
+
+def _check_outputs(tree: "Tree") -> None:
+    """Several outputs are numbers of different names; quantiles never cross."""
+    if not tree.outputs:
+        return
+    if tree.classes is not None or len({*tree.outputs}) < max(2, len(tree.outputs)):
+        raise ValueError(
+            f"outputs must name two numbers or more, got {tree.outputs!r}."
+        )
+    if tree.leaf_weights is not None or tree.interval is not None:
+        raise ValueError(
+            "A tree of several outputs has constant leaves, and no interval."
+        )
+    if tree.levels and (np.diff(tree.value, axis=1) < 0).any():
+        raise ValueError("Quantiles of a node must not fall as their levels rise.")
 
 
 def _check_shapes(tree: "Tree", n: int) -> None:
@@ -517,7 +540,7 @@ def _are_probabilities(value: np.ndarray) -> bool:
 
 def knows_interval(model: object) -> TypeGuard["Tree"]:
     """Whether a model is a tree that predicts an interval, too."""
-    return isinstance(model, Tree) and model.interval is not None
+    return isinstance(model, Tree) and model.interval_fraction is not None
 
 
 # Statistics of rows at every node of a tree: counts, impurity, means.
@@ -545,17 +568,24 @@ def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
 
 
 def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
-    """Return ``y`` as class positions, or as float64 values where there are none."""
-    y = np.asarray(y)
-    if y.shape != (n_rows,):
+    """Return ``y`` as class positions, or as float64 values where there are none.
+
+    Where a tree has several outputs they are (n_rows, n_outputs).
+    """
+    y, n_outputs = np.asarray(y), len(tree.outputs)
+    if tree.levels and y.ndim == 1:
+        y = np.repeat(y[:, None], n_outputs, axis=1)
+    if y.shape != ((n_rows, n_outputs) if n_outputs else (n_rows,)):
+        each = f"{n_outputs} values" if n_outputs else "one value"
         raise ValueError(
-            f"y must have one value for each of the {n_rows} rows, got shape {y.shape}."
+            f"y must have {each} for each of the {n_rows} rows, got shape {y.shape}."
         )
     if tree.classes is not None:
         return class_codes(tree.classes, y, tree.target)
     y = y.astype(np.float64)
-    if np.isnan(y).any():
-        row = int(np.isnan(y).argmax())
+    missing = np.isnan(y).any(axis=1) if y.ndim == 2 else np.isnan(y)
+    if missing.any():
+        row = int(missing.argmax())
         raise ValueError(f"{tree.target!r} is missing in row {row + 1}.")
     return y
 
@@ -594,7 +624,7 @@ def with_leaves(
         As ``walk.read_features`` returns it; None: what the rows leave free around
         the thresholds stays unknown where it was.
     leaf : int64 array of shape (n_rows,)
-    y : array of shape (n_rows,)
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
         As ``check_target`` returns it.
     weight : float array of shape (n_rows,) or None, default=None
         Above 0.
@@ -609,14 +639,13 @@ def with_leaves(
         impurity = np.where(n_rows > 0, 1 - (mean**2).sum(axis=1), 0.0)
     else:
         counts = None
-        centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
-        each = 1.0 if weight is None else weight
-        first, second = (
-            sum_up(tree, np.bincount(leaf, power, minlength=tree.n_nodes)) / some
-            for power in (each * (y - centre), each * (y - centre) ** 2)
-        )
-        mean = (first + centre)[:, None]
-        impurity = np.maximum(second - first**2, 0.0)
+        columns = y.T if y.ndim == 2 else y[None]
+        moments = [_moments(tree, leaf, own, weight, some) for own in columns]
+        mean, variance = (np.stack(own, axis=1) for own in zip(*moments))
+        impurity = variance[:, 0]
+        if tree.outputs and not tree.levels:  # targets have units of their own
+            root = np.where(variance[0] > 0, variance[0], 1.0)
+            impurity = (variance / root).mean(axis=1)
         if tree.loss is not None:
             rows = np.ones(len(y)) if weight is None else weight
             mean = node_constants(tree, leaf, y, rows, tree.loss)[0]
@@ -641,6 +670,19 @@ def with_leaves(
     )
 
 
+def _moments(
+    tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray | None, mass
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance (n_nodes,) of values (n_rows,) at each node of this mass."""
+    centre = y.mean() if len(y) else 0.0  # keeps the squares small and exact
+    each = 1.0 if weight is None else weight
+    first, second = (
+        sum_up(tree, np.bincount(leaf, power, minlength=tree.n_nodes)) / mass
+        for power in (each * (y - centre), each * (y - centre) ** 2)
+    )
+    return first + centre, np.maximum(second - first**2, 0.0)
+
+
 def node_constants(
     tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -652,13 +694,15 @@ def node_constants(
         Of regression.
     leaf : int array of shape (n_rows,)
         Leaf of each row.
-    y, weight : float arrays of shape (n_rows,)
-        Targets, and what the rows weigh.
+    y : float array of shape (n_rows,) or (n_rows, n_outputs)
+        Targets.
+    weight : float array of shape (n_rows,)
+        What the rows weigh.
     loss : Loss
 
     Returns
     -------
-    constants : float64 array of shape (n_nodes, 1)
+    constants : float64 array of shape (n_nodes, n_outputs)
         ``tree.value`` where no row passes.
     losses : float64 array of shape (n_nodes,)
         Mean loss of the rows with their node's constant; 0 where no row passes.
@@ -668,8 +712,8 @@ def node_constants(
         own = y[rows], weight[rows]
         found = loss.constants(node, *own, tree.n_nodes)
         at = np.unique(node)
-        constants[at, 0] = found[at]
-        cost = weight[rows] * loss.rows(found[node], y[rows])
+        constants[at] = found[at].reshape(len(at), -1)
+        cost = weight[rows] * loss.by_row(found[node], y[rows])
         total = np.bincount(node, weight[rows], tree.n_nodes)
         losses[at] = (
             np.bincount(node, cost, tree.n_nodes) / np.where(total, total, 1)
@@ -677,6 +721,7 @@ def node_constants(
     return constants, losses
 
 
+CERTAIN_DIGITS = 13  # after the first, of a sum of two numbers
 MANY_ROWS = 100_000  # are enough to be worked on at once
 
 
@@ -817,11 +862,13 @@ class Tree(Arrays):
     missing_left : bool array of shape (n_nodes,)
         Whether a missing value goes left at a split that tests one feature.
     value : float64 array of shape (n_nodes, n_outputs)
-        Prediction for a row that ends here: class probabilities, or one mean.
+        Prediction for a row that ends here: class probabilities, or one mean, or one
+        for each of ``outputs``.
     n_rows : int64 array of shape (n_nodes,)
         Training rows that pass the node.
     impurity : float64 array of shape (n_nodes,)
-        Gini impurity, or variance, of those rows; NaN where it is not known.
+        Gini impurity, or variance, of those rows; of several targets the mean of their
+        variances as fractions of the root's; NaN where it is not known.
     classes : tuple or None
         Labels in the order of the columns of ``value``; None for regression.
     target, target_unit : str
@@ -862,6 +909,9 @@ class Tree(Arrays):
         Of regression: what a fraction ``interval_level`` of new rows that end here has
         at least and at most, less the prediction.
     interval_level : float or None
+    outputs : tuple of str
+        Names of the numbers that a regression tree predicts where these are several:
+        targets, or the quantiles of one target (where ``loss`` has several levels).
 
     Raises
     ------
@@ -897,6 +947,7 @@ class Tree(Arrays):
     loss: Loss | None = None
     interval: np.ndarray | None = None
     interval_level: float | None = None
+    outputs: tuple[str, ...] = ()
 
     array_types: ClassVar[dict[str, type]] = {
         "left": np.int32,
@@ -922,6 +973,7 @@ class Tree(Arrays):
 
     def __post_init__(self):
         super().__post_init__()
+        object.__setattr__(self, "outputs", tuple(map(str, self.outputs)))
         check_tree(self)
 
     @classmethod
@@ -1027,6 +1079,51 @@ class Tree(Arrays):
     def task(self) -> str:
         """Return "binary", "multiclass" or "regression"."""
         return task_of(self.classes)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles that it predicts together; () for anything else."""
+        return () if self.loss is None or not self.outputs else self.loss.levels
+
+    @property
+    def main_output(self) -> int:
+        """Place of the output that is shown where there is room for one alone.
+
+        It is the level nearest to the median, else the first target.
+        """
+        return int(np.argmin(np.abs(np.array(self.levels or [0.5]) - 0.5)))
+
+    @property
+    def output_columns(self) -> list[str]:
+        """Names of the columns that hold its predictions, one for each output."""
+        if self.levels or not self.outputs:
+            return [*self.outputs] or ["prediction"]
+        return [f"prediction of {name}" for name in self.outputs]
+
+    def of_output(self, output: int | str) -> "Tree":
+        """Return the tree that predicts one of several outputs, with the same splits.
+
+        Its nodes have rows, but the impurity of one target alone is not known.
+        """
+        place = self.outputs.index(output) if isinstance(output, str) else output
+        return replace(
+            self,
+            value=self.value[:, [place]],
+            outputs=(),
+            target=self.target if self.levels else self.outputs[place],
+            loss=None if self.loss is None else self.loss.of_output(place),
+            impurity=self.impurity if self.levels else np.full(self.n_nodes, np.nan),
+        )
+
+    @property
+    def interval_fraction(self) -> float | None:
+        """Fraction of new rows that ``predict_interval`` shall hold; None: it has none.
+
+        Of several quantiles it is that between the lowest and the highest level.
+        """
+        if self.levels:
+            return round(self.levels[-1] - self.levels[0], 9)
+        return self.interval_level
 
     @cached_property
     def is_leaf(self) -> np.ndarray:
@@ -1167,7 +1264,8 @@ class Tree(Arrays):
     def predict(self, X) -> np.ndarray:
         """Return each row's class, or value of the target; (n_rows,).
 
-        The class is the leaf's most probable one unless it has a ``decision``.
+        The class is the leaf's most probable one unless it has a ``decision``. Where
+        there are several ``outputs`` the values are (n_rows, n_outputs).
         """
         if self.classes is not None:
             return labels(self.classes)[self.predicted_class[self.apply(X)]]
@@ -1178,15 +1276,38 @@ class Tree(Arrays):
         """Return between which values most rows lie, float64 (n_rows, 2).
 
         A fraction ``interval_level`` of rows that are new has a target between the two
-        of its row, as far as folds of the training rows could tell.
+        of its row, as far as folds of the training rows could tell. Of several
+        quantiles they are the lowest and the highest, as the training rows have them.
 
         Raises
         ------
         ValueError
             If the tree knows no interval.
         """
-        if self.interval is None:
-            raise ValueError("This tree knows no interval.")
+        if self.interval_fraction is None:
+            raise ValueError(
+                "A tree of several targets knows no interval; predict one of them."
+                if self.outputs
+                else "This tree knows no interval."
+            )
         matrix = read_features(self, X, leaves=True)
         predicted = regression_values(self, matrix)
-        return predicted[:, None] + self.interval[leaf_of(self, matrix)]
+        if self.interval is None:
+            return predicted[:, [0, -1]]
+        return self.ends(leaf_of(self, matrix), predicted)
+
+    def ends(self, node: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Ends (n, 2) of the intervals of nodes (n,) around what they predict (n,).
+
+        They are sums, rounded to their certain digits, so that an end at which many
+        rows lie, as counts do at 0, is that number; of a loss of positive values they
+        are at least 0.
+        """
+        assert self.interval is not None
+        center, off = predicted[:, None], self.interval[node]
+        size = np.maximum(abs(center), abs(off))
+        magnitude = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+        factor = 10.0 ** (CERTAIN_DIGITS - magnitude)
+        ends = np.round((center + off) * factor) / factor
+        is_positive = self.loss is not None and self.loss.is_positive
+        return np.maximum(ends, 0.0) if is_positive else ends

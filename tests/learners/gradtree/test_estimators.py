@@ -177,6 +177,16 @@ def test_it_finds_the_xor_at_the_depth_at_which_cart_cannot():
     assert ours >= cart + 0.3
 
 
+@pytest.mark.slow
+def test_of_larger_trees_the_one_is_retained_that_is_best_pruned_to_the_size():
+    # At this seed the largest tree that fits best has no pruning of four leaves.
+    _, X, y = table("greedy_trap")
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
+    fitted = GradTreeClassifier(n_steps=400, random_state=0).fit(X, y)
+    assert fitted.tree_.n_leaves == 4
+    assert fitted.score(X_test, y_test) > 0.95
+
+
 @pytest.mark.parametrize(
     "key", ["mixed", pytest.param("diabetes", marks=pytest.mark.slow)]
 )
@@ -185,6 +195,14 @@ def test_the_same_seed_gives_the_same_tree(key):
     one, two = (learner(task).fit(X, y) for _ in range(2))
     assert one.tree_.to_dict() == two.tree_.to_dict()
     pd.testing.assert_frame_equal(one.path_.scores, two.path_.scores)
+
+
+def test_a_callback_stops_it_before_there_is_a_loss_by_which_restarts_are_judged():
+    _, X, y = table("breast_cancer")
+    learner = GradTreeClassifier(**QUICK | {"early_stopping": True})
+    fitted = learner.fit(X, y, callbacks=[lambda report: True])
+    assert not fitted.origin_.trained
+    assert fitted.score(X, y) > 0.85
 
 
 @pytest.mark.parametrize("stage", ["cross-validation", "training"])

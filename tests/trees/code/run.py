@@ -31,7 +31,7 @@ def cell(value, kind: str = "category"):
 
 
 def sql_predictions(tree, table: pd.DataFrame) -> list:
-    """What the CASE expression predicts for each row."""
+    """What the CASE expression predicts for each row, a tuple of several outputs."""
     kinds = {source.column: source.kind for source in inputs(tree)}
     quoted = ['"' + column.replace('"', '""') + '"' for column in table.columns]
     database = sqlite3.connect(":memory:")
@@ -44,7 +44,7 @@ def sql_predictions(tree, table: pd.DataFrame) -> list:
         f"INSERT INTO rows VALUES ({', '.join('?' * len(quoted))})", rows
     )
     found = database.execute(f"SELECT {to_sql(tree)} FROM rows ORDER BY rowid")
-    return [predicted for (predicted,) in found]
+    return [row if tree.outputs else row[0] for row in found]
 
 
 def c_predictions(tree, table: pd.DataFrame, folder: Path) -> list:

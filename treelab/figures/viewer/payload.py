@@ -637,7 +637,7 @@ class TreeWriter:
             is_linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
             if tree.interval is not None and not is_linear:
                 assert tree.interval_level is not None
-                ends = tree.value[node, 0] + tree.interval[node]
+                ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
                 facts["interval"] = [
                     percent(tree.interval_level),
                     *map(plain_number, ends.tolist()),

@@ -30,3 +30,5 @@ class CartRegressor(RegressionLossSettings, IntervalSettings, CartFit, TunedRegr
     deviance); leaves hold the constant that costs their rows least, and folds choose
     the size by the loss.
     """
+
+    predicts_several = True

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -138,8 +138,23 @@ def check_finite(column: pd.Series) -> None:
         )
 
 
-def check_target(y, n_rows: int, name: str) -> np.ndarray:
+def target_columns(y) -> pd.DataFrame | None:
+    """Return several targets as a frame, y0, y1, ... where they have no names.
+
+    None where there is one.
+    """
+    y = as_pandas(y)
+    if not isinstance(y, pd.DataFrame | pd.Series):
+        y = np.asarray(y)
+        if y.ndim == 2:
+            y = pd.DataFrame(y, columns=[f"y{j}" for j in range(y.shape[1])])
+    return y if y.ndim == 2 and y.shape[1] > 1 else None
+
+
+def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndarray:
     """Return a target as an array (n_rows,) without missing values.
+
+    Where there may be ``several`` those of more than one column are (n_rows, C).
 
     Raises
     ------
@@ -147,7 +162,16 @@ def check_target(y, n_rows: int, name: str) -> np.ndarray:
         If it has another length than the table or a missing value; ``name`` is what
         the message calls it.
     """
-    y = column_or_1d(y, warn=True)
+    if (columns := target_columns(y)) is not None:
+        if not several:
+            raise ValueError(
+                f"y should be a 1d array, got {columns.shape[1]} columns as {name}: "
+                "this learner predicts one target. CartRegressor, GradTreeRegressor "
+                "and GetRegressor predict several numbers at once."
+            )
+        each = [check_target(own, n_rows, name) for _, own in columns.items()]
+        return np.stack(each, axis=1)
+    y = column_or_1d(y, warn=not several)
     if isinstance(y, pd.Series):
         y = y.to_numpy()
     if len(y) != n_rows:
@@ -165,18 +189,22 @@ def check_target(y, n_rows: int, name: str) -> np.ndarray:
 
 
 def check_numeric_target(
-    y, n_rows: int, name: str, rows: pd.Index | None = None
+    y, n_rows: int, name: str, rows: pd.Index | None = None, *, several: bool = False
 ) -> np.ndarray:
     """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
 
-    ``rows`` are what the rows are called, by default their places from 0.
+    ``rows`` are what the rows are called, by default their places from 0. ``several``
+    is that of ``check_target``.
 
     Raises
     ------
     ValueError
         As ``check_target``, and if a value is no number or not finite.
     """
-    y = check_target(y, n_rows, name)
+    y = check_target(y, n_rows, name, several=several)
+    if y.ndim == 2:
+        each = [check_numeric_target(own, n_rows, name, rows) for own in y.T]
+        return np.stack(each, axis=1)
     try:
         y = plain_column(pd.Series(y)).to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -282,12 +310,14 @@ def best_weight_power(
 # What every learner shares: reading a table, holding rows out, predicting.
 
 
-def _weighted_rows(frame: pd.DataFrame, y, weights, names: tuple[str, str]) -> tuple:
+def _weighted_rows(
+    frame: pd.DataFrame, y, weights, names: tuple[str, str], *, several: bool
+) -> tuple:
     """Leave rows of weight 0 out; return the frame, its target and its weights."""
     weights = check_weights(weights, len(frame), names[1])
     if weights is None or weights.all():
         return frame, y, weights
-    y, some = check_target(y, len(frame), names[0]), weights > 0
+    y, some = check_target(y, len(frame), names[0], several=several), weights > 0
     weights = weights[some]
     return frame[some], y[some], weights if np.ptp(weights) else None
 
@@ -303,11 +333,12 @@ class TrainingData:
     X, X_valid : ndarray of shape (n_rows, F), float64
         Encoded features.
     y, y_valid : ndarray of shape (n_rows,)
-        Class codes (int64), or values in the units of the target (float64).
+        Class codes (int64), or values in the units of the target (float64); of several
+        targets, or levels of one, (n_rows, n_outputs).
     frame, frame_valid : DataFrame
         The same rows as the caller gave them.
     n_outputs : int
-        Classes, or 1 for regression.
+        Classes; 1 for regression, or the number of targets or levels.
     held_out : bool, default=False
         Whether the validation rows are rows of the caller's ``X`` that were set aside
         from training, so that they may join it in the end.
@@ -367,6 +398,8 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     columns_: tuple[str, ...]
     origin_: Origin
+    outputs_: tuple[str, ...] = ()  # names of several targets or quantiles
+    predicts_several: ClassVar[bool] = False
 
     def __str__(self):
         """Return the settings that were changed and, once fitted, the origin."""
@@ -415,9 +448,15 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
+        y_given = y
         frame, y, weight = _weighted_rows(
-            self._read_frame(X, reset=True), y, sample_weight, ("y", "sample_weight")
+            self._read_frame(X, reset=True),
+            y,
+            sample_weight,
+            ("y", "sample_weight"),
+            several=self.predicts_several,
         )
+        self._name_outputs(y_given)
         target = self._read_target(y, frame.index)
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
@@ -437,6 +476,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 y_valid,
                 sample_weight_valid,
                 ("y_valid", "sample_weight_valid"),
+                several=self.predicts_several,
             )
             target_valid = self._encode_target(y_valid, frame_valid.index, "y_valid")
         encoder = TableEncoder(
@@ -498,6 +538,9 @@ class TableEstimator(CommonSettings, BaseEstimator):
     def _draw_seed(self) -> int:
         """First seed that ``random_state`` gives."""
         return int(check_random_state(self.random_state).randint(2**31))
+
+    def _name_outputs(self, y) -> None:
+        """Learn what several targets, as the caller gave them, are called."""
 
     def _read_target(self, y, rows: pd.Index) -> np.ndarray:
         """Check the target of the training rows; a classifier learns its classes."""
@@ -651,12 +694,62 @@ class TableRegressor(RegressorMixin, TableEstimator):
     tasks = ("regression",)
     _loss_of_rows: Loss  # in the unit of the target, set by fit where it is known
 
+    def __sklearn_tags__(self):
+        """Tell scikit-learn whether there may be several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.predicts_several
+        return tags
+
+    @property
+    def _levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles that are predicted together; () for anything else."""
+        own: Any = getattr(self, "quantile", 0.5)
+        is_several = getattr(self, "loss", "") == "quantile" and np.size(own) > 1
+        return tuple(own) if is_several else ()
+
+    def _name_outputs(self, y):
+        """Name targets by their columns, quantiles by their levels."""
+        columns = target_columns(y)
+        names = [f"quantile {level:g}" for level in self._levels]
+        self.outputs_ = tuple(map(str, names if columns is None else columns))
+        self.n_outputs_ = max(1, len(self.outputs_))
+        twice = {name for name in self.outputs_ if self.outputs_.count(name) > 1}
+        if twice:
+            raise ValueError(f"y has two columns that are called {min(twice)!r}.")
+
     def _encode_target(self, y, rows, name):
-        """Return the target as float64 (n_rows,), which the loss must know."""
-        y = check_numeric_target(y, len(rows), name, rows)
+        """Return the target as float64 (n_rows,), which the loss must know.
+
+        Several, or one that is repeated for each level, are (n_rows, n_outputs_).
+        """
+        y = check_numeric_target(
+            y, len(rows), name, rows, several=self.predicts_several
+        )
+        if self._levels:
+            return self._repeated(y, name)
+        n_columns = 1 if y.ndim == 1 else y.shape[1]
+        if n_columns != self.n_outputs_:
+            raise ValueError(
+                f"{name} must have as many columns as y, {self.n_outputs_}, got "
+                f"{n_columns}."
+            )
         if (loss := getattr(self, "loss", "")) in LOSSES:
             Loss.named(loss).check_target(y, name, rows)
         return y
+
+    def _repeated(self, y: np.ndarray, name: str) -> np.ndarray:
+        """Return the one target (n_rows,) once for each level, (n_rows, n_levels)."""
+        if not self.predicts_several:
+            raise ValueError(
+                f"{type(self).__name__} predicts one quantile, got {self.quantile!r}. "
+                "CartRegressor, GradTreeRegressor and GetRegressor predict several."
+            )
+        if y.ndim == 2:
+            raise ValueError(
+                f"Several quantiles are those of one target, got {y.shape[1]} columns "
+                f"as {name}. Give one column, or one quantile."
+            )
+        return np.repeat(y[:, None], len(self._levels), axis=1)
 
     def _decode_target(self, y):
         """Return the target as it is."""
@@ -667,14 +760,17 @@ class TableRegressor(RegressorMixin, TableEstimator):
         return "regression"
 
     def _n_outputs(self):
-        """One value."""
-        return 1
+        """One value, or one of each target or level."""
+        return self.n_outputs_
 
     def labels(self) -> None:
         """Return None: regression has no classes."""
 
     def predict(self, X):
-        """Predict one value, in the units of the target, for each row of ``X``."""
+        """Predict a value, in the units of the target, for each row of ``X``.
+
+        Of several targets, or quantiles, they are (n_rows, n_outputs_).
+        """
         frame = self._predict_frame(X)
         return self.model_.predict(frame)
 
@@ -691,7 +787,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
     def _with_certainty(self, path, frame, y, weight=None):
         """Let the chosen tree know between which values most rows lie."""
         level = getattr(self, "interval", None)
-        if level is None:
+        if level is None or self.outputs_:
             return path
         trees = [*path.trees]
         trees[path.chosen] = with_interval(
@@ -704,13 +800,15 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
         Of another loss than the squared error its D², the fraction of the loss of the
         best constant that the predictions save, as scikit-learn's ``d2_pinball_score``.
+        Of several targets, or levels, it is the mean of their scores.
         """
-        unit = power_of_two(y)
-        predicted = self.predict(X) / unit
+        predicted = self.predict(X)
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
-        if not loss.is_squared:
-            y = check_numeric_target(y, len(predicted), "y")
-            loss.check_target(y, "y")
-            weight = check_weights(sample_weight, len(y), "sample_weight")
-            return loss.scaled(1 / unit).score(predicted, y / unit, weight)
-        return r2_score(np.asarray(y) / unit, predicted, sample_weight=sample_weight)
+        if self.outputs_ or not loss.is_squared:
+            y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
+        unit = np.apply_along_axis(power_of_two, 0, np.asarray(y))
+        if loss.is_squared:
+            y = np.asarray(y) / unit
+            return r2_score(y, predicted / unit, sample_weight=sample_weight)
+        weight = check_weights(sample_weight, len(y), "sample_weight")
+        return loss.scaled(1 / unit).score(predicted / unit, y / unit, weight)

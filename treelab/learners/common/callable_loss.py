@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,14 +44,19 @@ class CallableLoss(Loss):
             If it returns something else than a loss of each row, at least 0 and finite.
         """
         title = getattr(function, "__name__", type(function).__name__)
+        if y.ndim > 1:
+            raise ValueError(
+                f"loss={title} is a function of one target, got {y.shape[1]}. Take a "
+                "loss that has a name."
+            )
         loss = cls(CALLABLE, 1.0, title, function=function)
         rows = np.zeros(len(y), dtype=np.int64)
         constant = loss.constants(rows, y, np.ones(len(y)), 1)
         return replace(loss, unit=float(loss.rows(constant[rows], y).mean()) or 1.0)
 
-    def scaled(self, factor: float) -> "CallableLoss":
+    def scaled(self, factor: Any) -> "CallableLoss":
         """Return the loss of targets that were multiplied by a factor above 0."""
-        return replace(self, parameter=self.parameter * factor)
+        return replace(self, parameter=self._each[0] * factor)
 
     @property
     def power(self) -> float:
@@ -63,7 +69,8 @@ class CallableLoss(Loss):
             raw = torch.tensor(np.asarray(predicted, dtype=float))
             losses = self.excess(raw, torch.tensor(np.asarray(y, dtype=float)))
             return losses.detach().numpy()
-        raw = torch.broadcast_tensors(predicted / self.parameter, y / self.parameter)
+        unit = self._each[0]
+        raw = torch.broadcast_tensors(predicted / unit, y / unit)
         own = [each.reshape(-1) for each in raw]
         losses = self.function(*own)
         if not isinstance(losses, Tensor) or losses.shape != own[0].shape:
@@ -84,8 +91,8 @@ class CallableLoss(Loss):
             raw, truth, lost = (float(each.flat[wrong[0]]) for each in own)
             raise ValueError(
                 f"loss={self.title} must be a number of at least 0, but is "
-                f"{lost * self.unit:g} where {raw / self.parameter:g} is predicted and "
-                f"the target is {truth / self.parameter:g}."
+                f"{lost * self.unit:g} where {raw / self._each[0]:g} is predicted and "
+                f"the target is {truth / self._each[0]:g}."
             )
         return losses
 

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from treelab.data.encoding import first_component
+
 VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
 N_PARTS = 20  # of all rows, by which a standard error is measured
 N_FOLDS, N_REPEATS = 5, 3
@@ -66,7 +68,7 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
 
     Parameters
     ----------
-    target : ndarray of shape (n,)
+    target : ndarray of shape (n,) or (n, C)
         Class codes or values.
     n_folds : int
         At least 2.
@@ -78,7 +80,7 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
     ndarray of shape (n,), int64
         0 to ``n_folds - 1``.
     """
-    random = np.random.RandomState(seed)
+    target, random = first_component(target), np.random.RandomState(seed)
     shuffled = random.permutation(len(target))
     in_order = shuffled[np.argsort(target[shuffled], kind="stable")]
     if np.issubdtype(target.dtype, np.floating):

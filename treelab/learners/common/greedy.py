@@ -406,6 +406,8 @@ class Greedy:
     criterion : {"squared_error", "poisson"}
         Of regression.
     constraints : Constraints, optional
+    outputs : tuple of str, default=()
+        Names of several numbers that are predicted together.
     """
 
     classes: tuple | None
@@ -415,6 +417,7 @@ class Greedy:
     ccp_alpha: float = 0.0
     criterion: str = "squared_error"
     constraints: Constraints = field(default_factory=Constraints)
+    outputs: tuple[str, ...] = ()
 
     def grow(
         self,
@@ -435,13 +438,14 @@ class Greedy:
             by_class = self.class_weight[y]
             weight = by_class if weight is None else by_class * weight
         if self.constraints.limits_splits:
-            values = (y - y.mean())[:, None]
+            values = as_columns(y - y.mean(axis=0))
             if self.classes is not None:
                 values = np.eye(len(self.classes))[y]
             rules = ColumnRules.of(self.constraints, features, self.classes)
             limits = Limits(max_leaf_nodes, self.max_depth, min_samples_leaf)
             grown = grow_constrained(X, values, weight, rules, limits)
-            return encoded_tree(grown.depth_first(), features, self.classes)
+            grown = grown.depth_first()
+            return encoded_tree(grown, features, self.classes, self.outputs)
         kind = partial(DecisionTreeRegressor, criterion=self.criterion)
         if self.classes:
             kind = DecisionTreeClassifier
@@ -452,13 +456,23 @@ class Greedy:
             ccp_alpha=self.ccp_alpha,
             random_state=self.random_state,
         ).fit(X, y, sample_weight=weight)
-        return encoded_tree(grown.tree_, features, self.classes)
+        return encoded_tree(grown.tree_, features, self.classes, self.outputs)
 
 
-def encoded_tree(grown, features: Sequence[Feature], classes: tuple | None) -> Tree:
+def as_columns(y: np.ndarray) -> np.ndarray:
+    """Return one target (n,), or several, as columns (n, C)."""
+    return y if y.ndim == 2 else y[:, None]
+
+
+def encoded_tree(
+    grown,
+    features: Sequence[Feature],
+    classes: tuple | None,
+    outputs: tuple[str, ...] = (),
+) -> Tree:
     """Return scikit-learn's ``tree_``, or what is like it, over its encoded columns."""
     leaf = grown.children_left < 0
-    n_nodes, n_outputs = len(leaf), len(classes or (None,))
+    n_nodes, n_outputs = len(leaf), len(classes or outputs or (None,))
     return Tree(
         features=tuple(features),
         left=grown.children_left,
@@ -470,6 +484,7 @@ def encoded_tree(grown, features: Sequence[Feature], classes: tuple | None) -> T
         n_rows=np.zeros(n_nodes, dtype=np.int64),
         impurity=np.full(n_nodes, np.nan),
         classes=classes,
+        outputs=outputs,
         between=np.full((n_nodes, 2), np.nan),  # nobody reads these here
         missing_rows=np.zeros(n_nodes, dtype=np.int64),
     )
@@ -493,4 +508,5 @@ def decoded_tree(tree: Tree, encoder: TableEncoder) -> Tree:
         n_rows=np.zeros(tree.n_nodes, dtype=np.int64),
         impurity=np.full(tree.n_nodes, np.nan),
         classes=tree.classes,
+        outputs=tree.outputs,
     )

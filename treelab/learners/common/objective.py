@@ -22,11 +22,11 @@ FINE = 20  # powers of two below the standard deviation: so small is nothing to 
 class TargetScale:
     """Standardises a target by its training rows; the default leaves it as it is.
 
-    ``center`` and ``scale`` are in the unit of the target.
+    ``center`` and ``scale`` are in the unit of the target; of several they are (C,).
     """
 
-    center: float = 0.0
-    scale: float = 1.0
+    center: float | np.ndarray = 0.0
+    scale: float | np.ndarray = 1.0
 
     @classmethod
     def of(cls, y: np.ndarray) -> "TargetScale":
@@ -40,7 +40,18 @@ class TargetScale:
 
     @classmethod
     def for_loss(cls, y: np.ndarray, loss: Loss, *, rounded: bool) -> "TargetScale":
-        """The scale in which a loss's target is learned; 0 stays where it counts."""
+        """The scale in which a loss's target is learned; 0 stays where it counts.
+
+        Several targets (n, C) have exact ones, as their losses are added up.
+        """
+        if loss.levels:
+            return cls.for_loss(y[:, 0], Loss(), rounded=rounded)
+        if y.ndim == 2:
+            each = [cls.for_loss(own, loss, rounded=False) for own in y.T]
+            center, scale = np.array([(own.center, own.scale) for own in each]).T
+            if loss.counts_from_zero:
+                scale = y.mean(axis=0)
+            return cls(center, scale * 2.0 ** (-FINE * rounded))
         if not loss.counts_from_zero:
             return cls.rounded(y) if rounded else cls.of(y)
         size = y.mean() if loss.is_positive else cls.of(y).scale
@@ -69,7 +80,9 @@ class TargetScale:
 
     def restore_tree(self, tree: Tree) -> Tree:
         """Return a tree of standardised values, without linear leaves, restored."""
-        impurity = tree.impurity * self.scale * self.scale
+        # That of several targets is a fraction.
+        unit = self.scale if np.ndim(self.scale) == 0 else 1.0
+        impurity = tree.impurity * unit * unit
         loss = None if tree.loss is None else tree.loss.scaled(self.scale)
         value = self.restore(tree.value)
         return replace(tree, value=value, impurity=impurity, loss=loss)
@@ -138,15 +151,17 @@ class RegressionObjective:
         Of the training rows.
     loss_of_rows : Loss
         Of standardised values.
+    n_outputs : int, default=1
+        Targets, or levels of one.
     """
 
     scale: TargetScale
     loss_of_rows: Loss = SQUARED_ERROR
+    n_outputs: int = 1
     n_classes = 0
-    n_outputs = 1
 
     def encode(self, y: np.ndarray) -> np.ndarray:
-        """Values (n,) as they are trained on: standardised, float32."""
+        """Values (n,) or (n, C) as they are trained on: standardised, float32."""
         return self.scale.standardise(y).astype(np.float32)
 
     def row_weights(self, y: np.ndarray) -> np.ndarray:
@@ -154,7 +169,7 @@ class RegressionObjective:
         return np.ones((len(y), 1))
 
     def leaf_outputs(self, raw: Tensor) -> Tensor:
-        """Raw outputs of leaves whose parameters these are, (E, L, 1)."""
+        """Raw outputs of leaves whose parameters these are, (E, L, C)."""
         return raw.clamp(-MOST_LOG, MOST_LOG).exp() if self.is_log else raw
 
     def leaf_parameters(self, constants: np.ndarray) -> np.ndarray:
@@ -169,8 +184,11 @@ class RegressionObjective:
         return self.loss_of_rows.is_positive
 
     def loss(self, output: Tensor, target: Tensor) -> Tensor:
-        """Loss (..., B) of raw outputs (..., 1, B), but for a part of the target's."""
-        return self.loss_of_rows.excess(output[..., 0, :], target, torch.log)
+        """Loss (..., B) of raw outputs (..., C, B), but for a part of the target's."""
+        loss = self.loss_of_rows
+        if self.n_outputs == 1:
+            return loss.excess(output[..., 0, :], target, torch.log)
+        return loss.excess(output.movedim(-2, -1), target, torch.log).mean(-1)
 
 
 Objective = ClassObjective | RegressionObjective
@@ -183,8 +201,9 @@ def loss_of(settings, y: np.ndarray) -> Loss:
         return CallableLoss.of(name, y)
     if name not in PARAMETERS:
         return Loss(name)
-    loss = Loss(name, float(getattr(settings, PARAMETERS[name][0])))
-    return loss.scaled(TargetScale.of(y).scale)
+    own = getattr(settings, PARAMETERS[name][0])
+    loss = Loss(name, own[0] if np.ndim(own) and len(own) == 1 else own)
+    return loss.scaled(TargetScale.for_loss(y, SQUARED_ERROR, rounded=False).scale)
 
 
 def loss_note(loss: Loss) -> str:

@@ -49,8 +49,11 @@ def check_number(name: str, value, *, above=None, minimum=None, maximum=None) ->
         raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}.")
 
 
-def check_ascending(name: str, value, *, minimum: float) -> None:
-    """Raise ValueError unless ``value`` is a number or numbers in ascending order."""
+def check_ascending(name: str, value, *, minimum: float, **bounds) -> None:
+    """Raise ValueError unless ``value`` is a number or numbers in ascending order.
+
+    ``bounds`` are more of those of ``check_number``.
+    """
     wanted = f"{name} must be a number >= {minimum:g}, or an ascending sequence of such"
     single = isinstance(value, Real) and not isinstance(value, bool)
     values = [value] if single else value
@@ -59,7 +62,7 @@ def check_ascending(name: str, value, *, minimum: float) -> None:
     if not len(values):
         raise ValueError(f"{wanted}, got none at all.")
     for one in values:
-        check_number(name, one, minimum=minimum)
+        check_number(name, one, minimum=minimum, **bounds)
     for low, high in pairwise(values):
         if high <= low:
             raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
@@ -176,7 +179,13 @@ class Setting:
         elif self.kind == "constraints":
             Constraints.read(value)
         elif self.kind == "floats":
-            check_ascending(self.name, value, minimum=self.minimum or 0)
+            check_ascending(
+                self.name,
+                value,
+                above=self.above,
+                minimum=self.minimum or 0,
+                maximum=self.maximum,
+            )
         elif self.kind in ("int", "float") and not self._is_word(value):
             self._check_number(value)
 
@@ -278,7 +287,8 @@ def check_settings(settings: tuple[Setting, ...], values: dict[str, Any]) -> Non
     for one in settings:
         value = values[one.name]
         one.check(value)
-        if one.needs is None or value == one.default:
+        is_default = np.array_equal(np.ravel(value), np.ravel(one.default))
+        if one.needs is None or is_default:
             continue
         other, allowed = one.needs
         if values[other] not in allowed:
@@ -724,10 +734,12 @@ class RegressionLossSettings:
         callables=True,
         tasks=("regression",),
     )
-    quantile: float = setting(
+    quantile: float | tuple[float, ...] = setting(
         0.5,
-        "Fraction of the targets that shall lie below the prediction.",
+        "Fraction of the targets that shall lie below the prediction; of one tree for "
+        "several quantiles, which never cross, several in ascending order.",
         label="Quantile",
+        kind="floats",
         above=0,
         maximum=0.9999,
         tasks=("regression",),

@@ -20,8 +20,8 @@ from treelab.learners.common.base import (
     joined_weights,
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
-from treelab.learners.common.greedy import Greedy, decoded_tree
-from treelab.learners.common.objective import TargetScale, loss_note, loss_of
+from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
+from treelab.learners.common.objective import FINE, TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.settings import (
     constraints_of,
@@ -234,16 +234,24 @@ class GrownRegressor(GrownTree, TableRegressor):
         return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
 
     def _values_of(self, y):
-        """The target as a column, (n_rows, 1)."""
-        return y[:, None]
+        """The targets as columns, (n_rows, n_outputs)."""
+        return as_columns(y)
 
     def _row_weights(self, y, weight):
         """There are no classes."""
         return np.ones(len(y))
 
     def _loss(self, frame, target, weight=None):
-        """Mean loss, the squared error in squared units of the target."""
-        cost = self._loss_of_rows.rows(self.model_.predict(frame), target)
+        """Mean loss, the squared error in squared units of the target.
+
+        Several targets are measured in standard deviations of each.
+        """
+        loss, predicted = self._loss_of_rows, self.model_.predict(frame)
+        if self.outputs_ and not self._levels:
+            scale = self._target_scale.scale * 2.0**FINE
+            predicted, target = predicted / scale, target / scale
+            loss = loss.scaled(1 / scale)
+        cost = loss.by_row(predicted, target)
         return float(np.average(cost, weights=weight))
 
 
@@ -385,7 +393,7 @@ class Search:
             if not self.loss.is_squared:
                 own = node_constants(tree, leaf, y, weight, self.loss)
                 return replace(tree, value=own[0], impurity=own[1])
-            return with_node_means(tree, leaf, y[:, None], weight)
+            return with_node_means(tree, leaf, as_columns(y), weight)
         return weighted_impurity(tree, self.greedy.class_weight)
 
     def predicted_class(self, class_counts: np.ndarray, weighting: int) -> np.ndarray:
@@ -580,6 +588,8 @@ class Restart:
         node = self.leaf
         while (is_cut := ends[node] <= step).any():
             node = np.where(is_cut, tree.parent[node], node)
+        if tree.outputs:
+            return tree.value[node]
         if tree.class_counts is None:
             return tree.value[node, 0]
         return search.predicted_class(tree.class_counts, weighting)[node]
@@ -655,7 +665,7 @@ def retained(
     Parameters
     ----------
     predicted : sequence of R arrays of shape (n_rows,)
-        Class codes, or values.
+        Class codes, or values; of several outputs (n_rows, n_outputs), as ``y``.
     y : ndarray of shape (n_rows,)
         Class codes (int), or values (float).
     fit : ndarray of shape (R,), default=macro F1
@@ -667,7 +677,7 @@ def retained(
     """
     found = np.stack(predicted)  # (R, n)
     if np.issubdtype(y.dtype, np.floating):
-        error = loss.rows(found, y) + loss.rows(found, found.mean(0))
+        error = loss.by_row(found, y) + loss.by_row(found, found.mean(0))
         return int(np.average(error, axis=1, weights=weight).argmin())
     n_classes = int(max(y.max(), found.max())) + 1
     if fit is None:
@@ -719,6 +729,11 @@ class TunedTree(GrownTree):
     def _search(self, data: TrainingData, settings, *, min_samples_leaf=1) -> Search:
         """Check the constraints; return what cross-validation tries."""
         self.constraints_ = constraints_of(self, data.frame)
+        if self.outputs_ and self.constraints_.monotone:
+            raise ValueError(
+                f"monotone is an order of one prediction, got {len(self.outputs_)}: "
+                f"{', '.join(self.outputs_)}. Leave it out or predict one of them."
+            )
         growing, predicting = self._weightings(data.y, data.weight)
         most = min(settings.max_leaf_nodes or len(data.y), len(data.y))
         loss = SQUARED_ERROR
@@ -733,6 +748,7 @@ class TunedTree(GrownTree):
                 self._ccp_alpha(settings),
                 loss.criterion,
                 self.constraints_,
+                self.outputs_,
             ),
             task=self._task(),
             predicting=predicting,
@@ -820,6 +836,8 @@ class TunedRegressor(TunedTree, GrownRegressor):
     """What the regressors share."""
 
     def _ccp_alpha(self, settings):
-        """A variance."""
+        """A variance; of several targets a fraction of that of each."""
         scale = self._target_scale.scale
+        if np.ndim(scale):
+            scale = 2.0**-FINE
         return super()._ccp_alpha(settings) / scale / scale

@@ -228,6 +228,7 @@ class GetEstimator(GetSettings, TableEstimator):
             scale=self._scale(),
             notes=self._notes(),
             loss=self._own_loss(),
+            outputs=self.outputs_,
         )
 
     def _set_target(self, data: TrainingData, settings: GetSettings) -> None:
@@ -321,8 +322,15 @@ class GetRegressor(
     Source: Mao and Cao, arXiv:2411.17003; ``docs/learners/get`` lists what differs.
     """
 
+    predicts_several = True
+
     def _set_target(self, data, settings):
         """Standardise by the training rows, or only scale where 0 has a meaning."""
+        if self.outputs_ and settings.linear:
+            raise ValueError(
+                f'leaves="linear" predicts one number, got {len(self.outputs_)}: '
+                f'{", ".join(self.outputs_)}. Take leaves="constant".'
+            )
         self._settings, self._loss_of_rows = settings, loss_of(settings, data.y)
         loss = self._loss_of_rows
         self._target_scale = TargetScale.for_loss(data.y, loss, rounded=False)

@@ -30,6 +30,7 @@ def to_tree(
     scale: TargetScale = UNSCALED,
     notes: tuple[str, ...] = (),
     loss: Loss | None = None,
+    outputs: tuple[str, ...] = (),
 ) -> Tree:
     """Write the one tree of ``trees`` in the user's columns and units.
 
@@ -56,6 +57,8 @@ def to_tree(
         More that a reader must know.
     loss : Loss or None, default=None
         What values are the best constants for, in the target's unit; None: means.
+    outputs : tuple of str, default=()
+        Names of several numbers that are predicted together.
 
     Returns
     -------
@@ -90,6 +93,7 @@ def to_tree(
         scale.restore(trees.constants[0]),
         weights=np.where(single[:, None], 0.0, weights),
         classes=classes,
+        outputs=outputs,
         **linear,
     )
     tree = replace(tree, loss=loss)

@@ -18,7 +18,7 @@ import torch
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1, macro_f1_error
 from treelab.learners.get.network import GetNetwork, standardise_margins
-from treelab.learners.get.settings import MAX_DEPTH, GetSettings
+from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import Splits, greedy_splits, initial_splits
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
@@ -196,9 +196,9 @@ def _train_stage(
 
 
 def tuned_depth(search: Search) -> int:
-    """The depth, from 1 to 12, of lowest loss on held-out rows (section 5.1)."""
+    """The depth of lowest loss on held-out rows, to the paper's 12 (section 5.1)."""
     losses = []
-    for depth in range(1, MAX_DEPTH + 1):
+    for depth in range(1, search.settings.trained_depth + 1):
         starts, _ = initial_trees(search, search.rows, depth)
         tree, *_ = train_stages(search, starts, search.rows, search.rows, reports=False)
         tree = polish(search, tree)
@@ -222,7 +222,7 @@ def polish(search: Search, tree: HardTrees) -> HardTrees:
             break
         level = (split + 1).bit_length() - 1
         own = rows.take(tree.nodes_at(rows.x, level) == split - (2**level - 1))
-        if len(own.y) <= 1 or np.ptp(own.y) == 0:  # line 6
+        if len(own.y) <= 1 or np.ptp(own.y, axis=0).max() == 0:  # line 6
             continue
         splits = subtree_splits(split, tree.depth - level)
         warm = tree.weights[0, splits], tree.threshold[0, splits]
@@ -368,10 +368,12 @@ def _score(
     weight = np.ones(len(valid.y)) if weight is None else weight / weight.mean()
     loss, together = valid.loss_of_rows, np.zeros(len(valid.y), dtype=np.int64)
     constant = loss.constants(together, valid.y, weight, 1)
-    of_constant = np.mean(weight * loss.rows(constant + 0 * valid.y, valid.y))
+    of_constant = np.mean(weight * loss.by_row(constant + 0 * valid.y, valid.y))
     if of_constant == 0:
         return np.nan, np.nan
-    explained = 1 - weight * loss.rows(predicted[:, 0], valid.y) / of_constant
+    if valid.y.ndim == 1:
+        predicted = predicted[:, 0]
+    explained = 1 - weight * loss.by_row(predicted, valid.y) / of_constant
     return explained.mean(), explained.std() / np.sqrt(len(explained))
 
 

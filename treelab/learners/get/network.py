@@ -46,7 +46,8 @@ class GetNetwork(nn.Module):
         super().__init__()
         self.rows, self.judges, self.settings = rows, judges, settings
         self.n_candidates = len(trees.weights)
-        self.objective = RegressionObjective(TargetScale(), rows.loss_of_rows)
+        own = rows.loss_of_rows, rows.target.shape[1]
+        self.objective = RegressionObjective(TargetScale(), *own)
         values = trees.models
         if values is None:
             values = self.objective.leaf_parameters(trees.constants)
@@ -56,7 +57,8 @@ class GetNetwork(nn.Module):
 
         self.x = tensor(np.ascontiguousarray(rows.x.T))  # (F, n)
         self.y = tensor(rows.target.T)  # (C, n)
-        self.offset = tensor(rows.loss_of_rows.offset(rows.target).sum(1))
+        offset = rows.loss_of_rows.offset(rows.target).sum(1)
+        self.offset = tensor(offset / rows.n_targets)
         self.row_weight = tensor(rows.weight)
         self.scale_factor = tensor(scale_factor)[:, None, None]
         self.weights = nn.Parameter(tensor(trees.weights))  # a_t, (E, N, F)
@@ -88,24 +90,31 @@ class GetNetwork(nn.Module):
 
         Of linear leaves ``sum P loss(h + k' x, y)``; of constant ones, numbers or
         fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``. Other losses of
-        means are ``a(h) + b(h) y``, which mix alike.
+        means are ``a(h) + b(h) y``, which mix alike. Of several targets it is the mean.
         """
-        value, loss = self.leaf_value, self.rows.loss_of_rows
+        value, loss, n = self.leaf_value, self.rows.loss_of_rows, self.rows.n_targets
         if not self.rows.linear and loss.is_squared:
             squares = value.square().sum(2, keepdim=True)
             mixed = self._mix(margin, torch.cat([value, squares], 2))
-            return y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
+            losses = y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
+            return losses / n
         if not self.rows.linear and loss.has_means:
             mean = self.objective.leaf_outputs(value)
             at_zero, at_one = (loss.excess(mean, at, torch.log) for at in (0.0, 1.0))
             mixed = self._mix(margin, torch.cat([at_zero, at_one - at_zero], 2))
-            return mixed[:, 0] + mixed[:, 1] * y[0]
-        predicted = self.objective.leaf_outputs(value)  # (E, L, 1)
+            return (mixed[:, :n] + mixed[:, n:] * y).mean(1)
         if self.rows.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
             if loss.is_positive:
                 predicted = predicted.clamp(min=SMALLEST_RESIDUAL)
-        losses = loss.excess(predicted, y[0], torch.log)  # (E, L, B)
+            each = [loss.excess(predicted, y[0], torch.log)]
+        else:
+            outputs = self.objective.leaf_outputs(value).split(1, dim=2)  # (E, L, 1)
+            each = [
+                loss.of_output(j).excess(output, y[j], torch.log)
+                for j, output in enumerate(outputs)
+            ]
+        losses = torch.stack(each).mean(0)  # (E, L, B)
         left = torch.sigmoid(self.scale_factor * margin)
         return route(left, losses[:, :, None])[:, 0]
 

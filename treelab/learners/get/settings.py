@@ -67,7 +67,8 @@ class GetSettings:
     )
     trained_depth: int = setting(
         6,
-        "Most levels trained as a whole; below them splits are grown greedily.",
+        "Most levels trained as a whole; below them splits are grown greedily. Where "
+        "held-out rows choose the depth, the most that they may choose.",
         minimum=1,
         maximum=MAX_DEPTH,
         paper=MAX_DEPTH,

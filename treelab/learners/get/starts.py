@@ -9,6 +9,7 @@ Shapes: N = 2**D - 1 splits breadth first, n rows, F features, C outputs.
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from treelab.data.encoding import first_component
 from treelab.learners.get.trees import Rows, ridge
 
 Splits = tuple[np.ndarray, np.ndarray]
@@ -200,7 +201,7 @@ def directions(rows: Rows, rng: np.random.Generator) -> np.ndarray:
     std = _column_std(rows.x)
     z = (rows.x - probability @ rows.x) / std
     centred = rows.target - probability @ rows.target
-    if centred.shape[1] == 2:  # two classes: the second mirrors the first
+    if rows.n_classes == 2:  # the second mirrors the first
         centred = centred[:, :1]
     found = []
     if n_rows >= 2 * n_features:
@@ -210,7 +211,8 @@ def directions(rows: Rows, rng: np.random.Generator) -> np.ndarray:
             np.linalg.solve(gram + ridge * np.eye(n_features), cross) for ridge in RIDGE
         ]
     if n_rows >= 3 * n_features:
-        residual = (centred - z @ found[0])[:, 0]
+        unexplained = centred - z @ found[0]
+        residual = unexplained[:, 0] if rows.n_classes else first_component(unexplained)
         curvature = np.einsum(  # Li's average Hessian, weighted by the residuals
             "n,nf,ng->fg", residual * probability, z, z, optimize=True
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
+from treelab.learners.common.greedy import as_columns
 from treelab.ops.oblique import hard_leaf
 from treelab.trees.losses import SQUARED_ERROR, Loss, ranges
 
@@ -27,7 +28,7 @@ class Rows:
     x : ndarray of shape (n, F)
         Encoded features.
     y : ndarray of shape (n,)
-        Standardised values, or class codes (int64).
+        Standardised values, of several outputs (n, C), or class codes (int64).
     weight : ndarray of shape (n,)
         Of each row.
     n_classes : int
@@ -50,10 +51,20 @@ class Rows:
 
     @property
     def target(self) -> np.ndarray:
-        """What constant leaves average: values (n, 1), or classes as 0 and 1 (n, C)."""
+        """What constant leaves average: values or classes as 0 and 1, (n, C)."""
         if self.n_classes:
             return np.eye(self.n_classes)[self.y]
-        return self.y[:, None]
+        return as_columns(self.y)
+
+    @property
+    def n_targets(self) -> int:
+        """Numbers whose mean loss is that of a row; the classes' losses are summed."""
+        return 1 if self.n_classes else as_columns(self.y).shape[1]
+
+    def of_output(self, place: int) -> "Rows":
+        """Return the rows with one of several targets."""
+        loss = self.loss_of_rows.of_output(place)
+        return replace(self, y=self.y[:, place], loss_of_rows=loss)
 
     def row_loss(self, predicted: np.ndarray) -> np.ndarray:
         """Weighted loss (..., n) of predictions (..., n, C): equation 3.
@@ -61,7 +72,7 @@ class Rows:
         Of classes it is the squared error of their fractions, Brier's score.
         """
         error = self.loss_of_rows.rows(predicted, self.target).sum(axis=-1)
-        return error * self.weight
+        return error * self.weight / self.n_targets
 
     def loss(self, predicted: np.ndarray) -> np.ndarray:
         """Mean loss (E,) of the predictions (E, n, C) of E trees."""
@@ -199,6 +210,10 @@ def leaf_constants(leaf: np.ndarray, rows: Rows, n_leaves: int) -> np.ndarray:
     loss, n_trees = rows.loss_of_rows, len(leaf)
     if loss.has_means:
         return leaf_means(leaf, rows, n_leaves)
+    if rows.y.ndim == 2:
+        by_output = map(rows.of_output, range(rows.n_targets))
+        each = [leaf_constants(leaf, own, n_leaves) for own in by_output]
+        return np.concatenate(each, axis=-1)
     slot = (leaf + np.arange(n_trees)[:, None] * n_leaves).ravel()
     y, weight = np.tile(rows.y, n_trees), np.tile(rows.weight, n_trees)
     value = np.repeat(loss.constants(0 * leaf[0], rows.y, rows.weight, 1), n_trees)

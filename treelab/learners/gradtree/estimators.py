@@ -1,5 +1,6 @@
 """GradTree: one hard, axis-aligned tree, trained as a whole by gradient descent."""
 
+import numpy as np
 import torch
 
 from treelab.learners.common.objective import TargetScale, loss_of
@@ -51,12 +52,16 @@ class GradTreeRegressor(
     Axis-Aligned Decision Trees with Gradient Descent", AAAI 2024, arXiv:2305.03515.
     """
 
+    predicts_several = True
+
     def _scale_of(self, settings, y):
         """Round in binary, so that means of values are those of the target."""
         self._loss_of_rows = loss_of(settings, y)
         return TargetScale.for_loss(y, self._loss_of_rows, rounded=True)
 
     def _trained_values(self, output, objective):
-        """Values in the unit of the table's target."""
+        """Values in the unit of the table's target; quantiles do not cross."""
         outputs = objective.leaf_outputs(torch.from_numpy(output)).numpy()
+        if self._levels:
+            outputs = np.sort(outputs, axis=1)
         return objective.scale.restore(outputs)

@@ -53,6 +53,7 @@ from treelab.trees.pruning import (
     cost_complexity_path,
     merge_equal,
     path_of_sizes,
+    prune_to_size,
     simplify,
     steps_at,
 )
@@ -75,12 +76,15 @@ class Group:
         rows, which random ones come to from the folds.
     sizes : list of int
         Places of the numbers of leaves to which the retained one is pruned.
+    n_leaves : int or None, default=None
+        The number to which all are pruned to choose one; None: they have it.
     """
 
     kind: str
     began: Sequence[Tree]
     trees: Sequence[Tree]
     sizes: list[int]
+    n_leaves: int | None = None
 
 
 class GradTreeFit(GradTreeSettings, TunedTree):
@@ -267,7 +271,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                 groups.append(Group("greedy", trees, trees, own))
         if small is not None and leads.any():
             own = np.flatnonzero(leads).tolist()
-            groups.append(Group("random", small.began[:n], small.trees[:n], own))
+            size = int(sizes[choice.chosen if choice.chosen in own else own[-1]])
+            groups.append(Group("random", small.began[:n], small.trees[:n], own, size))
         return sorted(groups, key=lambda group: choice.chosen not in group.sizes)
 
     def _restarts(self, table: Table, n: int, random) -> Restarts:
@@ -318,7 +323,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
 
     def _encoded(self, table: Table, trees: Starts) -> list[Tree]:
         """Return trees over encoded columns."""
-        return trees.trees(table.data.encoder.features_, self.labels())
+        features = table.data.encoder.features_
+        return trees.trees(features, self.labels(), self.outputs_)
 
     def _retained(
         self, table: Table, settings, network: HardTrees, groups: list[Group], loss
@@ -328,13 +334,19 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         first, places = 0, []
         for group in groups:
             own = slice(first, first + len(group.trees))
+            if group.n_leaves is not None:
+                pruned = [
+                    _pruned_leaf(judged, tree, group.n_leaves)
+                    for tree in self.batch_.trees[own]
+                ]
+                leaves[own] = np.stack(pruned)
             if settings.early_stopping and loss is not None:
                 place = int(loss[own].argmin())
             else:
                 predicted = [judged.predicted(leaf) for leaf in leaves[own]]
                 rows, fit = judged.data, 1 - judged.errors(leaves[own])
-                loss = table.search.loss
-                place = retained(predicted, rows.y, fit, rows.weight, loss)
+                of_values = table.search.loss
+                place = retained(predicted, rows.y, fit, rows.weight, of_values)
             places.append(first + place)
             first += len(group.trees)
         return places
@@ -446,6 +458,14 @@ def _unscored(table: Table) -> Choice:
     unknown = np.full((len(sizes), 1), np.nan)
     last = len(sizes) - 1
     return Choice(sizes, [candidate] * len(sizes), unknown, last, unknown[:, 0])
+
+
+def _pruned_leaf(table: Table, tree: Tree, n_leaves: int) -> np.ndarray:
+    """Leaf (n,), counted from 0, of each row once an encoded tree is pruned."""
+    data = table.data
+    seen = table.search.with_rows(tree, table.seen, data.y, data.row_weight)
+    pruned = prune_to_size(seen, n_leaves)
+    return np.unique(leaf_of(pruned, table.seen), return_inverse=True)[1]
 
 
 def _most(trees: Sequence[Tree]) -> int:

@@ -78,10 +78,11 @@ def train_in_folds(
         generator.device,
     )
     result = train_trees(network, settings, monitor, generator)
-    features, classes = table.data.encoder.features_, search.greedy.classes
+    features = table.data.encoder.features_
+    called = search.greedy.classes, search.greedy.outputs
     trees = [
         _without_small_branches(search.with_rows(tree, x, y, each), FEWEST * len(y))
-        for tree in network.arrays().trees(features, classes)
+        for tree in network.arrays().trees(features, *called)
     ]
     error, part = errors(network.leaves()), assign_parts(len(y), seed=search.seed)
     sums = []
@@ -92,7 +93,7 @@ def train_in_folds(
         rows = x[held], y[held], part[held], each[held]
         sums.append(path_sums(path, rows, search)[table.weighting])
     scores = pooled_scores(np.sum(sums, axis=0), search.task)
-    began, order = starts.trees(features, classes), np.argsort(error, kind="stable")
+    began, order = starts.trees(features, *called), np.argsort(error, kind="stable")
     found = RandomTrees(scores, [trees[e] for e in order], [began[e] for e in order])
     return found, result.reason == "callback"
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from treelab.learners.common.greedy import ColumnRules, encoded_tree
+from treelab.learners.common.greedy import ColumnRules, as_columns, encoded_tree
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.ops.axis_trees import axis_leaves
 from treelab.trees.feature import Feature
@@ -58,7 +58,12 @@ class Starts:
         threshold = self.threshold[tree][np.arange(len(chosen)), chosen]
         return self.columns[tree][chosen], threshold
 
-    def trees(self, features: Sequence[Feature], classes: tuple | None) -> list[Tree]:
+    def trees(
+        self,
+        features: Sequence[Feature],
+        classes: tuple | None,
+        outputs: tuple[str, ...] = (),
+    ) -> list[Tree]:
         """Return them over encoded columns, which are those features; no rows yet."""
         n_splits = self.logits.shape[1]
         node, none = np.arange(2 * n_splits + 1), np.full(n_splits + 1, -1)
@@ -71,7 +76,7 @@ class Starts:
                 feature=np.concatenate([feature, none]),
                 threshold=np.concatenate([threshold, none]).astype(np.float64),
             )
-            found.append(encoded_tree(grown, features, classes))
+            found.append(encoded_tree(grown, features, classes, outputs))
         return found
 
 
@@ -169,8 +174,8 @@ def with_leaf_values(
             rows = of_row > 0
             some = own[rows], target[rows].astype(np.float64), of_row[rows]
             value = objective.loss_of_rows.constants(*some, n_leaves)
-            value = np.where(np.isnan(value), 0.0, value)
-            values.append(objective.leaf_parameters(value)[:, None])
+            value = as_columns(np.where(np.isnan(value), 0.0, value))
+            values.append(objective.leaf_parameters(value))
             continue
         count = np.bincount(own, of_row, n_leaves)[:, None]
         cell = own * n_classes + target

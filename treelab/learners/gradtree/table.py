@@ -9,7 +9,7 @@ import pandas as pd
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.base import TrainingData, joined_weights
-from treelab.learners.common.greedy import decoded_tree
+from treelab.learners.common.greedy import as_columns, decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
@@ -155,7 +155,7 @@ class Table:
         """Loss of the rows of each tree, with the best constant of each group."""
         y, weight, loss = self.data.y[row], self.data.row_weight[row], self.search.loss
         value = loss.constants(group, y, weight, group.max() + 1)[group]
-        return np.bincount(of, weight * loss.rows(value, y))
+        return np.bincount(of, weight * loss.by_row(value, y))
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""
@@ -200,7 +200,8 @@ def objective_of(
     """Return what trees are trained for: the settings' loss, or one of values ``y``."""
     if classes is None:
         scale = TargetScale.for_loss(y, loss, rounded=False)
-        return RegressionObjective(scale, loss.scaled(1 / scale.scale))
+        n_outputs = as_columns(y).shape[1]
+        return RegressionObjective(scale, loss.scaled(1 / scale.scale), n_outputs)
     return ClassObjective(
         class_weights=np.ones((len(classes), 1)),
         loss_kind=settings.loss,
@@ -213,7 +214,7 @@ def values_of(objective: Objective, y: np.ndarray) -> np.ndarray:
     """Return indicators of class codes, or standardised values, (n, C)."""
     target = objective.encode(y)
     n_classes = objective.n_classes
-    return np.eye(n_classes)[target] if n_classes else target[:, None]
+    return np.eye(n_classes)[target] if n_classes else as_columns(target)
 
 
 def predicted_by_leaves(
@@ -245,9 +246,9 @@ def predicted_by_leaves(
     if np.issubdtype(y.dtype, np.floating):
         each = np.ones(len(target)) if each is None else each
         value = loss.constants(here, target, each, n_leaves)[leaf]
-        is_empty = np.isnan(value)
-        if is_empty.any():
-            value[is_empty] = loss.constants(0 * here, target, each, 1)[0]
+        if np.isnan(value).any():
+            of_all = loss.constants(0 * here, target, each, 1)[0]
+            value = np.where(np.isnan(value), of_all, value)
         return value
     n_classes = y.max() + 1
     cell = here * n_classes + target
@@ -273,8 +274,8 @@ def error_of(
     if np.issubdtype(y.dtype, np.floating):
         each = np.ones(len(y)) if weight is None else weight
         constant = loss.constants(np.zeros(len(y), dtype=np.int64), y, each, 1)
-        of_constant = np.average(loss.rows(constant + 0 * y, y), weights=each)
-        return float(np.average(loss.rows(predicted, y), weights=each)) / (
+        of_constant = np.average(loss.by_row(constant + 0 * y, y), weights=each)
+        return float(np.average(loss.by_row(predicted, y), weights=each)) / (
             float(of_constant) or 1.0
         )
     n_classes = int(max(y.max(), predicted.max())) + 1

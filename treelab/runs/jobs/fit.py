@@ -398,6 +398,8 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
+    if np.size(getattr(estimator, "quantile", 0.5)) > 1:
+        raise ValueError("The app predicts one quantile; in Python several.")
     check_loss(getattr(estimator, "loss", ""), run.problem, split)
     fit_rows(estimator, split.rows("train"), split.rows("valid"), callbacks)
     path = getattr(estimator, "path_", None)  # ensembles have none

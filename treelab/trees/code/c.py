@@ -17,6 +17,7 @@ from treelab.trees.code.writer import (
     heading,
     identifiers,
     inputs,
+    refuse_several,
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
@@ -380,10 +381,12 @@ def to_c(tree: Tree | WeightedTrees) -> str:
     Raises
     ------
     ValueError
-        If a category holds a character that C text cannot hold.
+        If a category holds a character that C text cannot hold, or the tree has
+        several outputs.
     """
     if isinstance(tree, WeightedTrees):
         return ensemble_to_c(tree)
+    refuse_several(tree, "C")
     return _File(tree).text()
 
 

@@ -336,9 +336,10 @@ def to_onnx(tree: Tree | WeightedTrees) -> bytes:
         or text, "" where it is missing. For classes its outputs are ``label``
         (n_rows,), whole numbers where all labels are, else text, and
         ``probabilities`` (n_rows, n_classes), as in ``tree.classes``; for regression
-        ``value`` (n_rows, 1). These are double, equal to what the tree predicts to
-        the last bit (of an ensemble up to about 1e-15 of their size), and NaN where it
-        raises ValueError because nothing stands for a missing value.
+        ``value`` (n_rows, 1), or a column for each of several outputs. These are
+        double, equal to what the tree predicts to the last bit (of an ensemble up to
+        about 1e-15 of their size), and NaN where it raises ValueError because nothing
+        stands for a missing value.
 
     Raises
     ------
@@ -491,5 +492,6 @@ class _Graph(Graph):
             nothing = self.constant(np.array([np.nan]))
             value = self.add("Where", unknown, nothing, value)
         if tree.classes is None:
-            return [self.output("value", value, TensorProto.DOUBLE, ["rows", 1])]
+            shape = ["rows", tree.value.shape[1]]
+            return [self.output("value", value, TensorProto.DOUBLE, shape)]
         return self.classes(tree.classes, value, best)

@@ -17,6 +17,7 @@ from treelab.trees.code.writer import (
     heading,
     inputs,
     refuse_ensemble,
+    refuse_several,
     split_test,
 )
 from treelab.trees.ensemble import WeightedTrees
@@ -52,14 +53,15 @@ def to_pmml(tree: Tree | WeightedTrees) -> str:
     ------
     ValueError
         If it is an ensemble that PMML cannot say (see ``fixed_weights``), leaves are
-        linear, a column is read as numbers and as text, or a name holds a character
-        that XML cannot hold.
+        linear, there are several outputs, a column is read as numbers and as text, or a
+        name holds a character that XML cannot hold.
     """
     if isinstance(tree, WeightedTrees):
         if (weights := fixed_weights(tree)) is not None:
             return _Document(tree).text(partial(_add_segments, weights=weights))
         refuse_ensemble(tree, "PMML")
     assert isinstance(tree, Tree)  # the others were written, or refused
+    refuse_several(tree, "PMML")
     if tree.leaf_weights is not None:
         raise ValueError(
             "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."

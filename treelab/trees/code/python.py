@@ -280,7 +280,8 @@ def to_python(tree: Tree | WeightedTrees) -> str:
     -------
     str
         A module with ``predict(row)`` and, for classes, ``CLASSES`` and
-        ``predict_proba(row)``. A row is a dict, or any record that is indexed by
+        ``predict_proba(row)``; of several outputs it returns one number for each of
+        ``OUTPUTS``. A row is a dict, or any record that is indexed by
         column names; None, NaN and pandas' NA are missing values. It predicts as
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
@@ -319,6 +320,8 @@ class _Module(NestedWriter):
             top += ["", f"from math import {', '.join(needed)}"]
         if tree.classes is not None:
             top += ["", f"CLASSES = {tuple(tree.classes)!r}"]
+        if tree.outputs:
+            top += ["", f"OUTPUTS = {tree.outputs!r}"]
         for table in tables:
             top += ["", table]
         return "\n\n\n".join(["\n".join(top), *helpers, *functions]) + "\n"
@@ -331,7 +334,8 @@ class _Module(NestedWriter):
                 '    """Return the place of the class, and the probabilities."""',
             ]
         elif self.tree.classes is None:
-            lines = ["def predict(row):", '    """Return the value for one row."""']
+            what = "the value of each of OUTPUTS" if self.tree.outputs else "the value"
+            lines = ["def predict(row):", f'    """Return {what} for one row."""']
         else:
             lines = [
                 "def predict_proba(row):",
@@ -354,6 +358,9 @@ class _Module(NestedWriter):
 
     def number(self, value: float) -> str:
         return repr(value)
+
+    def several(self, leaf: int) -> str:
+        return repr(tuple(self.tree.value[leaf].tolist()))
 
     def number_test(self, test: NumberTest) -> str:
         name = self.names[test.source]

@@ -44,7 +44,8 @@ def to_sql(tree: Tree) -> str:
     -------
     str
         Comments, then an expression of the columns, quoted as standard SQL has it,
-        to be put after SELECT: a label, or a value of the target. It predicts as
+        to be put after SELECT: a label, or a value of the target; of several outputs
+        so many expressions with commas between, each AS its name. It predicts as
         ``tree.predict`` does, NULL where that raises ValueError because nothing
         stands for a missing value. Number columns may have any type of numbers; NULL
         and NaN are missing, and so is text in a number column of SQLite, which has no
@@ -62,7 +63,16 @@ def to_sql(tree: Tree) -> str:
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     if case.inputs:
         lines.append("-- NULL and NaN are missing values.")
-    return "\n".join([*lines, *case.lines()]) + "\n"
+    body = case.lines() if not tree.outputs else _several(tree)
+    return "\n".join([*lines, *body]) + "\n"
+
+
+def _several(tree: Tree) -> list[str]:
+    """Write an expression for each output, named by it."""
+    each = [_Case(tree.of_output(j)).lines() for j in range(len(tree.outputs))]
+    for place, (lines, name) in enumerate(zip(each, tree.outputs)):
+        lines[-1] += f" AS {_quoted(name, chr(34))}" + "," * (place + 1 < len(each))
+    return [line for lines in each for line in lines]
 
 
 class _Case(Writer):

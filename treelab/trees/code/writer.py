@@ -22,7 +22,7 @@ from treelab.trees.text import (
     split_text,
 )
 from treelab.trees.tree import OBLIQUE, Tree, used_features
-from treelab.trees.words import clean
+from treelab.trees.words import clean, listed
 
 # What a split tests, free of any language.
 
@@ -187,11 +187,17 @@ class Writer(ABC):
     def class_prediction(self, leaf: int) -> str:
         """Write a leaf's class, or its probabilities."""
 
+    def several(self, leaf: int) -> str:
+        """Write the numbers that a leaf of several outputs predicts."""
+        raise NotImplementedError  # the language refuses such trees
+
     def prediction(self, leaf: int) -> str:
         """Write what a leaf predicts."""
         tree = self.tree
         if tree.classes is not None:
             return self.class_prediction(leaf)
+        if tree.outputs:
+            return self.several(leaf)
         if tree.leaf_weights is None:
             return self.number(float(tree.value[leaf, 0]))
         assert tree.leaf_bias is not None  # as of every tree with linear leaves
@@ -271,12 +277,18 @@ def heading(tree: Tree, read: list[Input]) -> list[str]:
     unit = f" ({tree.target_unit})" if tree.target_unit else ""
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
     return [
-        comment(f"Decision tree that predicts {tree.target}{unit}"),
+        comment(f"Decision tree that predicts {predicted_names(tree)}{unit}"),
         f"{leaves}, depth {tree.depth}; written by treelab.",
         *input_lines(read),
         *date_lines(tree),
         *(comment(note) for note in tree.notes),
     ]
+
+
+def predicted_names(tree: Tree) -> str:
+    """Name what a tree predicts: "price", "width, height", "quantile 0.9 of price"."""
+    names = ", ".join(tree.outputs) or tree.target
+    return f"{names} of {tree.target}" if tree.levels else names
 
 
 def date_lines(tree: Tree) -> list[str]:
@@ -436,6 +448,16 @@ def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
     )
+
+
+def refuse_several(tree: Tree, language: str) -> None:
+    """Raise ValueError where a tree predicts several numbers."""
+    if tree.outputs:
+        raise ValueError(
+            f"{language} code of a tree predicts one number, and this tree predicts "
+            f"{len(tree.outputs)}: {listed(tree.outputs)}. Write one of them, "
+            f"tree.of_output({tree.outputs[0]!r}), or take Python, SQL or ONNX."
+        )
 
 
 def refuse_ensemble(model: object, language: str) -> None:
