@@ -318,8 +318,9 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
     for other in runs[1:]:
         if not have_same_test_rows(runs[0].problem, other.problem):
             raise ValueError(
-                f"“{runs[0].title}” and “{other.title}” were not tested on the same "
-                "rows; a comparison needs runs of one table, target and seed."
+                f"“{runs[0].title}” ({runs[0].id}) and “{other.title}” ({other.id}) "
+                "were not tested on the same rows, weighted alike; a comparison needs "
+                "runs of one table, target, data split, weight and exposure."
             )
     found, metric = [], shared_headline(runs)
     for run, name in zip(runs, _names(runs)):
