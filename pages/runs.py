@@ -6,7 +6,7 @@ from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
 from pages.state.problem import fill_form, why_not_filled
 from pages.state.run import start_longer
-from pages.widgets.page import page_title
+from pages.widgets.page import end_page, page_title
 from pages.widgets.run_cards import state_color
 from pages.widgets.runs import pause_button, resume_button
 from pages.widgets.store_trouble import explained
@@ -70,12 +70,11 @@ page_title(
 )
 runs = store().runs()
 if not runs:
-    st.info(
+    end_page(
         "No run yet. Every run is listed here, with its scores, curves and trees.",
-        icon=":material/info:",
+        "data",
+        "Choose a table and train",
     )
-    st.page_link("pages/data.py", label="Choose a table and train")
-    st.stop()
 
 known_runs, ids = runs, {run.id for run in runs}
 n_repeats = sum(run.repeat_of in ids for run in runs)

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.cached.runs import BY_KEY, LoadedRun, copied, run_tree, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import SPLITS, Rows
+from treelab.data.split import Rows
 from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
@@ -60,10 +60,7 @@ def rows_of(loaded: LoadedRun, split: str) -> Rows:
 @shared(2)
 def _whole(loaded: LoadedRun) -> Rows:
     """All rows of a run's table that have a target, in the table's order."""
-    parts = [loaded.split.rows(name) for name in SPLITS]
-    X, y = (pd.concat(own).sort_index() for own in zip(*((r.X, r.y) for r in parts)))
-    weight = loaded.split.weight
-    return Rows(X, y, None if weight is None else weight.loc[y.index].to_numpy())
+    return loaded.split.whole()
 
 
 @shared(48)

@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, load_readable, load_run
+from pages.cached.runs import LoadedRun, load_readable
 from pages.state.run import PAIR, current_runs, new_in_address, write_address
-from pages.widgets.page import mode, page_link
-from pages.widgets.runs import pick_loaded_run
-from pages.widgets.words import plain
+from pages.widgets.page import end_page, mode
+from pages.widgets.runs import loaded_or_end, pick_loaded_run
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.figures.style import learner_color, shade
 from treelab.runs.run_words import run_name, run_names
@@ -33,23 +32,13 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
         and have_same_test_rows(run.problem, loaded.run.problem)
     }
     if not partners:
-        st.info(
-            f"{plain(run_name(loaded.run))} is the only run of this table, target and "
-            "seed. Train a second learner to compare them.",
-            icon=":material/info:",
-        )
-        page_link("train", "Train")
-        st.stop()
+        words = f"{run_name(loaded.run)} is the only run of this table, target and seed"
+        end_page(f"{words}. Train a second learner to compare them.", "train", "Train")
     labels = run_names(current_runs())
     chosen = _pick_against(loaded.run, partners, labels)
     offered = {key: run for key, run in partners.items() if key != chosen}
     others = _pick_others(offered, labels) if offered else []
-    try:
-        against = load_run(partners[chosen])
-    except (LookupError, OSError, ValueError) as error:
-        st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
-        page_link("runs", "All runs")
-        st.stop()
+    against = loaded_or_end(partners[chosen])
     return (against, loaded), load_readable(others)
 
 

@@ -27,7 +27,7 @@ from treelab.figures.comparison import Surface, axis_of, node_plane, plane_figur
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, percent, significant
+from treelab.trees.words import percent
 
 
 def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
@@ -152,12 +152,8 @@ def _show_optimality(pair: Pair, names: Names) -> None:
         gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
         if gap is None:
             continue
-        errors, least = counted(int(gap.error), "error"), f"{gap.least_error:,.0f}"
-        if loaded.model.classes is None:
-            errors = f"squared error {significant(gap.error)}"
-            least = significant(gap.least_error)
-        own = f"{plain(name)} (depth {gap.depth})"
-        lines.append(f"{own}: {errors}, the optimal tree {least}")
+        words = gap.words(loaded.model.classes is not None)
+        lines.append(f"{plain(name)} (depth {gap.depth}): {words}")
     if lines:
         st.caption(
             f"On the {fitted_words(best)} of the optimal tree: {'; '.join(lines)}. "

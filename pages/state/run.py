@@ -23,7 +23,7 @@ from treelab.data.folds import N_FOLDS
 from treelab.data.problem import Problem, folds_problem
 from treelab.editing.session import Session
 from treelab.learners.registry import CLUSTERS
-from treelab.runs.jobs.repeats import create_folds, create_repeats
+from treelab.runs.jobs.repeats import create_next_folds, create_repeats
 from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.store.run import Run
 
@@ -203,12 +203,7 @@ def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
     def create() -> list[str]:
         firsts = []
         for key, given, problem in wanted:
-            ids: list[str] = []
-            n_repeats = 0
-            while not ids:
-                n_repeats += 1
-                made = create_folds(store(), key, given, problem, n_repeats=n_repeats)
-                ids = _submit(made)
+            ids = _submit(create_next_folds(store(), key, given, problem))
             run = store().run(ids[0])
             firsts.append(run.repeat_of or run.id)
         return firsts

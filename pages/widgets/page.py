@@ -1,12 +1,14 @@
 """What every page begins with: the app around it, its title, its colours."""
 
 from pathlib import Path
+from typing import NoReturn
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from pages.state.run import write_address
 from pages.widgets.bar import show_bar
+from pages.widgets.words import plain
 from treelab.figures.style import Mode, Palette, mix, palette, text_on
 
 # The way into the app shell, for a visitor who opened an inner page past it.
@@ -78,6 +80,7 @@ def page_tabs(*names: str):
 
 _ICONS = {
     "compare": "compare",
+    "data": "table",
     "explain": "help",
     "runs": "history",
     "train": "show_chart",
@@ -94,6 +97,13 @@ def page_link(page: str, label: str, *, disabled: bool = False, **params: str) -
         query_params=params,
         disabled=disabled,
     )
+
+
+def end_page(words: str, page: str, label: str, icon: str = "info") -> NoReturn:
+    """Say why nothing is shown, lead to the page that helps, and end this one."""
+    st.info(plain(words), icon=f":material/{icon}:")
+    page_link(page, label)
+    st.stop()
 
 
 def show_figure(

@@ -6,7 +6,7 @@ from pages.cached.runs import LoadedRun, load_run
 from pages.cached.store import store
 from pages.state.problem import current_problem, finds_clusters
 from pages.state.run import current_run, resume_run
-from pages.widgets.page import page_link
+from pages.widgets.page import end_page, page_link
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.runs.run_words import run_name
@@ -25,23 +25,12 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
         now = current_problem()
         goal = "find clusters" if finds_clusters() else f"predict “{now.target}”"
         words = f"Nothing is trained on {now.table_name} to {goal} yet. Train first."
-        st.info(plain(words), icon=":material/info:")
-        page_link("train", "Train")
-        st.stop()
+        end_page(words, "train", "Train")
     if not run.has_model and not (growing and store().snapshots(run.id)):
         why = f" {run.error}" if run.error else ""
-        st.info(
-            plain(f"{run_name(run)} is {run.state}: it has no tree yet.{why}"),
-            icon=":material/hourglass_top:",
-        )
-        page_link("train", "Watch it train")
-        st.stop()
-    try:
-        loaded = load_run(run)
-    except (LookupError, OSError, ValueError) as error:
-        st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
-        page_link("runs", "All runs")
-        st.stop()
+        words = f"{run_name(run)} is {run.state}: it has no tree yet.{why}"
+        end_page(words, "train", "Watch it train", "hourglass_top")
+    loaded = loaded_or_end(run)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
         st.info(
@@ -51,6 +40,16 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
         if run.state == "running":
             st.button("Load the newest tree", icon=":material/refresh:")
     return loaded
+
+
+def loaded_or_end(run: Run) -> LoadedRun:
+    """Load a run, or say what is wrong with it and end the page."""
+    try:
+        return load_run(run)
+    except (LookupError, OSError, ValueError) as error:
+        st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
+        page_link("runs", "All runs")
+        st.stop()
 
 
 # Buttons that pause a run, or take up one that did not end by itself.

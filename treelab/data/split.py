@@ -100,6 +100,14 @@ class DataSplit:
             return Rows(X, y)
         return Rows(X, y, self.weight.loc[y.index].to_numpy())
 
+    def whole(self) -> Rows:
+        """Return the rows of all three, in the table's order."""
+        parts = [self.rows(name) for name in SPLITS]
+        X = pd.concat([own.X for own in parts]).sort_index()
+        y = pd.concat([own.y for own in parts]).sort_index()
+        weight = None if self.weight is None else self.weight.loc[y.index].to_numpy()
+        return Rows(X, y, weight)
+
     def n_rows(self, name: str) -> int:
         """Count the rows of a split; see ``rows``."""
         if name == JOINED:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted, significant
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,14 @@ class OptimalityGap:
     n_rows: int
     error: float
     least_error: float
+
+    def words(self, of_classes: bool) -> str:
+        """Write both errors; those of classes are rows."""
+        errors, least = counted(int(self.error), "error"), f"{self.least_error:,.0f}"
+        if not of_classes:
+            errors = f"squared error {significant(self.error)}"
+            least = significant(self.least_error)
+        return f"{errors}, the optimal tree {least}"
 
 
 def optimality_gap(

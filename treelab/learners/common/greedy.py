@@ -92,19 +92,14 @@ class ColumnRules:
         fitting = self.groups[self.groups[:, [*path]].all(axis=1)]
         return (allowed & fitting.any(axis=0))[self.column]
 
-    def are_together(self, path: Iterable[int]) -> bool:
-        """Whether columns, by their places, may stand on one path."""
-        return bool(self.groups[:, [*path]].all(axis=1).any())
-
 
 # A greedy tree that keeps constraints while it grows, best split first.
 #
 # scikit-learn's own tree knows monotone columns alone; this one also knows which
-# columns
-# may be tested where, together, at what cost and how many. Monotone columns are kept as
-# scikit-learn keeps them: a split is possible only where its children are in order and
-# between the bounds that the splits above set, halfway between their own children. So
-# every pruning of the tree is in order, too.
+# columns may be tested where, together, at what cost and how many. Monotone columns are
+# kept as scikit-learn keeps them: a split is possible only where its children are in
+# order and between the bounds that the splits above set, halfway between their own
+# children. So every pruning of the tree is in order, too.
 
 
 LEAF = -1

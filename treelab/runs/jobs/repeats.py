@@ -218,6 +218,22 @@ def create_folds(
         yield run_id
 
 
+def create_next_folds(
+    store: RunStore, learner: str, settings: Mapping, problem: Problem
+) -> Iterator[str]:
+    """Create the runs of folds that are not there yet, of one more shuffle if need be.
+
+    The parameters are those of ``create_folds``; at least one id is yielded.
+    """
+    made, n_repeats = False, 0
+    while not made:
+        n_repeats += 1
+        given = store, learner, settings, problem
+        for run_id in create_folds(*given, n_repeats=n_repeats):
+            made = True
+            yield run_id
+
+
 def folds_of(
     store: RunStore, learner: str, settings: Mapping, problem: Problem
 ) -> dict[int, Run]:
