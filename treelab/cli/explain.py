@@ -80,9 +80,35 @@ def explain(arguments: Namespace) -> None:
         raise ValueError(f"--row must be from 1 to {len(rows)}, got {arguments.row}.")
     row = rows.iloc[[arguments.row - 1]]
     target = None if targets is None else targets.iloc[arguments.row - 1]
+    if names := getattr(model, "outputs", ()):
+        _explain_each(arguments, model, names, row, target, test)
+        return
     if arguments.json:
         print(_row_as_json(model, row, target, test, arguments.row))
         return
+    _print_row(model, row, target, test)
+
+
+def _explain_each(arguments: Namespace, model, names, row, target, test: Rows) -> None:
+    """Explain each of several outputs by itself, as their trees have the same splits."""
+    found = {}
+    for name in names:
+        one, truth, rows = model.of_output(name), target, test
+        if not model.levels:
+            truth = target[name] if isinstance(target, pd.Series) else None
+            rows = test._replace(y=test.y[name])
+        if arguments.json:
+            text = _row_as_json(one, row, truth, rows, arguments.row)
+            found[name] = json.loads(text)
+            continue
+        print(f"{name}:")
+        _print_row(one, row, truth, rows)
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+
+
+def _print_row(model: Model, row, target, test: Rows) -> None:
+    """Print the prediction for a row, and what decided it."""
     print(f"Prediction: {prediction_words(model, row)}")
     if target is not None and target == target:
         print(f"Target: {value_words(model, target)}")
@@ -101,6 +127,8 @@ def _new_rows(
     table = new_table(model, read.frame, name)
     for note in table.notes:
         print(note, file=sys.stderr)
+    if getattr(model, "outputs", ()) and not model.levels:
+        return table.X, read.frame.reindex(columns=[*model.outputs])
     return table.X, read.frame.get(model.target)
 
 
@@ -109,7 +137,7 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
     found = {
         "row": number,
         "prediction": model.predict(row)[0],
-        "target": target if target == target else None,
+        "target": None if target is None or target != target else target,
         "reasons": decision_words(model, row, *test),
     }
     if model.classes is not None:
@@ -117,7 +145,7 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
         found["probabilities"] = dict(zip(names, model.predict_proba(row)[0].tolist()))
     if knows_interval(model):
         found["interval"] = model.predict_interval(row)[0].tolist()
-        found["interval_level"] = model.interval_level
+        found["interval_level"] = model.interval_fraction
     return json.dumps(found, indent=1, default=lambda value: value.item())
 
 

@@ -1,7 +1,8 @@
 """Predictions for a table, with the cells that it came with."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.data.values import cast_column, categories, class_labels
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import noted_form, read_column
 from treelab.trees.date_parts import parse_part
@@ -42,7 +43,7 @@ def parts_of(model: Model) -> list[str]:
     left_out = set()
     if model.classes is None:
         left_out.add("probabilities")
-    if not knows_interval(model):
+    if not knows_interval(model) or getattr(model, "outputs", ()):
         left_out.add("interval")
     if not isinstance(model, WeightedTrees):
         left_out |= {"tree", "weight"}
@@ -65,7 +66,8 @@ def prediction_columns(
     Returns
     -------
     DataFrame of n_rows rows
-        ``prediction``, ``probability of LABEL`` for each class, ``quantile 0.1`` and
+        ``prediction`` (of several targets ``prediction of NAME`` each, of several
+        levels ``quantile 0.9``), ``probability of LABEL`` for each class, ``quantile 0.1`` and
         ``quantile 0.9`` (of an interval of 0.8), ``leaf``, ``rule``, ``tree`` and
         ``weight``. Of an ensemble, leaf and rule are those of the tree
         of highest weight on the row. Leaves have the numbers that pages show.
@@ -73,7 +75,9 @@ def prediction_columns(
     wanted = set(parts) & set(parts_of(model))
     columns: dict[str, object] = {}
     if "prediction" in wanted:
-        columns["prediction"] = model.predict(X)
+        names = getattr(model, "output_columns", ["prediction"])
+        predicted = model.predict(X).reshape(len(X), -1)
+        columns |= dict(zip(names, predicted.T))
     if "probabilities" in wanted and model.classes is not None:
         probabilities = model.predict_proba(X)  # (n_rows, n_classes)
         for k, label in enumerate(model.classes):
@@ -256,6 +260,28 @@ def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
     return notes
 
 
+def _scores_of_several(
+    model: Any, names: Sequence[str], frame: pd.DataFrame, X, problem: Problem | None
+) -> tuple[dict[str, float], str]:
+    """Score each target of a tree that a table holds; the mean, and what each has."""
+    found, notes = {}, []
+    for name in names:
+        own = problem and replace(problem, target=name, more_targets=())
+        scored, note = new_scores(model.of_output(name), frame, X, own)
+        if scored:
+            found[name] = scored
+        if note:
+            notes.append(f"{name}: {note}")
+    if not found:
+        return {}, " ".join(notes)
+    keys = [key for key in ("d2", "r2") if all(key in own for own in found.values())]
+    mean = {key: float(np.mean([own[key] for own in found.values()])) for key in keys}
+    each = ", ".join(f"{name} {own[keys[0]]:.3g}" for name, own in found.items())
+    notes.append(f"{TITLES[keys[0]]} of each: {each}.")
+    n_rows = min(int(own["n_rows"]) for own in found.values())
+    return mean | {"n_rows": n_rows}, " ".join(notes)
+
+
 def new_scores(
     model: Model, frame: pd.DataFrame, X: pd.DataFrame, problem: Problem | None = None
 ) -> tuple[dict[str, float], str]:
@@ -281,6 +307,8 @@ def new_scores(
         Why there are no scores, or what to know of them; "" for nothing.
     """
     frame = frame.rename(columns=str)
+    if (names := getattr(model, "outputs", ())) and not getattr(model, "levels", ()):
+        return _scores_of_several(model, names, frame, X, problem)
     name = model.target if problem is None else problem.target
     if name not in frame.columns:
         return {}, ""

@@ -325,6 +325,11 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
     for run, name in zip(runs, _names(runs)):
         frame = store.table(run.problem.table_id)
         split, model = run.problem.split(frame), store.model(run.id)
+        if names := getattr(model, "outputs", ()):
+            raise ValueError(
+                f"Reports and comparisons are of one prediction, and “{run.title}” has "
+                f"{len(names)}: {listed(names)}. The pages show each of them."
+            )
         found.append(RunFacts(run, name, model, split, frame.shape, store, metric))
     return found
 

@@ -117,6 +117,11 @@ class Loss:
         is_several = self.name == "quantile" and isinstance(self.parameter, tuple)
         return self._each if is_several else ()
 
+    @property
+    def middle(self) -> int:
+        """Place of the level that is nearest the median; 0 where there is one."""
+        return int(np.argmin(np.abs(np.array(self.levels or (0.5,)) - 0.5)))
+
     def of_output(self, place: int) -> "Loss":
         """Return the loss of one of several outputs."""
         if not isinstance(self.parameter, tuple):
@@ -385,6 +390,8 @@ class Loss:
         As scikit-learn's ``d2_pinball_score``, ``d2_tweedie_score`` and
         ``r2_score``; NaN where the constant costs nothing. Of several outputs the mean.
         """
+        if self.levels and y.ndim == 1:
+            y = np.repeat(y[:, None], len(self.levels), axis=1)
         if y.ndim == 2:
             pairs = enumerate(zip(predicted.T, y.T))
             return float(

@@ -1090,7 +1090,7 @@ class Tree(Arrays):
 
         It is the level nearest to the median, else the first target.
         """
-        return int(np.argmin(np.abs(np.array(self.levels or [0.5]) - 0.5)))
+        return 0 if self.loss is None else self.loss.middle
 
     @property
     def output_columns(self) -> list[str]:
