@@ -88,7 +88,8 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
     problem = loaded.run.problem
-    scored = listed([*filter(None, (problem.target, problem.exposure, problem.weight))])
+    read = (*problem.targets, problem.exposure, problem.weight)
+    scored = listed([*filter(None, read)])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
@@ -171,7 +172,8 @@ def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
         predicted = predicted_columns(
             loaded, new.given, new.fill_absent, ("prediction",)
         )
-        st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
+        for name, column in predicted.items():
+            st.header(plain(_finding(loaded, str(name), column)), anchor=False)
         _show_scores(loaded, new)
         for note in new.ready.notes:
             st.warning(plain(note), icon=":material/help:")
@@ -180,9 +182,11 @@ def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
         st.error(plain(error), icon=":material/error:")
 
 
-def _finding(loaded: LoadedRun, predicted: pd.Series) -> str:
+def _finding(loaded: LoadedRun, name: str, predicted: pd.Series) -> str:
     """Write what is predicted most, or on average."""
     n_rows, target = counted(len(predicted), "row"), loaded.model.target
+    if loaded.outputs:
+        target = name
     if loaded.model.classes is None:
         unit = f" {loaded.model.target_unit}".rstrip()
         low, high = predicted.min(), predicted.max()

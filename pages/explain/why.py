@@ -41,6 +41,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text import (
     conditions_text,
     interval_text,
+    number_text,
     path_lines,
     prediction_text,
 )
@@ -71,6 +72,14 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
         st.markdown(_because(loaded, row))
+
+
+def show_other_outputs(whole: LoadedRun, row: Row) -> None:
+    """Write what the tree predicts of each of several outputs."""
+    if not whole.outputs:
+        return
+    leaf = run_tree(whole).apply(row.values)[0]
+    st.caption(plain(f"All: {number_text(run_tree(whole), int(leaf))}"))
 
 
 def prediction_words(loaded: LoadedRun, row: Row) -> str:

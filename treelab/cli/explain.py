@@ -90,7 +90,7 @@ def explain(arguments: Namespace) -> None:
 
 
 def _explain_each(arguments: Namespace, model, names, row, target, test: Rows) -> None:
-    """Explain each of several outputs by itself, as their trees have the same splits."""
+    """Explain each of several outputs by itself, each by the same splits."""
     found = {}
     for name in names:
         one, truth, rows = model.of_output(name), target, test

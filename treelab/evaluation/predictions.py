@@ -67,9 +67,9 @@ def prediction_columns(
     -------
     DataFrame of n_rows rows
         ``prediction`` (of several targets ``prediction of NAME`` each, of several
-        levels ``quantile 0.9``), ``probability of LABEL`` for each class, ``quantile 0.1`` and
-        ``quantile 0.9`` (of an interval of 0.8), ``leaf``, ``rule``, ``tree`` and
-        ``weight``. Of an ensemble, leaf and rule are those of the tree
+        levels ``quantile 0.9``), ``probability of LABEL`` for each class,
+        ``quantile 0.1`` and ``quantile 0.9`` (of an interval of 0.8), ``leaf``,
+        ``rule``, ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of the tree
         of highest weight on the row. Leaves have the numbers that pages show.
     """
     wanted = set(parts) & set(parts_of(model))

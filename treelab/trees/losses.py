@@ -81,6 +81,12 @@ class Loss:
         """Return a loss of this name, to ask it what hangs on no parameter."""
         return cls(name, PARAMETERS.get(name, ("", 0.0))[1])
 
+    @classmethod
+    def of_setting(cls, name: str, parameter: Any) -> "Loss":
+        """Return a loss by a setting, which may be a sequence of one number."""
+        own = np.ravel(parameter).tolist()
+        return cls(name, own[0] if len(own) == 1 else tuple(own))
+
     def __str__(self):
         """Return what it is called, as "pinball loss at 0.9"."""
         if self.name == CALLABLE:

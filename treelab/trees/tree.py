@@ -573,6 +573,8 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     Where a tree has several outputs they are (n_rows, n_outputs).
     """
     y, n_outputs = np.asarray(y), len(tree.outputs)
+    if n_outputs and not y.size:
+        y = y.reshape(0, n_outputs)
     if tree.levels and y.ndim == 1:
         y = np.repeat(y[:, None], n_outputs, axis=1)
     if y.shape != ((n_rows, n_outputs) if n_outputs else (n_rows,)):
@@ -583,7 +585,7 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     if tree.classes is not None:
         return class_codes(tree.classes, y, tree.target)
     y = y.astype(np.float64)
-    missing = np.isnan(y.reshape(n_rows, -1)).any(axis=1)
+    missing = np.isnan(y).any(axis=1) if y.ndim == 2 else np.isnan(y)
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"{tree.target!r} is missing in row {row + 1}.")
