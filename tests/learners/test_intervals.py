@@ -65,6 +65,20 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
     assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("learner", FAST)
+@pytest.mark.parametrize("unit", [1.0, 0.1, 1 / 3])
+def test_ends_at_which_many_rows_lie_are_those_values(learner, loss, unit):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=900), "b": rng.normal(size=900)})
+    y = rng.poisson(0.1 + 0.3 * X["a"]) * unit
+    settings = FAST[learner]
+    model = learner(loss=loss, random_state=0, **settings).fit(X[:600], y[:600])
+    assert covered(model, X[600:], y[600:]) > 0.75
+    if loss == "poisson":
+        assert (model.predict_interval(X) >= 0).all()
+
+
 def test_a_weight_of_two_is_a_row_twice():
     X, y = noisy(200)
     plain = CartRegressor(tune=False, max_leaf_nodes=4, random_state=0)

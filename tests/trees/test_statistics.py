@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import cell_value, make_table, make_target, make_tree
 from treelab.trees.text import split_text
+from treelab.trees.tree import check_target
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -123,3 +124,8 @@ def test_a_regression_cannot_be_counted_by_class():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="regression"):
         make_tree(rng, 3, n_classes=0).node_counts(make_table(rng, 2), [1.0, 2.0])
+
+
+def test_a_target_of_no_rows_is_a_target():
+    tree = make_tree(np.random.default_rng(0), 3, n_classes=0)
+    assert check_target(tree, 0, ()).shape == (0,)

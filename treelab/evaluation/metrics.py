@@ -35,9 +35,13 @@ def headline(task: str, loss: Loss | None = None) -> str:
 
 
 def coverage(y, interval: np.ndarray, weight=None) -> float:
-    """Return the fraction of values (n,) in their intervals (n, 2), ends included."""
-    values = np.asarray(y, dtype=np.float64)
-    inside = (values >= interval[:, 0]) & (values <= interval[:, 1])
+    """Return the fraction of values (n,) in their intervals (n, 2), ends included.
+
+    A value that differs from an end by no more than rounding lies on it.
+    """
+    values, (low, high) = np.asarray(y, dtype=np.float64), interval.T
+    slack = 1e-12 * np.maximum(abs(low), abs(high))
+    inside = (values >= low - slack) & (values <= high + slack)
     return float(np.average(inside, weights=weight))
 
 

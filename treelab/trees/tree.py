@@ -723,6 +723,7 @@ def node_constants(
     return constants, losses
 
 
+CERTAIN_DIGITS = 13  # after the first, of a sum of two numbers
 MANY_ROWS = 100_000  # are enough to be worked on at once
 
 
@@ -1295,4 +1296,20 @@ class Tree(Arrays):
         predicted = regression_values(self, matrix)
         if self.interval is None:
             return predicted[:, [0, -1]]
-        return predicted[:, None] + self.interval[leaf_of(self, matrix)]
+        return self.ends(leaf_of(self, matrix), predicted)
+
+    def ends(self, node: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Ends (n, 2) of the intervals of nodes (n,) around what they predict (n,).
+
+        They are sums, rounded to their certain digits, so that an end at which many
+        rows lie, as counts do at 0, is that number; of a loss of positive values they
+        are at least 0.
+        """
+        assert self.interval is not None
+        center, off = predicted[:, None], self.interval[node]
+        size = np.maximum(abs(center), abs(off))
+        magnitude = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+        factor = 10.0 ** (CERTAIN_DIGITS - magnitude)
+        ends = np.round((center + off) * factor) / factor
+        is_positive = self.loss is not None and self.loss.is_positive
+        return np.maximum(ends, 0.0) if is_positive else ends

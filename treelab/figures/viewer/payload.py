@@ -664,7 +664,7 @@ class TreeWriter:
             if level is not None and not is_linear:
                 ends = tree.value[node, [0, -1]]
                 if tree.interval is not None:
-                    ends = ends + tree.interval[node]
+                    ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
                 facts["interval"] = [
                     percent(level),
                     *map(plain_number, ends.tolist()),
