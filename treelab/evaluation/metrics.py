@@ -91,11 +91,11 @@ def scores(
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     if y_pred.ndim == 2:
         each = output_scores(y_true, y_pred, loss, sample_weight)
-        names = [name for name in ("d2", "r2") if name in each[0]]
-        found = {name: float(np.mean([one[name] for one in each])) for name in names}
+        names: list[str] = [name for name in ("d2", "r2") if name in each[0]]
+        mean = {name: float(np.mean([one[name] for one in each])) for name in names}
         if loss is not None and loss.levels:
-            return each[loss.middle] | {"d2": found["d2"]}
-        return found | {"n_rows": len(y_true)}
+            return each[loss.middle] | {"d2": mean["d2"]}
+        return mean | {"n_rows": len(y_true)}
     own = {"sample_weight": sample_weight}
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")

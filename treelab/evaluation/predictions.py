@@ -1,8 +1,7 @@
 """Predictions for a table, with the cells that it came with."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
-from treelab.trees.tree import knows_interval
+from treelab.trees.tree import Tree, knows_interval, predicts_several
 from treelab.trees.words import counted, listed
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
@@ -43,7 +42,7 @@ def parts_of(model: Model) -> list[str]:
     left_out = set()
     if model.classes is None:
         left_out.add("probabilities")
-    if not knows_interval(model) or getattr(model, "outputs", ()):
+    if not knows_interval(model) or predicts_several(model):
         left_out.add("interval")
     if not isinstance(model, WeightedTrees):
         left_out |= {"tree", "weight"}
@@ -69,13 +68,13 @@ def prediction_columns(
         ``prediction`` (of several targets ``prediction of NAME`` each, of several
         levels ``quantile 0.9``), ``probability of LABEL`` for each class,
         ``quantile 0.1`` and ``quantile 0.9`` (of an interval of 0.8), ``leaf``,
-        ``rule``, ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of the tree
-        of highest weight on the row. Leaves have the numbers that pages show.
+        ``rule``, ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of
+        the tree of highest weight on the row. Leaves have the numbers that pages show.
     """
     wanted = set(parts) & set(parts_of(model))
     columns: dict[str, object] = {}
     if "prediction" in wanted:
-        names = getattr(model, "output_columns", ["prediction"])
+        names = model.output_columns if isinstance(model, Tree) else ["prediction"]
         predicted = model.predict(X).reshape(len(X), -1)
         columns |= dict(zip(names, predicted.T))
     if "probabilities" in wanted and model.classes is not None:
@@ -261,11 +260,11 @@ def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
 
 
 def _scores_of_several(
-    model: Any, names: Sequence[str], frame: pd.DataFrame, X, problem: Problem | None
+    model: Tree, frame: pd.DataFrame, X: pd.DataFrame, problem: Problem | None
 ) -> tuple[dict[str, float], str]:
     """Score each target of a tree that a table holds; the mean, and what each has."""
     found, notes = {}, []
-    for name in names:
+    for name in model.outputs:
         own = problem and replace(problem, target=name, more_targets=())
         scored, note = new_scores(model.of_output(name), frame, X, own)
         if scored:
@@ -307,8 +306,8 @@ def new_scores(
         Why there are no scores, or what to know of them; "" for nothing.
     """
     frame = frame.rename(columns=str)
-    if (names := getattr(model, "outputs", ())) and not getattr(model, "levels", ()):
-        return _scores_of_several(model, names, frame, X, problem)
+    if predicts_several(model) and not model.levels:
+        return _scores_of_several(model, frame, X, problem)
     name = model.target if problem is None else problem.target
     if name not in frame.columns:
         return {}, ""

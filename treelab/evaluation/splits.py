@@ -19,6 +19,7 @@ from treelab.trees.tree import (
     filled,
     knows_interval,
     labels,
+    predicts_several,
     read_features,
 )
 
@@ -154,9 +155,9 @@ def split_scores(
             scores[name]["coverage"] = metrics.coverage(
                 y, model.predict_interval(X), weight
             )
-        if names := getattr(model, "outputs", ()):
+        if predicts_several(model):
             each = metrics.output_scores(np.asarray(y), predicted, model.loss, weight)
-            scores[name]["outputs"] = dict(zip(names, each))
+            scores[name]["outputs"] = dict(zip(model.outputs, each))
         _, y_train, weight_train = split.rows("train")
         if task != "regression" and len(y_train):
             baseline = metrics.baseline_loss(task, y_train, y, weight_train, weight)

@@ -543,6 +543,11 @@ def knows_interval(model: object) -> TypeGuard["Tree"]:
     return isinstance(model, Tree) and model.interval_fraction is not None
 
 
+def predicts_several(model: object) -> TypeGuard["Tree"]:
+    """Whether a model is a tree that predicts several numbers together."""
+    return isinstance(model, Tree) and bool(model.outputs)
+
+
 # Statistics of rows at every node of a tree: counts, impurity, means.
 
 

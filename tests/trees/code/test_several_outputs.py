@@ -52,7 +52,7 @@ def test_words_name_each_output_with_its_number():
     tree = tree_of_two(1)
     leaf = int(np.flatnonzero(tree.is_leaf)[0])
     words = number_text(tree, leaf)
-    names = [part.rpartition(" ")[0] for part in words.split("; ")]
+    names = [part.rpartition(": ")[0] for part in words.split("; ")]
     shown = [
         float(part.rpartition(" ")[2].replace("−", "-").replace(",", ""))
         for part in words.split("; ")
