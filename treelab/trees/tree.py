@@ -1112,6 +1112,9 @@ class Tree(Arrays):
 
         Its nodes have rows, but the impurity of one target alone is not known.
         """
+        if isinstance(output, str) and output not in self.outputs:
+            names = " and ".join(map(repr, self.outputs)) or "one number"
+            raise ValueError(f"The tree predicts {names}, not {output!r}.")
         place = self.outputs.index(output) if isinstance(output, str) else output
         return replace(
             self,
