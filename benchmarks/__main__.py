@@ -154,6 +154,30 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         ),
         "constraints.run",
     ),
+    "costs": (
+        "cost of errors where a missed rare class costs ten times a false alarm, to a "
+        "cost-weighted tuned CART",
+        (
+            DATA,
+            TABLES,
+            LEARNERS,
+            option(
+                "--max-rows",
+                "larger tables are left out (default: %(default)s)",
+                type=int,
+                default=5_500,
+            ),
+            SPLITS,
+            SEED,
+            CONTINUED,
+        ),
+        "costs.run",
+    ),
+    "counts": (
+        "Poisson deviance of counts with exposure, to scikit-learn's Poisson tree",
+        (LEARNERS, SPLITS, SEED, CONTINUED),
+        "counts.run",
+    ),
     "deciders": (
         "GRANDE: how few trees decide test rows, and by which rule",
         (
@@ -238,6 +262,18 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         "whether default fits retain trained trees, on every table",
         (DATA, TABLES, LEARNERS, SEED, CONTINUED),
         "origins.report",
+    ),
+    "own-loss": (
+        "what a loss in Python costs: a step and a fit, to the built-in loss",
+        (
+            option(
+                "--learners",
+                "keys joined by commas (default: %(default)s)",
+                default="cart,gradtree,get,grande",
+            ),
+            SEED,
+        ),
+        "own_loss.run",
     ),
     "probabilities": (
         "log loss beside class frequencies, and calibration, on every table",

@@ -171,9 +171,16 @@ def _boosting(X, y, X_test, level: float, seed: int):
 CONTENDERS = {
     "cart": _ours("cart"),
     "gradtree": _ours("gradtree"),
+    "gradtree-untrained": _ours(
+        "gradtree",
+        learning_rate_index=0.0,
+        learning_rate_values=0.0,
+        learning_rate_leaf=0.0,
+    ),
     "get": _ours("get"),
     "get-linear": _ours("get", leaves="linear"),
     "grande": _ours("grande"),
+    "grande-all-decide": _ours("grande", max_deciders=None, concentration=1.0),
     "linear": _linear,
     "lightgbm": _lightgbm,
     "lightgbm-small": _small_lightgbm,

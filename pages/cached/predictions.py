@@ -36,6 +36,7 @@ from treelab.evaluation.predictions import (
     new_scores,
     new_table,
     prediction_columns,
+    with_amounts,
     with_predictions,
 )
 from treelab.evaluation.surrogates import Imitation, imitation
@@ -182,7 +183,8 @@ def predicted_columns(
 ) -> pd.DataFrame:
     """Return what a run predicts for a table; see ``prediction_columns``."""
     X = ready_table(loaded, given, fill_absent).X
-    return prediction_columns(loaded.model, X, parts)
+    predicted = prediction_columns(loaded.model, X, parts)
+    return with_amounts(predicted, given.frame, loaded.run.problem)
 
 
 @st.cache_data(show_spinner=False, max_entries=8, hash_funcs=GIVEN_BY_KEY)

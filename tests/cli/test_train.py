@@ -1,5 +1,6 @@
 """Training from the shell, with its scores, its progress and its refusals."""
 
+import io
 import json
 import os
 import signal
@@ -298,6 +299,12 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
     assert "above 0, but is 0 in row 4" in capsys.readouterr().err
     assert main(["train", str(path), *given[:-1], "none", *own]) == 2
     assert "no column 'none'" in capsys.readouterr().err
+    capsys.readouterr()
+    frame.drop(columns="claims").to_csv(path, index=False)
+    assert main(["predict", run.id, str(path)]) == 0
+    written = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    amounts = frame["years"] * model.predict(frame)
+    np.testing.assert_allclose(written["predicted claims"], amounts)
 
 
 def test_a_target_that_the_loss_does_not_know_is_named_by_its_row(

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import treelab
 from treelab.data.encoding import first_component
+from treelab.figures.viewer.payload import tree_payload
 from treelab.learners.registry import LEARNERS
 from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
@@ -238,6 +239,34 @@ def test_a_saved_tree_of_several_outputs_predicts_alike(tmp_path):
             assert again.outputs == tree.outputs
             assert again.levels == tree.levels
             np.testing.assert_array_equal(again.predict(X), tree.predict(X))
+
+
+def test_a_tree_of_several_outputs_is_drawn_without_rows():
+    X, y = table(100)
+    tree = treelab.CartRegressor(random_state=0).fit(X, y).tree_
+    nodes = tree_payload(tree)["trees"][0]["nodes"]
+    assert len(nodes) == tree.n_nodes
+
+
+def test_who_needs_one_number_a_row_says_so():
+    X, y = table(100)
+    several = treelab.CartRegressor(random_state=0).fit(X, y)
+    one = treelab.CartRegressor(random_state=0).fit(X, y["small"])
+    with pytest.raises(ValueError, match="predicts 2 numbers for each row"):
+        treelab.compare(one, several, X, y["small"])
+    with pytest.raises(ValueError, match="predicts 2 numbers for each row"):
+        treelab.surrogate(several, X)
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [((0.9, 0.1), "several in ascending order, but 0.1"), ((0.0, 0.5), "number > 0")],
+)
+def test_levels_of_quantiles_ascend_between_0_and_1(levels, words):
+    X, y = table(100)
+    learner = treelab.CartRegressor(loss="quantile", quantile=levels)
+    with pytest.raises(ValueError, match=words):
+        learner.fit(X, y["small"])
 
 
 def test_one_output_of_several_is_a_tree_of_its_own():

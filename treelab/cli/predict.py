@@ -18,6 +18,7 @@ from treelab.evaluation.predictions import (
     new_scores,
     new_table,
     prediction_columns,
+    with_amounts,
     with_predictions,
 )
 from treelab.trees.feature import forms_of_model
@@ -63,14 +64,14 @@ def predict(arguments: Namespace) -> None:
         arguments, one_column=True, as_in=forms_of_model(model)
     )
     table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
+    problem = None if run is None else run.problem
     predicted = prediction_columns(model, table.X, arguments.columns)
+    predicted = with_amounts(predicted, read.frame, problem)
     written = with_predictions(read.cells, predicted, arguments.columns, name)
     notes = list(table.notes)
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
-    scores, note = new_scores(
-        model, read.frame, table.X, None if run is None else run.problem
-    )
+    scores, note = new_scores(model, read.frame, table.X, problem)
     _write(arguments, written)
     _report(arguments, notes, scores, note)
 

@@ -92,6 +92,23 @@ def prediction_columns(
     return pd.DataFrame(columns, index=X.index)
 
 
+def with_amounts(
+    predicted: pd.DataFrame, frame: pd.DataFrame, problem: Problem | None
+) -> pd.DataFrame:
+    """Put what rates amount to beside them, such as ``predicted claims``.
+
+    That is the prediction times the row's exposure, where the table ``frame`` has it.
+    """
+    if problem is None or problem.exposure not in frame.columns.map(str):
+        return predicted
+    if "prediction" not in predicted:
+        return predicted
+    exposure = cast_column(frame.rename(columns=str)[problem.exposure], "number")
+    found = predicted.copy()
+    found.insert(1, f"predicted {problem.target}", found["prediction"] * exposure)
+    return found
+
+
 def with_predictions(
     frame: pd.DataFrame, predicted: pd.DataFrame, parts: Collection[str], name: str
 ) -> pd.DataFrame:

@@ -137,6 +137,12 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     names = _distinct([_name(a), _name(b)])
     task = _task(a)
     both = a.predict(X), b.predict(X)
+    for name, predicted in zip(names, both):
+        if np.ndim(predicted) != 1:
+            raise ValueError(
+                f"{name} predicts {np.shape(predicted)[1]} numbers for each row; "
+                "compare models of one, such as tree.of_output(NAME)."
+            )
     losses = _losses([a, b])
     loss = losses[0] if losses[0] == losses[1] else None
     found = paired_bootstrap(task, np.asarray(y), *both, sample_weight, loss=loss)

@@ -120,7 +120,7 @@ def surrogate(
     Raises
     ------
     ValueError
-        If the model predicts the same for all rows.
+        If the model predicts the same for all rows, or several numbers for each.
 
     Examples
     --------
@@ -128,6 +128,11 @@ def surrogate(
     >>> print(found)  # doctest: +SKIP
     """
     predicted = np.asarray(model.predict(X))
+    if predicted.ndim != 1:
+        raise ValueError(
+            f"The model predicts {predicted.shape[1]} numbers for each row; a tree "
+            "imitates a model of one."
+        )
     task = task or _task_of(model, predicted)
     if len(pd.unique(predicted)) < 2:
         raise ValueError(

@@ -69,8 +69,9 @@ class CallableLoss(Loss):
             raw = torch.tensor(np.asarray(predicted, dtype=float))
             losses = self.excess(raw, torch.tensor(np.asarray(y, dtype=float)))
             return losses.detach().numpy()
-        raw, truth = torch.broadcast_tensors(predicted, y)
-        own = [(each / self._each[0]).reshape(-1) for each in (raw, truth)]
+        unit = self._each[0]
+        raw = torch.broadcast_tensors(predicted / unit, y / unit)
+        own = [each.reshape(-1) for each in raw]
         losses = self.function(*own)
         if not isinstance(losses, Tensor) or losses.shape != own[0].shape:
             shape = getattr(losses, "shape", None)
@@ -79,7 +80,7 @@ class CallableLoss(Loss):
                 f"loss={self.title} must return a tensor with the loss of each row, of "
                 f"shape {tuple(own[0].shape)} here, got {found}."
             )
-        return losses.reshape(raw.shape) / self.unit
+        return losses.reshape(raw[0].shape) / self.unit
 
     def rows(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of predictions on targets, elementwise, which must be at least 0."""
@@ -130,9 +131,11 @@ class CallableLoss(Loss):
 
         for _ in range(_DOUBLINGS):
             ends = np.where(some, low, 0.0), np.where(some, high, 0.0)
-            falls_below, falls_above = slopes(ends[0]) > 0, slopes(ends[1]) < 0
+            below, above = slopes(ends[0]), slopes(ends[1])
+            falls_below, falls_above = below > 0, above < 0
             if not (falls_below | falls_above).any():
-                return self.bisected(low, high, group, y, weight, base)
+                found = below, above
+                return self.bisected(low, high, group, y, weight, base, found)
             low = np.where(falls_below, low - width, low)
             high = np.where(falls_above, high + width, high)
             width = 2 * width

@@ -49,12 +49,12 @@ def check_number(name: str, value, *, above=None, minimum=None, maximum=None) ->
         raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}.")
 
 
-def check_ascending(name: str, value, *, minimum: float, **bounds) -> None:
+def check_ascending(name: str, value, **bounds) -> None:
     """Raise ValueError unless ``value`` is a number or numbers in ascending order.
 
-    ``bounds`` are more of those of ``check_number``.
+    ``bounds`` are those of ``check_number``.
     """
-    wanted = f"{name} must be a number >= {minimum:g}, or an ascending sequence of such"
+    wanted = f"{name} must be a number, or several in ascending order"
     single = isinstance(value, Real) and not isinstance(value, bool)
     values = [value] if single else value
     if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
@@ -62,7 +62,7 @@ def check_ascending(name: str, value, *, minimum: float, **bounds) -> None:
     if not len(values):
         raise ValueError(f"{wanted}, got none at all.")
     for one in values:
-        check_number(name, one, minimum=minimum, **bounds)
+        check_number(name, one, **bounds)
     for low, high in pairwise(values):
         if high <= low:
             raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
@@ -183,7 +183,7 @@ class Setting:
                 self.name,
                 value,
                 above=self.above,
-                minimum=self.minimum or 0,
+                minimum=self.minimum,
                 maximum=self.maximum,
             )
         elif self.kind in ("int", "float") and not self._is_word(value):

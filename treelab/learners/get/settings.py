@@ -109,6 +109,7 @@ class GetSettings:
         "Lowest and highest slope of the soft decisions, alpha, stage after stage; so "
         "many pairs, so many stages.",
         kind="floats",
+        minimum=0,
     )
     l1: float = setting(
         0.0, "L1 penalty on the weights of the splits, columns in [0, 1].", minimum=0

@@ -311,12 +311,11 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                     "weight_valid": data.row_weight_valid,
                 }
 
-        def errors(leaves: np.ndarray) -> np.ndarray:
-            return np.array([judged.error(leaf) for leaf in leaves])
-
         return HardTrees(
             starts,
-            Rows(table.x, judged.seen, data.y, table.row_weights, errors, **valid),
+            Rows(
+                table.x, judged.seen, data.y, table.row_weights, judged.errors, **valid
+            ),
             table.objective,
             settings,
             generator.device,
@@ -345,9 +344,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                 place = int(loss[own].argmin())
             else:
                 predicted = [judged.predicted(leaf) for leaf in leaves[own]]
-                error = [judged.error(leaf) for leaf in leaves[own]]
-                rows = judged.data
-                fit = 1 - np.array(error)
+                rows, fit = judged.data, 1 - judged.errors(leaves[own])
                 of_values = table.search.loss
                 place = retained(predicted, rows.y, fit, rows.weight, of_values)
             places.append(first + place)

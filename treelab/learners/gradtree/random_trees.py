@@ -63,7 +63,7 @@ def train_in_folds(
     own = ~np.repeat(np.stack(folds), n_trees, axis=0)  # rows (E, n) that train each
 
     def errors(leaves: np.ndarray) -> np.ndarray:
-        return np.array([table.error(*each) for each in zip(leaves, own)])
+        return table.errors(leaves, own)
 
     starts = random_starts(
         len(own), depth, x.shape[1], table.objective.n_outputs, generator

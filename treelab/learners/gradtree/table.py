@@ -24,6 +24,7 @@ from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree
 
 JUDGED_ROWS = 50_000  # at most, evenly spaced
+ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together
 
 
 @dataclass(frozen=True)
@@ -120,17 +121,41 @@ class Table:
             leaf, self.data.y, self._called, own, self.data.weight, self.search.loss
         )
 
-    def error(self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)) -> float:
-        """How badly leaves (n,), fitted to their ``own`` rows, predict these.
+    def errors(self, leaves: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """How badly trees (E,), whose leaves are fitted to their rows, predict these.
 
-        By the class weights that were asked for, or the costs of errors, where there
-        are any.
+        ``leaves`` are (E, n), ``own`` says which rows each tree has; None: all. By the
+        class weights that were asked for, or the costs of errors, where there are any.
         """
+        own = np.ones(leaves.shape, dtype=bool) if own is None else own
+        if not self.is_classes:
+            few = max(1, ROWS_AT_ONCE // leaves.shape[1])  # trees
+            blocks = [slice(e, e + few) for e in range(0, len(leaves), few)]
+            return np.concatenate([self._errors(leaves[b], own[b]) for b in blocks])
         weights, is_asked = self.training_weights, len(self.search.predicting) == 1
         by = weights if is_asked and np.ptp(weights) > 0 else None
-        weight = None if self.data.weight is None else self.data.weight[own]
-        rows = self.predicted(leaf, own)[own], self.data.y[own]
-        return error_of(*rows, by, weight, self.search.loss)
+        errors = []
+        for leaf, rows in zip(leaves, own):
+            weight = None if self.data.weight is None else self.data.weight[rows]
+            predicted = self.predicted(leaf, rows)[rows]
+            errors.append(error_of(predicted, self.data.y[rows], by, weight))
+        return np.array(errors)
+
+    def _errors(self, leaves: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """1 - D² of trees of values (E,), the constants of all found together."""
+        tree, row = np.nonzero(own)
+        slot = tree * (leaves.max() + 1) + leaves[own]
+        group = np.unique(slot, return_inverse=True)[1]
+        masks, mask_of = np.unique(own, axis=0, return_inverse=True)
+        mask, row_of_mask = np.nonzero(masks)  # trees of the same rows: one constant
+        total = self._losses(mask, row_of_mask, mask)[mask_of.ravel()]
+        return self._losses(group, row, tree) / np.where(total > 0, total, 1.0)
+
+    def _losses(self, group: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Loss of the rows of each tree, with the best constant of each group."""
+        y, weight, loss = self.data.y[row], self.data.row_weight[row], self.search.loss
+        value = loss.constants(group, y, weight, group.max() + 1)[group]
+        return np.bincount(of, weight * loss.by_row(value, y))
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""

@@ -1,0 +1,91 @@
+"""Costs of errors: missing a rare class costs ten times a false alarm.
+
+Each learner has the matrix among its constraints. The peer is scikit-learn's CART with
+classes weighted by their cost, whose size and pruning a grid search chooses by cost.
+"""
+
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+from tqdm import tqdm
+
+from benchmarks.contenders import encode
+from benchmarks.runner import Results, splits
+from benchmarks.tables import choose, read_manifest
+from treelab.bench import machine
+from treelab.learners.registry import make_estimator
+from treelab.trees.constraints import Constraints
+
+MISSED = 10.0  # what a missed row of the rare class costs; a false alarm costs 1
+OURS = ("cart", "gradtree", "get")
+PEER = "tuned CART"
+GRID = {
+    "max_leaf_nodes": [2, 4, 8, 16, 32, 64, None],
+    "ccp_alpha": [0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2],
+}
+
+
+def run(chosen: Namespace) -> int:
+    """Fit all that the file lacks; print costs a test row and their ratios."""
+    results = Results(chosen.out or Path("bench-costs.jsonl"))
+    names = [PEER, *(chosen.learners.split(",") if chosen.learners else OURS)]
+    tables = choose(read_manifest(chosen.data), None, ("binary",), chosen.tables)
+    for table in tqdm(tables):
+        X, y = table.load()
+        if len(y) > chosen.max_rows:
+            continue
+        rare = pd.Series(y).value_counts().index[-1]
+        trials = splits(y, "random", chosen.trials, seed=chosen.seed)
+        for trial, (train, test) in enumerate(trials, start=chosen.seed):
+            for name in names:
+                if results.has(table.name, trial, name):
+                    continue
+                rows = X.iloc[train], y[train], X.iloc[test]
+                predicted, leaves = fitted(name, rows, rare, trial)
+                row = {"table": table.name, "trial": trial, "contender": name}
+                row |= {"cost": cost(y[test], predicted, rare), "leaves": int(leaves)}
+                results.add(row | {"machine": machine(), "error": None})
+    print(summary(results.frame()))
+    return 0
+
+
+def cost(truth: np.ndarray, predicted: np.ndarray, rare) -> float:
+    """Return the mean cost of a row."""
+    each = np.where(truth == rare, MISSED, 1.0)
+    return float(np.mean(each * (truth != predicted)))
+
+
+def fitted(name: str, rows: tuple, rare, seed: int) -> tuple[np.ndarray, int]:
+    """Return what a contender predicts for test rows, and its leaves."""
+    X, y, X_test = rows
+    if name == PEER:
+        known, unknown = encode(X, y, X_test, "binary", seed)
+        weights = {label: MISSED if label == rare else 1.0 for label in np.unique(y)}
+        search = GridSearchCV(
+            DecisionTreeClassifier(class_weight=weights, random_state=seed),
+            GRID,
+            scoring=make_scorer(cost, greater_is_better=False, rare=rare),
+            cv=StratifiedKFold(5, shuffle=True, random_state=seed),
+        ).fit(known, y)
+        return search.predict(unknown), search.best_estimator_.get_n_leaves()
+    (other,) = set(np.unique(y)) - {rare}
+    asked = Constraints(class_costs={rare: {other: MISSED}, other: {rare: 1.0}})
+    model = make_estimator(name, "binary", {"constraints": asked}, random_state=seed)
+    return model.fit(X, y).predict(X_test), model.tree_.n_leaves
+
+
+def summary(results: pd.DataFrame) -> str:
+    """Write mean costs by table, and those of each learner as parts of the peer's."""
+    found = results.pivot_table("cost", ["table", "trial"], "contender").dropna()
+    means = found.groupby("table").mean()
+    ratio = means.drop(columns=PEER).div(means[PEER], axis=0)
+    ratio = ratio.where(means[PEER] > 0)
+    table = means.join(ratio.add_suffix(", ratio"))
+    overall = ratio.mean().round(3).to_dict()
+    words = f"{found.index.get_level_values('trial').nunique()} splits"
+    return f"{table.round(3).to_string()}\n\nMean ratio, {words}: {overall}"
