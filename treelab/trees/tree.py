@@ -543,6 +543,15 @@ def knows_interval(model: object) -> TypeGuard["Tree"]:
     return isinstance(model, Tree) and model.interval_fraction is not None
 
 
+def check_one_output(tree: "Tree") -> None:
+    """Raise ValueError where a tree predicts several numbers together."""
+    if tree.outputs:
+        raise ValueError(
+            f"This is of one prediction, and the tree has {len(tree.outputs)}: "
+            f"{', '.join(tree.outputs)}. Take tree.of_output({tree.outputs[0]!r})."
+        )
+
+
 def predicts_several(model: object) -> TypeGuard["Tree"]:
     """Whether a model is a tree that predicts several numbers together."""
     return isinstance(model, Tree) and bool(model.outputs)
