@@ -98,7 +98,8 @@ def show_first_rows(problem: Problem, key: str) -> None:
     numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
-    st.html(first_rows_html(problem.table_id, problem.target, numbers, left_out))
+    shown = {"target": problem.target, "numbers": numbers, "left_out": left_out}
+    st.html(first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(

@@ -1,6 +1,5 @@
 """Runs: every run of this store, to sort, open, rename and delete."""
 
-import pandas as pd
 import streamlit as st
 
 from pages.cached.store import folder_words, store
@@ -10,60 +9,17 @@ from pages.state.run import start_longer
 from pages.widgets.page import page_title
 from pages.widgets.run_cards import state_color
 from pages.widgets.runs import pause_button, resume_button
-from pages.widgets.settings import setting_words
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import has_default_name, origin_words, plain, score
-from treelab.evaluation.comparison import have_same_test_rows, mean_over_splits
-from treelab.evaluation.metrics import TITLES
+from pages.widgets.words import plain
+from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title
-from treelab.runs.jobs.repeats import repeats_of, runs_by_seed
+from treelab.reports.runs_table import runs_table
+from treelab.runs.jobs.repeats import repeats_of
 from treelab.runs.jobs.resume import can_train_longer
 from treelab.runs.store.run import Run
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted
 
 MOST_COMPARED = 2 + MOST_OTHERS
-
-
-def rows(runs: list[Run]) -> pd.DataFrame:
-    """Return one row a run, in words that people sort by."""
-    leaves = [(run.summary or {}).get("leaves") for run in runs]
-    seconds = [run.elapsed if run.started else None for run in runs]
-    return pd.DataFrame(
-        {
-            "learner": [learner_title(run.learner) for run in runs],
-            "name": ["" if has_default_name(run) else run.title for run in runs],
-            "score": pd.array([score(run) for run in runs], dtype="Float64"),
-            "metric": [TITLES[run.headline] for run in runs],
-            "state": [f"● {run.state}" for run in runs],
-            "table": [run.problem.table_name for run in runs],
-            "target": [run.problem.target_name for run in runs],
-            "weighted by": [run.problem.weighting for run in runs],
-            "splits": [split_words(run) for run in runs],
-            "leaves": pd.array(leaves, dtype="Int64"),
-            "seconds": pd.array(seconds, dtype="Float64"),
-            "created": pd.to_datetime([r.created for r in runs], unit="s", utc=True),
-            "settings": [
-                setting_words(run.learner, run.settings, run.problem.task)
-                for run in runs
-            ],
-            "origin": [origin_words(run) for run in runs],
-            "owner": [
-                f"{run.user}, private" if run.is_private else run.user for run in runs
-            ],
-        }
-    )
-
-
-def split_words(run: Run) -> str:
-    """Write the mean over the data splits on which a run was repeated, "" for none."""
-    if run.id not in repeated:
-        return ""
-    scores = [score(own) for own in runs_by_seed(run, known_runs).values()]
-    if len(scores) < 2:
-        return ""
-    mean, error = mean_over_splits(scores)
-    count = counted(len(scores), "fold") if run.problem.n_folds else len(scores)
-    return f"{significant(mean)} ± {significant(error, 2)} ({count})"
 
 
 @st.dialog("Delete permanently?")
@@ -122,7 +78,6 @@ if not runs:
     st.stop()
 
 known_runs, ids = runs, {run.id for run in runs}
-repeated = {run.repeat_of for run in runs} - {""}
 n_repeats = sum(run.repeat_of in ids for run in runs)
 if n_repeats and not st.toggle(
     f"Show {counted(n_repeats, 'repeat')}",
@@ -132,7 +87,7 @@ if n_repeats and not st.toggle(
 ):
     runs = [run for run in runs if run.repeat_of not in ids]
 known = hash(tuple(run.id for run in runs))
-table = rows(runs)
+table = runs_table(runs, known_runs)
 hidden = [
     name for name in ("name", "splits", "owner", "settings") if not table[name].any()
 ]

@@ -17,11 +17,11 @@ from pages.tree.facts import (
     show_facts,
     show_lens,
     show_node,
+    show_rules,
     show_surrogate,
 )
 from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
-from pages.tree.rules import show_rules
 from pages.tree.size import (
     Size,
     offer_run,

@@ -26,7 +26,6 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
-from treelab.data.split import Rows
 from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.comparison import (
     FEWEST_SPLITS,
@@ -61,7 +60,9 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
     train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(run_tree(loaded), _some_rows(train), _some_rows(test))
+    return greedy_gap(
+        run_tree(loaded), train.sample(GREEDY_ROWS), test.sample(GREEDY_ROWS)
+    )
 
 
 @copied(32)
@@ -126,14 +127,6 @@ def marked_splits(
     names = keys(tree), keys(other)
     first, second = ([own[j] for j in at] for own, at in zip(names, found))
     return first, second
-
-
-def _some_rows(rows: Rows) -> Rows:
-    """Return rows, a sample of them where they are many."""
-    if len(rows.X) <= GREEDY_ROWS:
-        return rows
-    drawn = np.random.default_rng(0).permutation(len(rows.X))[:GREEDY_ROWS]
-    return rows.take(np.sort(drawn))
 
 
 # The trees by size of runs that compare, and over data splits, measured once.

@@ -21,8 +21,7 @@ from treelab.runs.store.run_store import default_home
 from treelab.trees.constraints import Constraints, constraint_checks, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
-from treelab.trees.text import to_rules
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import Tree
 
 # A run as the pages read it: its model, and the rows it was trained on.
 
@@ -172,9 +171,6 @@ def ranked_classes(loaded: LoadedRun) -> list:
 # The trees of a run, made once: counted, drawn and routed alike on all pages.
 
 
-_TERMS = 3  # of a sum that a rule writes
-
-
 @shared(256, "Routing the rows…")
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
@@ -185,13 +181,6 @@ def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     if loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
         tree = tree.with_rows(*loaded.rows("fitted"))
     return tree
-
-
-@copied(32)
-def rules(loaded: LoadedRun, estimator: int | None = None) -> pd.DataFrame:
-    """Return the tree as rules, one a leaf; sums name their largest terms."""
-    tree = run_tree(loaded, estimator)
-    return to_rules(tree, most=_TERMS if (tree.feature == OBLIQUE).any() else None)
 
 
 @st.cache_data(

@@ -1,12 +1,11 @@
 """What the pages read of the run store: its runs, tables and models."""
 
 import threading
-import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -18,7 +17,7 @@ from treelab.runs.care.retention import Limits
 from treelab.runs.store.files import folder_size, megabytes
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
-from treelab.runs.store.version import StoreVersion
+from treelab.runs.store.version import StoreReads, StoreVersion
 from treelab.runs.users import Visitor, VisitorStore, quota_words
 from treelab.runs.workers.queue import Queue
 from treelab.trees.pruning import SizePath
@@ -137,31 +136,7 @@ def startup_error() -> str:
 def read_once(name: Hashable, read: Callable[[], T]) -> T:
     """Read once for all sessions of a visitor, until the store is written to."""
     home = default_home()
-    return _reads(home, visitor()).get(name, _version(home).now(), read)
-
-
-class _Reads:
-    """What was read of the store at its newest version."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._version: Hashable = None
-        self._read = 0.0  # on the monotonic clock
-        self._known: dict[Hashable, Any] = {}
-
-    def get(self, name: Hashable, version: Hashable, read: Callable[[], T]) -> T:
-        """Return what was read, or read it: at another version, or where it is old."""
-        if version is None:
-            return read()
-        with self._lock:
-            # Dead processes write nothing, so that nothing is known for long.
-            is_old = time.monotonic() - self._read > CHECK_SECONDS
-            if version != self._version or is_old:
-                self._known.clear()
-                self._version, self._read = version, time.monotonic()
-            if name not in self._known:
-                self._known[name] = read()
-            return self._known[name]
+    return _reads(home, visitor()).get(name, read)
 
 
 def finished_runs() -> list[Run]:
@@ -198,16 +173,16 @@ def _folder_size(home: Path) -> str:
 
 # Not Streamlit's cache: a look at the store asks a dozen times, and writing down what
 # was asked with takes that longer than the rest.
+@lru_cache(maxsize=64)
+def _reads(home: Path, who: Visitor | None) -> StoreReads:
+    """What visitors read of the store of a data folder."""
+    return StoreReads(_version(home), CHECK_SECONDS)
+
+
 @lru_cache(maxsize=4)
 def _version(home: Path) -> StoreVersion:
     """The version of the store of a data folder."""
     return StoreVersion(_store(home).database)
-
-
-@lru_cache(maxsize=64)
-def _reads(home: Path, who: Visitor | None) -> _Reads:
-    """What visitors read of the store of a data folder."""
-    return _Reads()
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

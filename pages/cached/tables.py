@@ -1,11 +1,11 @@
 """What is known of a stored table: its columns, its first rows, notes on a problem."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.cached.store import split_of, table
@@ -13,14 +13,12 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.column_meaning import describe_columns
 from treelab.data.columns import infer_task
 from treelab.data.problem import Problem
-from treelab.data.problem_check import Finding, check_problem
+from treelab.data.problem_check import check_problem
 from treelab.data.split_by import likely_columns
 from treelab.evaluation import metrics
 from treelab.evaluation.profile import (
-    Alone,
     Associations,
     Distribution,
-    RowFacts,
     alone,
     associations,
     distribution,
@@ -45,10 +43,29 @@ def _builtin_id(home: Path, key: str) -> str:
     return RunStore(home).add_table(built.load(), built.title)
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def column_facts(table_id: str) -> pd.DataFrame:
-    """Describe a stored table's columns; see ``describe_columns``."""
-    return describe_columns(table(table_id))
+def _cached(function: Callable, most: int = 32) -> Callable:
+    """Cache a function of a table: called with its id, or a problem on it, instead.
+
+    What it returns is shared, and never changed.
+    """
+
+    @wraps(function)
+    def read(about: str | Problem, *given, **options):
+        if isinstance(about, Problem):
+            return function(table(about.table_id), about, *given, **options)
+        return function(table(about), *given, **options)
+
+    return st.cache_resource(show_spinner=False, max_entries=most)(read)
+
+
+# What the library says of a stored table, or of a problem on it.
+column_facts = _cached(describe_columns)
+columns_to_split_by = _cached(likely_columns, 64)
+first_rows_html = _cached(table_html)
+findings = _cached(check_problem, 64)
+rows_of = _cached(row_facts)
+gaps_of = _cached(missing_by_column)
+alone_of = _cached(alone)
 
 
 def column_kinds(problem: Problem) -> dict[str, str]:
@@ -78,18 +95,6 @@ def date_columns(table_id: str) -> list[DateColumn]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def columns_to_split_by(table_id: str, way: str, target: str) -> list[str]:
-    """Return the columns by which a stored table may be split, likeliest first."""
-    return likely_columns(table(table_id), way, target)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def findings(problem: Problem) -> list[Finding]:
-    """Return what is odd about a problem; see ``check_problem``."""
-    return check_problem(table(problem.table_id), problem)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
 def problem_errors(problem: Problem) -> list[str]:
     """Return why a problem cannot be trained on; known sooner than all findings."""
     found = check_problem(table(problem.table_id), problem, with_leaks=False)
@@ -100,16 +105,6 @@ def problem_errors(problem: Problem) -> list[str]:
 def inferred_task(table_id: str, target: str) -> str:
     """Return the task that a column's values most likely mean."""
     return infer_task(table(table_id)[target])
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def first_rows_html(
-    table_id: str, target: str, numbers: Sequence[str], left_out: Sequence[str]
-) -> str:
-    """Draw a stored table's first rows; see ``table_html``."""
-    return table_html(
-        table(table_id), target=target, numbers=numbers, left_out=left_out
-    )
 
 
 def target_colors(problem: Problem) -> dict:
@@ -134,24 +129,6 @@ def target_variance(problem: Problem) -> float:
     _, y, weight = split_of(problem).rows("train")
     mean = np.average(y, weights=weight)
     return float(np.average((y - mean) ** 2, weights=weight))
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def rows_of(problem: Problem) -> RowFacts:
-    """Return what is known of a problem's rows; see ``row_facts``."""
-    return row_facts(table(problem.table_id), problem)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def gaps_of(problem: Problem) -> pd.DataFrame:
-    """Return the columns with missing values; see ``missing_by_column``."""
-    return missing_by_column(table(problem.table_id), problem)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def alone_of(problem: Problem) -> Alone:
-    """Return what each column predicts alone; shared, never changed."""
-    return alone(table(problem.table_id), problem)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

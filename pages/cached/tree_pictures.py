@@ -26,7 +26,7 @@ from treelab.runs.store.run import Run
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, shortest
+from treelab.trees.words import counted
 
 # Every tree of a run's pruning path with its scores, measured once.
 
@@ -71,12 +71,12 @@ def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:
 
 
 _SCRUBBER = 70  # pixels, with the marks below it
-# Of each kind of path: the scrubber's name, what is written beside it, the column of
-# the path's table that scores its trees, and the rows behind that.
+# Of each kind of path: the scrubber's name, the column of the path's table that scores
+# its trees, and the rows behind that.
 _KINDS = {
-    "lambda": ("λ", "λ {0}, {1}", "valid_score", "valid"),
-    "leaves": ("Leaves", "{1}", "held_out_score", "held out"),
-    "alpha": ("Leaves", "{1}", "test_score", "test"),
+    "lambda": ("λ", "valid_score", "valid"),
+    "leaves": ("Leaves", "held_out_score", "held out"),
+    "alpha": ("Leaves", "test_score", "test"),
 }
 
 
@@ -190,19 +190,12 @@ def path_picture(
         loaded = replace(loaded, model=model, variant="tree alone")
     if len(steps.trees) < 2:
         return replace(_picture(loaded, [steps.trees[0]], split), steps=(0,))
-    name, label, score, rows = _KINDS[steps.kind]
-    scores = steps.table.get(score)
+    name, score, rows = _KINDS[steps.kind]
+    scores, labels = steps.table.get(score), steps.labels
     strengths = steps.table["strength"].tolist()
-    leaves = [counted(int(n), "leaf", "leaves") for n in steps.table["leaves"]]
-    all_steps = Frames(
-        steps.kind,
-        name,
-        strengths,
-        [label.format(shortest(s), size) for s, size in zip(strengths, leaves)],
-        steps.own,
-        None if scores is None else scores.tolist(),
-        _score_label(loaded, rows),
-    )
+    scores = None if scores is None else scores.tolist()
+    title = _score_label(loaded, rows)
+    all_steps = Frames(steps.kind, name, strengths, labels, steps.own, scores, title)
     order = range(len(strengths))
     if steps.kind != "lambda":  # leaves grow to the right, as lambda does
         order = order[::-1]

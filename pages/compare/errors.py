@@ -8,18 +8,17 @@ from pages.cached.comparison import comparable_runs
 from pages.cached.predictions import predictions
 from pages.cached.runs import load_readable
 from pages.compare.outcomes import outcomes_title, show_outcomes
-from pages.compare.pair import Names, Pair, names_of
-from pages.compare.residuals import show_residuals
+from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.words import plain, split_words, with_unit
+from pages.widgets.words import capital, plain, split_words, with_unit
 from treelab.evaluation.comparison import (
     Disagreement,
     agreement,
+    agreement_words,
     disagreement,
-    most_and_least_alike,
 )
-from treelab.figures.comparison import agreement_figure
-from treelab.trees.words import counted, percent, significant
+from treelab.figures.comparison import agreement_figure, residuals_figure
+from treelab.trees.words import counted, significant
 
 
 def show_errors(pair: Pair, names: Names) -> None:
@@ -64,7 +63,8 @@ def rows_that_differ(
         )
         return
     of_classes = found.mean_distance is None
-    st.markdown(_difference_words(found, pair, names))
+    named = tuple(map(plain, names))
+    st.markdown(found.sentences(named, plain(pair[0].model.target_unit)))
     first, second = (f"{name} (run)" if name in HEADS else name for name in names)
     rows = found.rows[:MOST_ROWS]
     better = [(first, second, "neither")[which] for which in rows["better"]]
@@ -94,24 +94,6 @@ def rows_that_differ(
         st.caption(f"The first {MOST_ROWS} of {n_rows:,}.")
     if has_links:
         _show_links(facts, table.selection.rows, pair, names)
-
-
-def _difference_words(found: Disagreement, pair: Pair, names: Names) -> str:
-    """Write how often the runs differ, and which of them is better there."""
-    first, second = map(plain, names)
-    n_rows = counted(found.n_rows, "test row")
-    if found.mean_distance is None:
-        return (
-            f"They differ on {len(found.rows):,} of {n_rows}: {first} is correct on "
-            f"{found.first_better:,}, {second} on {found.second_better:,}, neither on "
-            f"{found.neither:,}."
-        )
-    distance = plain(with_unit(pair[0], found.mean_distance))
-    return (
-        f"{second} is closer to the target on {found.second_better:,} of {n_rows}, "
-        f"{first} on {found.first_better:,}. The predictions differ by {distance} on "
-        "average; the largest differences come first."
-    )
 
 
 def _show_links(
@@ -154,7 +136,7 @@ def _show_agreement(pair: Pair) -> None:
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")
         return
-    st.markdown(plain(_agreement_words(matrix, titles, of_numbers)))
+    st.markdown(plain(agreement_words(matrix, titles, task)))
     with st.columns([1, 1])[0] if len(runs) <= FEW_RUNS else st.container():
         show_figure(
             agreement_figure(matrix, titles, as_percent=not of_numbers, mode=mode()),
@@ -170,17 +152,52 @@ def _show_agreement(pair: Pair) -> None:
     )
 
 
-def _agreement_words(matrix: np.ndarray, titles: list[str], of_numbers: bool) -> str:
-    """Say which two runs agree most, and which least."""
+MOST_POINTS = 1500
 
-    def named(pair: tuple[int, int]) -> tuple[str, str]:
-        own = float(matrix[pair])
-        value = f"a correlation of {significant(own)}" if of_numbers else percent(own)
-        return " and ".join(titles[i] for i in pair), value
 
-    most, least = most_and_least_alike(matrix)
-    first, value = named(most)
-    if most == least:
-        return f"{first} agree: {value}."
-    other, least_value = named(least)
-    return f"{first} are most alike ({value}), {other} least ({least_value})."
+def show_residuals(pair: Pair, names: Names) -> None:
+    """Draw what each run misses, by what it predicts."""
+    _, target, weight = pair[0].split.rows("test")
+    truth = target.to_numpy(float)
+    predicted = [predictions(loaded, "test") for loaded in pair]
+    residuals = [truth - own for own in predicted]
+    words = []
+    for name, own in zip(names, residuals):
+        square, mean = (np.average(v, weights=weight) for v in (own**2, own))
+        typical = with_unit(pair[0], float(np.sqrt(square)))
+        words.append(f"{name} misses by {typical} (mean {significant(mean)})")
+    st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
+    some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
+    ends = _ends(predicted), _ends(residuals)
+    shown = zip(
+        st.columns(2), pair, names, pair_colors(pair), zip(predicted, residuals)
+    )
+    for column, loaded, name, color, (x, y) in shown:
+        with column:
+            st.markdown(f"**{plain(name)}**")
+            show_figure(
+                residuals_figure(
+                    x[some],
+                    y[some],
+                    ends,
+                    loaded.model.target_unit,
+                    color=color,
+                    mode=mode(),
+                ),
+                key=f"residuals-{loaded.run.id}",
+                alt=f"Residuals of {name} against its predictions.",
+            )
+    rows = split_words(pair[0], "test")
+    sample = f"A sample of {len(some):,} of " if len(some) < len(truth) else ""
+    rows = rows if sample else capital(rows)
+    st.caption(
+        f"{sample}{rows}, both on the same axes. A tree that fits well leaves no "
+        "pattern around the line at zero."
+    )
+
+
+def _ends(values: list[np.ndarray]) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values."""
+    low, high = min(own.min() for own in values), max(own.max() for own in values)
+    room = 0.04 * (high - low) or 0.5
+    return float(low - room), float(high + room)

@@ -24,8 +24,8 @@ from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors
 from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_viewer import tree_viewer
-from pages.widgets.words import plain, signed
-from treelab.evaluation.frontier import HELD_OUT, TEST
+from pages.widgets.words import plain
+from treelab.evaluation.frontier import HELD_OUT, TEST, size_words
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
@@ -50,19 +50,7 @@ def _size_words(
         return ""
     at = (own.at(place) for own, place in zip(pair, places) if place is not None)
     best = score_differences(*at)[pair[0].loaded.headline]
-    words = (
-        f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
-        f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {signed(best.low)} to {signed(best.high)} "
-        f"({best.level:.0%} CI), {counted(best.n_rows, 'test row')}."
-    )
-    if best.winner is None:
-        return f"{words} No clear difference."
-    line, name = (second, names[1]) if best.winner == 0 else (first, names[0])
-    needed = line.leaves_for(TEST, max(best.first, best.second))
-    if needed is None:
-        return f"{words} No {name} tree reaches that score."
-    return f"{words} {name} needs {counted(needed, 'leaf', 'leaves')} for that score."
+    return size_words(best, (first, second), (names[0], names[1]), leaves)
 
 
 # The small tree of the point of a chart that the pointer rests on.
@@ -70,22 +58,10 @@ def _size_words(
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
 
-# The card is no part of the page's flow: the component takes no room.
-_STYLE = """
-.beside-point {
-  position: fixed; inset: 0 auto auto 0; margin: 0; padding: 6px 10px 10px;
-  overflow: hidden; box-sizing: border-box;
-  border: 1px solid var(--tl-grid); border-radius: 10px;
-  background: var(--tl-background); box-shadow: 0 4px 18px rgb(0 0 0 / .22);
-  pointer-events: none;
-}
-.beside-point .tl-viewer .pane { border: 0; }
-"""
-
 _mount = st.components.v2.component(
     "treelab_hover_tree",
     js=viewer_script() + (ASSETS / "hover-tree.js").read_text("utf-8"),
-    css=viewer_style() + _STYLE,
+    css=viewer_style() + (ASSETS / "hover-tree.css").read_text("utf-8"),
 )
 
 

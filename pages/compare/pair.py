@@ -6,9 +6,10 @@ from pages.cached.runs import LoadedRun, load_readable, load_run
 from pages.state.run import PAIR, current_runs, new_in_address, write_address
 from pages.widgets.page import mode, page_link
 from pages.widgets.runs import pick_loaded_run
-from pages.widgets.words import plain, run_name, run_names
+from pages.widgets.words import plain
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.figures.style import learner_color, shade
+from treelab.runs.run_words import run_name, run_names
 from treelab.runs.store.run import Run
 
 AGAINST, OTHERS = PAIR

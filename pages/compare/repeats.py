@@ -1,9 +1,8 @@
 """The same learners on other splits, and whether the difference stays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from pages.cached.comparison import trained_run
@@ -14,26 +13,26 @@ from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain, run_name, score
+from pages.widgets.words import plain
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import (
     FEWEST_SEEDS,
-    SeedComparison,
     compare_over_seeds,
 )
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
 from treelab.runs.jobs.repeats import (
+    all_repeats,
     can_be_repeated,
     on_folds,
-    repeats_of,
     run_kind,
     runs_by_fold,
     runs_by_seed,
 )
+from treelab.runs.run_words import repeats_words, score
 from treelab.runs.store.run import Run, shared_headline
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted
 
 # The runs shown again on more data splits: asked for, followed, stopped.
 
@@ -141,30 +140,9 @@ def _folds_button(runs: list[Run], key: str) -> None:
         st.rerun()
 
 
-def _repeats(runs) -> list[Run]:
+def _repeats(runs: Iterable[Run]) -> list[Run]:
     """Return the repeats of some runs, and the runs on folds of their kind."""
-    known = all_runs()
-    found = {own.id: own for run in runs for own in repeats_of(run, known)}
-    kinds = {run_kind(on_folds(run, N_FOLDS)) for run in runs}
-    found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}
-    return list(found.values())
-
-
-def _fold_words(runs: list[Run], known: list[Run]) -> str:
-    """Write each learner's mean over folds and its standard deviation."""
-    found, metric = {}, shared_headline(runs)
-    for run in runs:
-        of_folds = runs_by_fold(run, known, N_FOLDS).values()
-        scores = [score(own, metric=metric) for own in of_folds]
-        if len(scores) > 1:
-            name = f"{run_name(run).partition(',')[0]} {significant(np.mean(scores))}"
-            name += f" ± {significant(np.std(scores, ddof=1), 2)}"
-            kind = run_kind(on_folds(run, N_FOLDS))
-            found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
-    if not found:
-        return ""
-    each = ", ".join(found.values())
-    return f"Test {TITLES[metric]}, mean ± standard deviation: {each}."
+    return all_repeats(runs, all_runs(), N_FOLDS)
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:
@@ -176,26 +154,7 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
         n_done = sum(run.state == "done" for run in repeats)
         total = n_done + len(waiting)
         return f"{n_done} of {counted(total, 'repeat')} trained{at}."
-    known = finished_runs()
-    by_seed = {run.id: runs_by_seed(run, known) for run in runs}
-    failed = [
-        run
-        for run in repeats
-        if run.error and run.problem.seed not in by_seed.get(run.repeat_of, ())
-    ]
-    n_splits = [len(by_seed[run.id]) for run in runs if not run.problem.n_folds]
-    words = ""
-    if n_splits and max(n_splits) == 1:
-        words = "Based on one data split; repeat it to see how stable this is."
-    elif n_splits and min(n_splits) == max(n_splits):
-        words = f"Trained on {counted(n_splits[0], 'data split')} each."
-    elif n_splits:
-        words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
-    words = f"{words} {_fold_words(runs, known)}".strip()
-    if failed:
-        words += f" {counted(len(failed), 'repeat')} failed: "
-        words += failed[0].error
-    return words
+    return repeats_words(runs, repeats, finished_runs())
 
 
 def n_data_splits(loaded: LoadedRun) -> int:
@@ -209,9 +168,6 @@ def n_data_splits(loaded: LoadedRun) -> int:
 
 
 # Both learners on several data splits, and whether they differ by chance alone.
-
-
-CHANCE = 0.05  # a p value below it is called more than chance
 
 
 def show_seeds(pair: Pair, names: Names) -> None:
@@ -252,7 +208,7 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         n_fitted += rows["valid"]["n_rows"]
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
     metric = TITLES[key]
-    st.markdown(plain(_test_words(found, names, metric, splits)))
+    st.markdown(plain(found.sentences(names, metric, splits)))
     show_figure(
         seeds_figure(
             [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
@@ -275,25 +231,3 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
         f"{'; for repeated folds Bouckaert and Frank' if n_folds else ''}) allows for "
         f"rows that {shared} share."
     )
-
-
-def _test_words(found: SeedComparison, names: Names, metric: str, splits: str) -> str:
-    """Say which learner is better over data splits, and how sure that is."""
-    low, high, mean = found.low, found.high, found.mean
-    other, better = names
-    if mean < 0:
-        better, other, low, high, mean = other, better, -high, -low, -mean
-    how = "More than chance" if found.clear else "No clear difference"
-    text = (
-        f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
-        f"{other} on average, {found.level:.0%} interval "
-        f"{significant(low)} to {significant(high)} (corrected resampled t-test, p = "
-        f"{significant(found.t_p, 2)}). Wilcoxon's signed-rank test: p = "
-        f"{significant(found.wilcoxon_p, 2)}"
-    )
-    if found.least_wilcoxon_p > CHANCE:
-        text += (
-            f", which so few splits cannot bring below "
-            f"{significant(found.least_wilcoxon_p, 2)}"
-        )
-    return f"{text}."

@@ -11,25 +11,18 @@ from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import tree_picture
 from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
-from pages.widgets.html import chip
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
-from pages.widgets.words import (
-    duration,
-    fitted_words,
-    origin_words,
-    plain,
-    score,
-    signed,
-)
+from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison import difference_figure
+from treelab.figures.html import chip
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
+from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
-from treelab.trees.words import counted, significant
+from treelab.trees.words import signed, significant
 
 # The verdict: which run scores more, and how sure that is.
 
@@ -53,8 +46,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     with st.container(border=True, key="verdict"):
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
-            st.header(plain(_finding(best, names)), anchor=False)
-            st.markdown(plain(interval_words(best, names)))
+            st.header(plain(best.finding(names)), anchor=False)
+            st.markdown(plain(best.interval_words(names)))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
@@ -68,35 +61,10 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             show_figure(
                 difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
                 key="difference",
-                alt=f"{_finding(best, names)}.",
+                alt=f"{best.finding(names)}.",
             )
         runs = [*pair, *others]
         st.dataframe(_score_table(runs, names_of(runs)), key="scores")
-
-
-def _finding(difference: ScoreDifference, names: Names) -> str:
-    """Say which run is better by the headline score."""
-    first, second = names
-    if difference.winner is None:
-        return f"No clear difference between {second} and {first}"
-    better, other = (second, first) if difference.winner else (first, second)
-    gain = significant(abs(difference.estimate))
-    return f"{better} is better than {other} by {gain}"
-
-
-def interval_words(difference: ScoreDifference, names: Names) -> str:
-    """Write the interval of the difference, both scores, and the rows behind them."""
-    low, high, one, other = difference.low, difference.high, *names[::-1]
-    scores = [(names[1], difference.second), (names[0], difference.first)]
-    if difference.winner == 0:  # as the better one's gain
-        low, high, one, other = -high, -low, other, one
-        scores.reverse()
-    both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
-    return (
-        f"{one} − {other}: {signed(low)} to {signed(high)} ({difference.level:.0%} "
-        f"CI). {difference.title}: {both}, on the same "
-        f"{counted(difference.n_rows, 'test row')}."
-    )
 
 
 def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
@@ -113,7 +81,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
             against = ""
             if loaded is not runs[0]:
                 own = score_differences(runs[0], loaded)[best]
-                against = f"{signed(own.low)} to {signed(own.high)}"
+                against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
             row[f"− {names[0]} (95% CI)"] = against
         summary = loaded.run.summary
         for key, name in SIZES.items():
@@ -128,34 +96,35 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
 # Their trees, with what only one of them has.
 
 
-TREE_HEIGHT = 320  # pixels
+TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees
+SIDES = ("first", "second", "third", "fourth")
 
 
 def show_trees(
     pair: Pair, names: Names, others: Sequence[LoadedRun], place: int | None
 ) -> None:
-    """Draw the trees, two beside each other, and a test row's path."""
+    """Draw the trees, three beside each other or two and two, and a test row's path."""
+    runs, all_names = [*pair, *others], [*names, *names_of(others)]
     estimators = _heaviest(pair[0]), _heaviest(pair[1])
-    scale = value_scale([run_tree(own, _heaviest(own)) for own in [*pair, *others]])
+    scale = value_scale([run_tree(own, _heaviest(own)) for own in runs])
     marked = marked_splits(pair, estimators)
-    for column, loaded, name, key, own in zip(
-        st.columns(2, gap="large"), pair, names, ("first", "second"), marked
-    ):
+    across = 3 if len(runs) == 3 else 2
+    n_rows = -(-len(runs) // across)
+    given = {"scale": scale, "height": TREE_HEIGHT if n_rows == 1 else LOW_HEIGHT}
+    places = [own for _ in range(n_rows) for own in st.columns(across, gap="large")]
+    marks = (*marked, *([] for _ in others))
+    for column, *side, own in zip(places, runs, all_names, SIDES, marks):
         with column:
-            _show_side(loaded, name, key, place, scale=scale, marked=own)
-    n_splits = [run_tree(own, at).n_splits for own, at in zip(pair, estimators)]
+            _show_side(*side, place, marked=own, **given)
+    found = " and ".join(
+        f"{len(own):,} of {run_tree(loaded, at).n_splits:,} in {plain(name)}"
+        for own, loaded, at, name in zip(marked, pair, estimators, names)
+    )
     rows = " and ".join(dict.fromkeys(map(fitted_words, pair)))
     st.caption(
-        f"Dashed outline: only this tree has the split ({len(marked[0]):,} of "
-        f"{n_splits[0]:,} on the left, {len(marked[1]):,} of {n_splits[1]:,} on the "
-        f"right; 98% of test rows sent alike count as the same). Counts: {rows}."
+        f"Dashed outline: only this tree has the split ({found}; 98% of test rows sent "
+        f"alike count as the same). Counts: {rows}."
     )
-    if others:
-        for column, loaded, name, key in zip(
-            st.columns(2, gap="large"), others, names_of(others), ("third", "fourth")
-        ):
-            with column:
-                _show_side(loaded, name, key, place, scale=scale)
 
 
 def _show_side(
@@ -187,7 +156,7 @@ def _show_side(
     picture = tree_picture(loaded, tree, f"tree {estimator}").payload
     name = f"tree-view-{key}-{loaded.run.id}"
     options["controls"] = False  # a click unfolds; all else is on the page Tree
-    tree_viewer(picture, name, paths=paths, height=TREE_HEIGHT, **options)
+    tree_viewer(picture, name, paths=paths, **options)
     if row is not None:
         note_empty_branch(loaded, row, estimator)
 

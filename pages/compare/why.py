@@ -4,7 +4,6 @@ from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.cached.comparison import (
@@ -21,12 +20,11 @@ from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
-from treelab.evaluation.comparison import SplitLine, split_lines
-from treelab.evaluation.greedy_gap import GreedyGap
-from treelab.evaluation.node_report import rows_at_node
+from treelab.evaluation.comparison import SplitLine, lines_between, plane_points
+from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.optimality import optimality_gap
-from treelab.figures.comparison import Surface, axis_of, plane_figure
-from treelab.trees.feature import Feature, feature_matrix
+from treelab.figures.comparison import Surface, axis_of, node_plane, plane_figure
+from treelab.trees.feature import Feature
 from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, percent, significant
@@ -83,14 +81,17 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
     split = split_text(tree, gap.node, most=3, length=32)
     st.subheader(plain(f"{name} splits by {split}; greedy would not"), anchor=False)
     picture, numbers = st.columns([3, 2], gap="large")
+    rows = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
+    if gap.node:
+        rows += f" where {short_rule(tree, gap.node)}"
     with numbers:
-        st.markdown(plain(_gap_words(gap, loaded, tree, name)))
+        st.markdown(plain(gap.sentences(tree, name, rows)))
         titles = {"now": "immediate gain", "final": "final gain"}
         titles["test"] = "final gain, test"
         st.table(
             {
                 title: {
-                    key: _removed(getattr(gains, own))
+                    key: gain_text(getattr(gains, own))
                     for key, gains in ((name, gap.gains), ("greedy", gap.greedy))
                 }
                 for own, title in titles.items()
@@ -100,57 +101,16 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
         _draw(gap, loaded, tree)
 
 
-def _gap_words(gap: GreedyGap, loaded: LoadedRun, tree: Tree, name: str) -> str:
-    """Write both gains, immediate and final."""
-    kind = "variance" if tree.classes is None else "Gini impurity"
-    where = f"the {gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows"
-    if gap.node:
-        where += f" where {short_rule(tree, gap.node)}"
-    leaves = counted(gap.n_leaves, "leaf", "leaves")
-    text = (
-        f"Immediate gain: of the {kind} of {where} the split removes "
-        f"{_removed(gap.gains.now)}, the best greedy split, {gap.greedy_split}, "
-        f"{_removed(gap.greedy.now)}. Final gain, with {leaves}: {name} removes "
-        f"{_removed(gap.gains.final)}, a greedy tree {_removed(gap.greedy.final)}."
-    )
-    if gap.is_xor:
-        first, second = (tree.features[j].column for j in gap.axes)
-        text += (
-            f" Columns {first} and {second} predict {loaded.model.target} only "
-            "together, an exclusive or (XOR): opposite corners of the picture are "
-            "alike, so greedy passes over both."
-        )
-    return text
-
-
-def _removed(fraction: float) -> str:
-    """Write a fraction of the impurity, that of a loss with its sign."""
-    return percent(fraction) if fraction >= 0 else f"−{percent(-fraction)}"
-
-
 def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     """Draw the rows of the node by two columns, with its split and those below it."""
     X, y, _ = loaded.rows("fitted")
-    rows = rows_at_node(tree, gap.node, X)
-    matrix = feature_matrix(tree.features, X.iloc[rows])
-    axes = tuple(axis_of(tree.features[j], matrix[:, j]) for j in gap.axes)
-    empty = np.isnan(matrix).all(axis=0)
-    held = np.where(empty, np.nan, np.nanmedian(np.where(empty, 0, matrix), axis=0))
-    lines = split_lines(
-        tree,
-        gap.axes,
-        held,
-        (axes[0].low, axes[0].high, axes[1].low, axes[1].high),
-        node=gap.node,
-    )
-    points = pd.DataFrame(matrix[:, list(gap.axes)], columns=["x", "y"])
-    points["target"] = y.to_numpy()[rows]
+    points, axes, lines = node_plane(tree, gap.node, gap.axes, X, y)
     known = points.dropna()
     drawn = known.sample(min(MOST_POINTS, len(known)), random_state=0)
     show_figure(
         plane_figure(
             drawn,
-            (axes[0], axes[1]),
+            axes,
             lines,
             colors=run_colors(loaded) or None,
             unit=loaded.model.target_unit,
@@ -229,7 +189,8 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     )
     box = (across.low, across.high, up.low, up.high)
     found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
-    points, scale = _test_points(pair[0], columns, place), None
+    test, scale = pair[0].split.rows("test"), None
+    points = plane_points(test.X, test.y, columns, place, MOST_PLANE_POINTS)
     first, second = (own.predicted for own in found)
     if pair[0].model.classes is not None:
         alike = percent(float(np.mean(first == second)))
@@ -274,32 +235,10 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     )
 
 
-def _test_points(
-    loaded: LoadedRun, columns: tuple[str, str], place: int | None
-) -> pd.DataFrame:
-    """Return the test rows in the plane or a sample of them, the followed one named."""
-    X, y, _ = loaded.split.rows("test")
-    points = pd.DataFrame(
-        {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
-    )
-    followed = points.iloc[[] if place is None else [place]]
-    points = points.drop(followed.index).dropna()
-    room = MOST_PLANE_POINTS - len(followed)
-    points = points.sample(min(room, len(points)), random_state=0)
-    if place is not None:
-        followed = followed.assign(label=f"test row {place + 1:,}").dropna()
-    return pd.concat([points, followed])
-
-
 def _lines(
     loaded: LoadedRun, columns: tuple[str, str], box, place: int | None
 ) -> list[SplitLine]:
     """Return the splits of a single tree in the plane; none of an ensemble."""
     if loaded.is_ensemble:
         return []
-    tree = run_tree(loaded)
-    index = {f.column: j for j, f in enumerate(tree.features) if f.kind == "number"}
-    if not set(columns) <= set(index):
-        return []
-    held = feature_matrix(tree.features, held_row(loaded, place))[0]
-    return split_lines(tree, (index[columns[0]], index[columns[1]]), held, box)
+    return lines_between(run_tree(loaded), columns, held_row(loaded, place), box)

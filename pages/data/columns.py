@@ -13,13 +13,13 @@ from pages.cached.tables import (
     rows_of,
     target_colors,
 )
-from pages.widgets.html import facts_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.leaks import MANY_COLUMNS
 from treelab.data.problem import Problem
-from treelab.evaluation.profile import Alone
+from treelab.evaluation.profile import Alone, alone_score, missing_words
 from treelab.figures.explanations import importance_figure
+from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
 from treelab.trees.words import counted, percent, significant
 
@@ -27,8 +27,6 @@ from treelab.trees.words import counted, percent, significant
 
 
 MOST_COLUMNS = 15
-NEARLY_THE_SAME = 0.95
-WEAK = 0.05
 
 
 def show_columns(problem: Problem) -> None:
@@ -84,18 +82,7 @@ def show_alone(problem: Problem) -> None:
     if not found.names:
         st.markdown("The rows with a target are too few to say.")
         return
-    best, power = plain(found.names[0]), found.power[0]
-    score = "R²" if problem.task == "regression" else "rescaled balanced accuracy"
-    n_strong = int((found.power >= WEAK).sum())
-    words = (
-        f"{best}: {score} {significant(power)} alone; {n_strong} of "
-        f"{counted(n, 'column')} exceed {WEAK}."
-    )
-    if power < WEAK:
-        words = (
-            f"No column alone predicts {plain(problem.target)}; the best is {best}, "
-            f"{score} {significant(power)}. Columns together still may."
-        )
+    words, score = found.sentences(problem, plain), alone_score(problem)
     st.markdown(words)
     show_figure(
         importance_figure(
@@ -131,16 +118,7 @@ def show_distribution(problem: Problem) -> None:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
     found, units = distribution_of(problem, name), dict(problem.units)
-    place, label, here, overall = found.telling_bin()  # where the target differs most
-    n_rows = counted(int(found.counts.iloc[place].sum()), "row")
-    words = f"Where {plain(name)} is {plain(found.labels[place])}, {n_rows}: "
-    if label:
-        words += (
-            f"{plain(label)} in {percent(here)} of them, {percent(overall)} in all."
-        )
-    else:
-        words += f"mean {plain(problem.target)} {significant(here)}, "
-        words += f"{significant(overall)} in all."
+    words = found.sentence(name, problem.target, plain)
     st.markdown(words)
     show_figure(
         distribution_figure(
@@ -167,20 +145,10 @@ def show_associations(problem: Problem) -> None:
         st.markdown("There is one column only.")
         return
     found = associations_of(problem, names)
-    pairs = found.strongest(len(names) ** 2)
-    if not pairs:
+    words = found.sentences(plain)
+    if not words:
         st.markdown("No two columns share enough rows to say.")
         return
-    first, second, strength = pairs[0]
-    words = (
-        f"Strongest association: {significant(strength)}, {plain(first)} and "
-        f"{plain(second)}."
-    )
-    if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
-        words += (
-            f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "
-            "information, so a tree uses either and gives it the importance of both."
-        )
     st.markdown(words)
     show_figure(
         associations_figure(found, mode()), key="profile-associations", alt=words
@@ -224,7 +192,6 @@ def show_odd(problem: Problem) -> None:
 
 MOST_ROW_COLUMNS = 15
 _KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
-CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying
 
 
 def show_rows(problem: Problem) -> None:
@@ -258,20 +225,7 @@ def show_missing(problem: Problem) -> None:
     if gaps.empty:
         st.markdown("No value is missing.")
         return
-    first = gaps.iloc[0]
-    words = (
-        f"{counted(len(gaps), 'column')} with missing values; most are missing in "
-        f"{plain(first['column'])}, {percent(first['missing'])} of its rows."
-    )
-    apart = gaps.assign(apart=gaps["highest"] - gaps["lowest"])
-    apart = apart[apart["apart"] >= CLEARLY_APART].sort_values("apart")
-    if len(apart):
-        row = apart.iloc[-1]
-        words += (
-            f" Missingness of {plain(row['column'])} depends on the target: "
-            f"{percent(row['highest'])} of {plain(row['highest_in'])}, "
-            f"{percent(row['lowest'])} of {plain(row['lowest_in'])}."
-        )
+    words = plain(missing_words(gaps))
     st.markdown(words)
     show_figure(
         importance_figure(

@@ -5,9 +5,7 @@ import streamlit as st
 from pages.cached.store import split_of, store, table
 from pages.cached.tables import columns_to_split_by
 from pages.state.problem import change_problem, choose_problem, is_shown
-from pages.widgets.html import split_bar
 from pages.widgets.store_trouble import explained
-from pages.widgets.upload import KINDS
 from pages.widgets.words import plain
 from treelab.data.problem import (
     Problem,
@@ -15,9 +13,11 @@ from treelab.data.problem import (
     split_problem,
     weighted_problem,
 )
+from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
 from treelab.data.split_by import WAY_TITLES, with_test_file
+from treelab.figures.html import split_bar
 from treelab.trees.cells import forms_of
 
 _HELP = (

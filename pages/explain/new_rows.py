@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
-import pandas as pd
 import streamlit as st
 
 from pages.cached.predictions import (
@@ -20,8 +19,9 @@ from pages.cached.store import table
 from pages.cached.tables import stored_table_id
 from pages.explain.which_row import open_new_row
 from pages.state.problem import table_titles
-from pages.widgets.upload import KINDS, LABEL
-from pages.widgets.words import distinct, plain, score_words
+from pages.widgets.upload import LABEL
+from pages.widgets.words import plain
+from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
 from treelab.evaluation.metrics import TITLES
@@ -32,10 +32,12 @@ from treelab.evaluation.predictions import (
     absent_columns,
     empty_branch_note,
     parts_of,
+    predicted_words,
     with_predictions,
 )
+from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
-from treelab.trees.words import counted, listed, percent, significant
+from treelab.trees.words import counted, listed, significant
 
 # Which table is predicted: a file, a pasted one, or one of the run store.
 
@@ -171,32 +173,15 @@ def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
         predicted = predicted_columns(
             loaded, new.given, new.fill_absent, ("prediction",)
         )
-        st.header(plain(_finding(loaded, predicted["prediction"])), anchor=False)
+        st.header(
+            plain(predicted_words(loaded.model, predicted["prediction"])), anchor=False
+        )
         _show_scores(loaded, new)
         for note in new.ready.notes:
             st.warning(plain(note), icon=":material/help:")
         _show_rows(loaded, new)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-
-
-def _finding(loaded: LoadedRun, predicted: pd.Series) -> str:
-    """Write what is predicted most, or on average."""
-    n_rows, target = counted(len(predicted), "row"), loaded.model.target
-    if loaded.model.classes is None:
-        unit = f" {loaded.model.target_unit}".rstrip()
-        low, high = predicted.min(), predicted.max()
-        return (
-            f"{n_rows}: {target} {significant(predicted.mean())}{unit} on average, "
-            f"from {significant(low)} to {significant(high)}"
-        )
-    counts = predicted.map(str).value_counts()
-    most = ", ".join(
-        f"“{label}” for {percent(n / len(predicted))}"
-        for label, n in counts.head(3).items()
-    )
-    more = f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
-    return f"{n_rows}: {target} is predicted {most}{more if len(counts) > 3 else ''}"
 
 
 def _show_scores(loaded: LoadedRun, new: NewRows) -> None:

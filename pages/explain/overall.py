@@ -14,15 +14,12 @@ from treelab.evaluation.importance import (
     REPEATS,
     dependence,
     impurity_importances,
+    shuffled_words,
 )
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure, importance_figure
-from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature
-from treelab.trees.text import cell_text
-from treelab.trees.words import counted, percent, significant
-
-CLEAR = 2  # standard deviations above 0
+from treelab.trees.words import counted, percent
 
 
 def show_overall(loaded: LoadedRun, row: Row) -> None:
@@ -44,18 +41,11 @@ def show_overall(loaded: LoadedRun, row: Row) -> None:
 def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     """Draw how much the score falls without each feature."""
     metric = TITLES[loaded.headline]
-    first, clear = table.iloc[0], table["importance"] > CLEAR * table["std"]
     n_rows = len(loaded.split.y_test)
     rows = counted(n_rows, "test row")
     if n_rows > MOST_ROWS:
         rows = f"a sample of {MOST_ROWS:,} of {rows}"
-    words = f"**Shuffled**: no feature lowers {metric}."
-    if first["importance"] > 0:
-        words = (
-            f"**Shuffled**: without {plain(first['column'])} {metric} falls most, by "
-            f"{significant(first['importance'])} ± {significant(first['std'], 2)}; "
-            f"{int(clear.sum())} of {counted(len(table), 'feature')} clearly matter."
-        )
+    words = f"**Shuffled**: {plain(shuffled_words(table, metric))}"
     st.markdown(words)
     used = table[(table["importance"] != 0) | (table["std"] > 0)]
     show_figure(
@@ -134,16 +124,7 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     plain_one = Feature(column, "number" if found.is_number else "category")
     features = {own.column: own for own in loaded.model.features}
     feature = features.get(column, plain_one)
-    words = f"The mean {plain(title)} does not depend on {plain(column)}."
-    mean = found.mean
-    low, high = int(mean.argmin()), int(mean.argmax())
-    if mean[high] - mean[low] >= 1e-9:
-        ends = []
-        for name, place in (("lowest", low), ("highest", high)):
-            value = found.values[place]
-            text = days_text(value) if feature.is_date else cell_text(feature, value)
-            ends.append(f"{name}, {significant(float(mean[place]))}, at {plain(text)}")
-        words = f"By {plain(column)}, the mean {plain(title)} is {', and '.join(ends)}."
+    words = plain(found.sentence(title, feature))
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
     show_figure(

@@ -16,16 +16,14 @@ from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import (
     Changes,
-    Counterfactual,
     Wanted,
     searched_counterfactuals,
     tree_counterfactuals,
 )
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import decimal_years, from_decimal_years
-from treelab.trees.text import change_text
 from treelab.trees.tree import OBLIQUE
-from treelab.trees.words import shortest, significant
+from treelab.trees.words import shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
@@ -62,6 +60,7 @@ _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
 _MISSING = "missing"
+FIELD_WIDTH = 190  # pixels: three stand beside each other in a small window
 
 
 def _edited(loaded: LoadedRun, row: Row) -> Row | None:
@@ -121,15 +120,15 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
 
 
 def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
-    """Show fields two to a line; return the values in them, None where missing."""
+    """Show fields, as many to a line as fit; return their values, None if missing."""
     values = {}
     units = dict(loaded.run.problem.units)
     dates = {own.column for own in loaded.model.features if own.is_date}
-    for start in range(0, len(columns), 2):
-        for column, place in zip(columns[start : start + 2], st.columns(2)):
+    with st.container(horizontal=True, gap="small"):
+        for column in columns:
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
-            with place:
+            with st.container(width=FIELD_WIDTH):
                 field = _date_field if column in dates else _field
                 label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
                 values[column] = field(label, key, now, seen)
@@ -254,9 +253,12 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     if not found:
         st.markdown("No allowed change leads there.")
         return
+    tree = None
+    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
+        tree = run_tree(loaded)
     for number, own in enumerate(found):
-        words, button = st.columns([4, 1], vertical_alignment="center")
-        words.markdown(_change_words(loaded, own, is_exact))
+        words, button = st.columns([4, 1], vertical_alignment="center", wrap=False)
+        words.markdown(own.sentence(loaded.model, tree, plain))
         button.button(
             "Try it",
             key=f"try-{key}-{number}",
@@ -319,20 +321,3 @@ def _pick_limits(loaded: LoadedRun) -> dict[str, Sequence[str]]:
         name: st.multiselect(label, options, key=f"{name}-{loaded.run.id}")
         for name, (label, options) in asked.items()
     }
-
-
-def _change_words(loaded: LoadedRun, own: Counterfactual, is_exact: bool) -> str:
-    """Write a counterfactual: what changes, what is predicted then, how far it is."""
-    tree = None
-    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
-        tree = run_tree(loaded)
-    features = {feature.column: feature for feature in loaded.model.features}
-    changes = [
-        plain(change_text(features[column], before, now, tree, own.row))
-        for column, (before, now) in own.changes.items()
-    ]
-    predicted = f"“{own.prediction}”"
-    if loaded.model.classes is None:
-        predicted = with_unit(loaded, float(own.prediction))
-    words = "; ".join([changes[0][:1].upper() + changes[0][1:], *changes[1:]])
-    return f"{words}: **{plain(predicted)}** (distance {significant(own.distance)})"

@@ -10,7 +10,6 @@ from pages.cached.predictions import predictions
 from pages.cached.rashomon import DEFAULT_TOLERANCE, near_value, stored_trees
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
-from pages.widgets.html import dot
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
 from pages.widgets.words import (
@@ -23,18 +22,15 @@ from pages.widgets.words import (
 from treelab.evaluation import rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
 from treelab.evaluation.explanations import (
-    MOST,
-    Contributions,
-    because,
-    ensemble_contributions,
+    because_sentence,
+    contributions,
     has_shapley,
-    path_contributions,
     reasons,
-    shapley_contributions,
     sufficient_rule,
 )
-from treelab.evaluation.node_report import LeafScore, score_leaf
+from treelab.evaluation.node_report import score_leaf
 from treelab.figures.explanations import contributions_figure
+from treelab.figures.html import dot
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import FIRST_PATH, SECOND_PATH, row_path
 from treelab.trees.ensemble import WeightedTrees
@@ -82,42 +78,12 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
 
 def _because(loaded: LoadedRun, row: Row) -> str:
     """Write which features speak for the prediction, the strongest first."""
-    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
     if loaded.has_predictor:
         return (
             "The predictor on top reads how far the row passes each node of the tree."
         )
-    if isinstance(model, Tree) and model.n_splits == 0:
-        return "The tree has no split: it predicts the same for every row."
-    found = _contributions(model, row)
-    conditions, needed = None, []
-    if isinstance(model, Tree) and model.classes is not None and has_shapley(model):
-        rule = sufficient_rule(model, row.values)
-        if 0 < len(rule.conditions) <= MOST:
-            conditions = rule.conditions
-            needed = [str(condition.column) for condition in conditions]
-    listed = reasons(model, row.values, found, conditions)
-    most = MOST if has_shapley(model) else 1  # a weighted sum takes a line by itself
-    if model.classes is not None:
-        words = plain(because(listed, needed=needed, most=most))
-        if words:
-            return f"B{words[1:]}." if needed else f"Mainly {words}."
-        return "No feature speaks more for this class than it does on average."
-    rises = found.prediction >= found.base
-    words = plain(because(listed, rises, most=most))
-    mean = plain(with_unit(loaded, found.base))
-    return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
-
-
-def _contributions(
-    model: Tree | WeightedTrees, row: Row, along_path: bool = False
-) -> Contributions:
-    """Return what each feature changes: Shapley values where there are any."""
-    if has_shapley(model) and not along_path:
-        return shapley_contributions(model, row.values, row.output)
-    if isinstance(model, WeightedTrees):
-        return ensemble_contributions(model, row.values, row.output)
-    return path_contributions(model, row.values, row.output)
+    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
+    return plain(because_sentence(model, row.values, row.output))
 
 
 # The tree that decides, its path lit, beside what each feature changes.
@@ -238,7 +204,7 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
                 help=_HELP,
             )
     most = BARS if has_shapley(model) else BARS_OF_SUMS
-    found = _contributions(model, row, method == PATH)
+    found = contributions(model, row.values, row.output, along_path=method == PATH)
     listed = reasons(model, row.values, found)
     colors, title = None, named_with_unit(loaded.model.target, loaded.model.target_unit)
     if row.proba is not None:  # what speaks for the class, and what against it
@@ -307,15 +273,8 @@ def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     """Write how many test rows reach the leaf, and how well they are predicted."""
     predicted = predictions(loaded, "test") if loaded.has_predictor else None
     test = loaded.split.rows("test")
-    score: LeafScore = score_leaf(tree, path[-1], *test, predictions=predicted)
-    n_total = counted(score.n_total, "test row")
-    if score.n_rows == 0:
-        return f"None of the {n_total} reaches this leaf."
-    words = f"This leaf: {score.n_rows:,} of {n_total}"
-    if score.accuracy is None:
-        error = plain(with_unit(loaded, score.mean_absolute_error))
-        return f"{words}, mean absolute error {error}."
-    return f"{words}, accuracy {percent(score.accuracy)}."
+    score = score_leaf(tree, path[-1], *test, predictions=predicted)
+    return score.sentence(plain(loaded.model.target_unit))
 
 
 def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
@@ -359,11 +318,7 @@ def _show_comparable(loaded: LoadedRun, row: Row) -> None:
         ends = [probability(v) for v in (found.lowest, found.highest)]
         name, differ = "probability", "predict another class"
     span = " to ".join(dict.fromkeys(ends))
-    which = "Both" if found.n_trees == 2 else f"All {found.n_trees:,}"
-    words = f"{which} comparable trees agree"
-    if found.n_otherwise:
-        words = f"{found.n_otherwise:,} of {found.n_trees:,} comparable trees {differ}"
-    st.markdown(f"**{words}** ({name} {plain(span)})")
+    st.markdown(f"**{found.sentence(differ)}** ({name} {plain(span)})")
     with st.container(horizontal=True, vertical_alignment="center"):
         least = shortest(DEFAULT_TOLERANCE)
         st.caption(f"They score at most {least} below this one.", width="content")

@@ -142,6 +142,11 @@ def new_in_address(key: str = "run") -> str | None:
 def write_address(key: str, value: str | None) -> None:
     """Put a choice into the address, so that a link or a reload brings it back."""
     st.session_state[f"{key}-address"] = value
+    set_parameter(key, value)
+
+
+def set_parameter(key: str, value: str | None) -> None:
+    """Put a value into the address, or take it out; what is there already stays."""
     if value is None:
         st.query_params.pop(key, None)
     elif st.query_params.get(key) != value:
@@ -270,10 +275,7 @@ def select_node(run_id: str, key: str | None) -> None:
     """
     st.session_state["node-run"] = run_id
     st.session_state[f"node-{run_id}"] = key
-    if key is None:
-        st.query_params.pop("node", None)
-    elif st.query_params.get("node") != f"r{key}":
-        st.query_params["node"] = f"r{key}"
+    set_parameter("node", None if key is None else f"r{key}")
 
 
 # The edits of each run's tree, until the browser's tab is closed.

@@ -13,18 +13,14 @@ from pages.compare.repeats import show_repeats
 from pages.state.run import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
-from pages.widgets.run_cards import (
-    cluster_result_words,
-    names_and_colors,
-    result_words,
-    run_card,
-)
+from pages.widgets.run_cards import names_and_colors, run_card
 from pages.widgets.runs import pause_button, resume_button
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import origin_words, plain
+from pages.widgets.words import plain
 from treelab.data.problem import Problem
+from treelab.runs.run_words import cluster_result_words, origin_words, result_words
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted
 
@@ -127,7 +123,12 @@ class _Training:
             border=True, horizontal=True, vertical_alignment="center", key="result"
         ):
             of_clusters = self.of_clusters
-            words = cluster_result_words(runs) if of_clusters else result_words(runs)
+            names = {run_id: name for run_id, (name, _) in self.names.items()}
+            words = (
+                cluster_result_words(runs)
+                if of_clusters
+                else result_words(runs, names, plain)
+            )
             if not words:
                 n_active = sum(not run.is_finished for run in runs)
                 none = "No clusters yet" if of_clusters else "No score yet"

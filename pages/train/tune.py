@@ -10,7 +10,7 @@ from pages.state.run import write_address
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import distinct, duration, plain
+from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
@@ -25,6 +25,7 @@ from treelab.learners.common.settings import (
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run
+from treelab.runs.run_words import distinct, duration
 from treelab.runs.store.run import Run
 from treelab.runs.sweeps import (
     JOURNAL,

@@ -25,7 +25,7 @@ from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import duration, fitted_words, plain, run_name, split_words
+from pages.widgets.words import fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES
@@ -42,9 +42,10 @@ from treelab.runs.jobs.rashomon import (
     create_more,
     save_member,
 )
+from treelab.runs.run_words import duration, run_name
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
-from treelab.trees.words import counted, percent, shortest, significant
+from treelab.trees.words import counted, percent, significant
 
 _MOST = 0.05  # tolerance
 Facts = dict[int, list[str]]  # sentences on single trees, by their place in the set
@@ -429,19 +430,14 @@ def _show_finding(own: _Set) -> None:
     trees, loaded = own.trees, own.loaded
     score = trees.score[trees.chosen]
     n_others = len(own.near) - 1
-    found = f"No other tree scores within {shortest(own.tolerance)} of this run's"
-    if n_others:
-        verb = "scores" if n_others == 1 else "score"
-        found = (
-            f"{counted(n_others, 'other tree')} {verb} at most "
-            f"{shortest(own.tolerance)} below this run's tree ({significant(score)} "
-            f"{own.metric})"
-        )
-    st.header(found, anchor=False)
+    st.header(trees.finding(own.tolerance, own.metric), anchor=False)
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
     if trees.complete is not None:
-        st.markdown(f"{words}. {_completeness(own)}")
+        limited = run_constraints(loaded.run).limits_splits
+        within = " within the run's constraints" if limited else ""
+        least, best = float(score) - own.tolerance, float(trees.score.max())
+        st.markdown(f"{words}. {trees.complete.sentences(least, best, within)}")
         st.caption(
             f"Score: {own.metric} on {fitted_words(loaded)}, to which the leaves were "
             "fitted; trees of a small depth are much alike in size, so it compares "
@@ -461,30 +457,6 @@ def _show_finding(own: _Set) -> None:
         f"three times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
         "difference of less than its standard error (±) means little. Test rows are "
         "not looked at."
-    )
-
-
-def _completeness(own: _Set) -> str:
-    """Say of which trees none is left out."""
-    trees, whole = own.trees, own.trees.complete
-    assert whole is not None
-    over = (
-        f"tree of depth {whole.depth} over the "
-        f"{counted(whole.n_cutpoints, 'threshold')} (at most {whole.n_thresholds} of a "
-        "column)"
-    )
-    if run_constraints(own.loaded.run).limits_splits:
-        over += " within the run's constraints"
-    n_trees = significant(whole.n_trees)
-    if whole.n_trees < 1e6:
-        n_trees = f"{whole.n_trees:,.0f}"
-    looked = f"{n_trees} trees were looked at."
-    if float(trees.score[trees.chosen]) - own.tolerance > whole.above:
-        return f"**Complete:** no other {over} scores as well; {looked}"
-    within = significant(float(trees.score.max()) - whole.above)
-    return (
-        f"**Complete within {within} of the best:** no other {over} scores more than "
-        f"{significant(whole.above)}; below, there are too many to list. {looked}"
     )
 
 

@@ -31,51 +31,10 @@ from treelab.trees.words import counted, parse, significant
 # A histogram whose threshold is dragged: one rerun when it is let go.
 
 
-_STYLE = """
-.threshold-rows { color: var(--tl-text); font-size: .82rem; padding-top: 24px; }
-.threshold-rows [hidden] { display: none; }
-.plot { position: relative; height: 150px; margin: 0 16px 20px 52px; }
-.plot svg { display: block; overflow: visible; }
-.plot svg line { stroke: var(--tl-grid); }
-.plot svg text { fill: var(--tl-muted); font-size: 12px; }
-.plot::before {
-  content: "training rows"; position: absolute; left: -52px; top: 50%;
-  color: var(--tl-muted); font-size: 12px; white-space: nowrap; line-height: 1;
-  writing-mode: vertical-rl; rotate: 180deg; translate: 0 -50%;
-}
-.pale {
-  position: absolute; inset: 0 0 0 auto; right: 0; pointer-events: none;
-  background: var(--tl-background); opacity: .55;
-}
-.value {
-  position: absolute; bottom: 100%; padding: 0 0 3px; white-space: nowrap;
-  font-weight: 600; pointer-events: none;
-}
-.handle {
-  position: absolute; top: 0; bottom: 0; width: 32px; margin-left: -16px;
-  cursor: ew-resize; touch-action: pan-y; outline: none;
-}
-.handle::before {
-  content: ""; position: absolute; inset: 0 auto 0 50%; translate: -50%;
-  border-left: 2px dashed var(--tl-accent);
-}
-.grip {
-  position: absolute; left: 50%; top: 50%; translate: -50% -50%;
-  width: 12px; height: 26px; border-radius: 6px; box-sizing: border-box;
-  background: var(--tl-accent); border: 2px solid var(--tl-background);
-}
-.handle:hover .grip, .handle:active .grip { scale: 1.15; }
-.handle:focus-visible .grip { outline: 2px solid var(--tl-text); outline-offset: 1px; }
-.fixed .handle { cursor: default; }
-.fixed .grip { display: none; }
-.title { text-align: center; margin: 0 16px 0 52px; font-size: .8rem; }
-.words { color: var(--tl-muted); margin-top: .5rem; font-size: .875rem; }
-"""
-
 _mount = st.components.v2.component(
     "treelab_threshold_line",
     js=(ASSETS / "threshold-line.js").read_text("utf-8"),
-    css=_STYLE,
+    css=(ASSETS / "threshold-line.css").read_text("utf-8"),
 )
 
 
@@ -127,32 +86,40 @@ class _Choice:
 
     column: str
     is_current: bool
-    candidate: Candidate | None
+    candidate: Candidate | None  # the best split of the column
+    tree: Tree
+    node: int
+    feature: Feature | None  # None of a weighted sum
+    at: np.ndarray  # training rows at the node
+    is_held: bool  # whether it is the split of a locked node
+
+    @property
+    def missing_left(self) -> bool:
+        """Whether rows without a value go left."""
+        if self.is_current or self.candidate is None:
+            return bool(self.tree.missing_left[self.node])
+        return self.candidate.missing_left
 
 
 def show_split(editing: Editing) -> str | None:
     """Let the visitor choose a column and its cut; return the column, None of a sum."""
-    tree = editing.now.edited.tree
-    node = node_of(tree, editing.path)
-    found = candidates_at(editing.loaded, editing.session.current, editing.path)
-    choice = _pick_column(editing, tree, node, found)
+    choice = _pick_column(editing)
     if choice is None:
         st.caption("No column divides the training rows of this node any further.")
         return None
-    at = bench(editing.loaded).train.at(tree, node)
-    features = {own.column: own for own in editing.now.edited.features}
-    feature = features.get(choice.column)
+    feature = choice.feature
     if feature is not None and feature.kind == "category":
-        _show_categories(editing, tree, node, choice, feature, at)
+        _show_categories(editing, choice, feature)
     else:
-        _show_threshold(editing, tree, node, choice, feature, at)
+        _show_threshold(editing, choice)
     return None if feature is None else choice.column
 
 
-def _pick_column(
-    editing: Editing, tree: Tree, node: int, found: list[Candidate]
-) -> _Choice | None:
+def _pick_column(editing: Editing) -> _Choice | None:
     """Let the visitor choose among the columns, the most useful first."""
+    edited, path = editing.now.edited, editing.path
+    tree, node = edited.tree, node_of(edited.tree, path)
+    found = candidates_at(editing.loaded, editing.session.current, path)
     of = {candidate.column: candidate for candidate in found}
     now = None
     if tree.feature[node] == OBLIQUE:
@@ -162,7 +129,7 @@ def _pick_column(
     names = [*of] if now is None or now in of else [now, *of]
     if not names:
         return None
-    key = f"{editing.key('by')}-{editing.path}"
+    key = f"{editing.key('by')}-{path}"
     if st.session_state.get(key) not in names:
         st.session_state[key] = now if now in names else names[0]
 
@@ -180,25 +147,22 @@ def _pick_column(
         help="The best split of each column among the training rows of this node, by "
         "how much impurity (Gini, or variance) it removes.",
     )
-    return _Choice(column, column == now, of.get(column))
+    features = {feature.column: feature for feature in edited.features}
+    at, is_now = bench(editing.loaded).train.at(tree, node), column == now
+    own = tree, node, features.get(column), at, is_now and path in edited.locked
+    return _Choice(column, is_now, of.get(column), *own)
 
 
-def _show_threshold(
-    editing: Editing,
-    tree: Tree,
-    node: int,
-    choice: _Choice,
-    feature: Feature | None,
-    at: np.ndarray,
-) -> None:
+def _show_threshold(editing: Editing, choice: _Choice) -> None:
     """Draw the rows along a number column or a sum, with a threshold to be dragged."""
+    tree, node, feature = choice.tree, choice.node, choice.feature
     if feature is None:
         X = editing.loaded.split.X_train
         x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
         fitted = None
     else:
         rows = bench(editing.loaded)
-        x = rows.train.numbers(feature)[at]
+        x = rows.train.numbers(feature)[choice.at]
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
     if choice.is_current:
@@ -209,9 +173,9 @@ def _show_threshold(
     if len(threshold_stops(x, fitted, wanted)) > 1:
         threshold = _enter(editing, choice, x, fitted, wanted)
     stops = threshold_stops(x, fitted, threshold)
-    side = _missing_left(tree, node, choice)
-    missing = int(np.isnan(x).sum())
-    is_number = editing.now.tree.classes is None
+    side, missing = choice.missing_left, ""
+    if n_missing := int(np.isnan(x).sum()):
+        missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
 
     def move(stop: float) -> None:
         """Take the stop at which the line was let go."""
@@ -221,14 +185,12 @@ def _show_threshold(
             st.session_state[_threshold_key(editing, choice)] = stop
 
     threshold_line(
-        threshold_rows(x, _groups(editing, at), stops, threshold),
+        threshold_rows(x, _groups(editing, choice.at), stops, threshold),
         editing.key("line"),
         title=title,
-        missing=f" {missing:,} without a value go {'left' if side else 'right'}."
-        if missing
-        else "",
-        fades=is_number,
-        fixed=len(stops) < 2 or _is_held(editing, choice),
+        missing=missing,
+        fades=editing.now.tree.classes is None,
+        fixed=len(stops) < 2 or choice.is_held,
         on_move=move,
     )
     if not choice.is_current and threshold is not None:
@@ -260,7 +222,7 @@ def _enter(
         step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
         format="%.6g" if "e" in written else f"%.{decimals}f",
         key=key,
-        disabled=_is_held(editing, choice),
+        disabled=choice.is_held,
         on_change=_move if choice.is_current else None,
         args=(editing, key, now),
         help="Or drag the line.",
@@ -302,24 +264,12 @@ def _threshold_key(editing: Editing, choice: _Choice) -> str:
     return f"{name}-{st.session_state.get(name, (0, None))[0]}"
 
 
-def _is_held(editing: Editing, choice: _Choice) -> bool:
-    """Whether the threshold is that of a locked split."""
-    return choice.is_current and editing.path in editing.now.edited.locked
-
-
-def _show_categories(
-    editing: Editing,
-    tree: Tree,
-    node: int,
-    choice: _Choice,
-    feature: Feature,
-    at: np.ndarray,
-) -> None:
+def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> None:
     """Draw the rows by category, and let the visitor say which go left."""
-    codes = bench(editing.loaded).train.codes(feature)[at]
+    codes = bench(editing.loaded).train.codes(feature)[choice.at]
     present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
     if choice.is_current:
-        wanted: Sequence[str] = left_categories(tree, node)
+        wanted: Sequence[str] = left_categories(choice.tree, choice.node)
     else:
         wanted = (choice.candidate.categories or ()) if choice.candidate else ()
     default = [name for name in present if name in wanted]
@@ -336,7 +286,7 @@ def _show_categories(
             codes,
             feature.categories,
             left,
-            _groups(editing, at),
+            _groups(editing, choice.at),
             title=feature.column,
             mode=mode(),
         ),
@@ -349,15 +299,8 @@ def _show_categories(
     )
     is_split = 0 < len(left) < len(present)
     if is_split and (left != default or not choice.is_current):
-        side, names = _missing_left(tree, node, choice), tuple(left)
+        side, names = choice.missing_left, tuple(left)
         _offer(editing, SetSplit(editing.path, choice.column, None, names, side))
-
-
-def _missing_left(tree: Tree, node: int, choice: _Choice) -> bool:
-    """Whether rows without a value go left at the split that is looked at."""
-    if choice.is_current or choice.candidate is None:
-        return bool(tree.missing_left[node])
-    return choice.candidate.missing_left
 
 
 def _offer(editing: Editing, edit: SetSplit) -> None:

@@ -1,8 +1,5 @@
 """What is said of a tree beside its picture."""
 
-import html
-
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -17,8 +14,6 @@ from pages.cached.runs import (
     shared,
 )
 from pages.cached.store import queue, store
-from pages.tree.rules import rule_with_sums, sum_names, sum_terms
-from pages.widgets.html import color_legend, dot, facts_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
@@ -31,13 +26,15 @@ from treelab.evaluation.metrics import (
 )
 from treelab.evaluation.node_report import (
     MOST_ROWS,
-    NodeReport,
-    NodeStatistics,
     node_report,
     node_rows,
+    numbered,
 )
 from treelab.evaluation.surrogates import Imitation
+from treelab.figures.html import color_legend, facts_table
+from treelab.figures.node_table import statistics_table, statistics_words
 from treelab.figures.overview import levels_shown, overview_figure
+from treelab.figures.rules import rule_with_sums, rules_table, sum_names, sum_terms
 from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
@@ -45,10 +42,10 @@ from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
-from treelab.trees.pruning import terms_per_split, without_small_terms
-from treelab.trees.text import path_conditions, prediction_text, split_text
+from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
+from treelab.trees.text import node_title, path_conditions, to_text
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, rounded, significant
+from treelab.trees.words import counted, percent, rounded, significant
 
 # The score of a run's tree, and how large it is.
 
@@ -224,15 +221,7 @@ def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
     X, y, weight = loaded.split.rows("test")
     before, after = tree.predict(X), lens.predict(X)
-    if tree.classes is None:
-        changed = int((~np.isclose(before, after)).sum())
-    else:
-        changed = int((before != after).sum())
-    words = (
-        f"Splits name {significant(terms_per_split(lens), 2)} features on average "
-        f"instead of {significant(terms_per_split(tree), 2)}; the leaves' prediction "
-        f"changes on {changed:,} of {counted(len(X), 'test row')}"
-    )
+    words = dropped_words(tree, lens, before, after)
     if not loaded.has_labels:
         return f"{words}."
     task = loaded.run.problem.task
@@ -297,6 +286,26 @@ def _open_residual(run: Run) -> None:
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
+# A tree read as rules, one a leaf.
+
+
+def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
+    """List the tree's rules, and the tree as text."""
+    n_rules = counted(tree.n_leaves, "rule")
+    st.markdown(
+        f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
+    )
+    st.html(_rules(loaded, estimator))
+    with st.expander("The tree as text"):
+        st.code(to_text(tree), language=None, wrap_lines=True)
+
+
+@shared(32)
+def _rules(loaded: LoadedRun, estimator: int | None) -> str:
+    """Write the rules once."""
+    return rules_table(run_tree(loaded, estimator), run_colors(loaded))
+
+
 # A tree as a still drawing.
 
 
@@ -337,138 +346,32 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 # A selected node: its rule, its statistics by data split, and its rows.
 
 
-_LISTED = 8  # classes, the most frequent at the node first
-
-
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
     report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
-    if tree.feature[report.node] == OBLIQUE:
-        name = sum_names(tree)[report.node]
-        bound = rounded(float(tree.threshold[report.node]))
+    if tree.feature[node] == OBLIQUE:
+        name = sum_names(tree)[node]
+        bound = rounded(float(tree.threshold[node]))
         st.markdown(f"**{name} ≤ {plain(bound)}?**")
-        st.html(sum_terms(tree, report.node))
-    elif report.condition:
-        condition = split_text(tree, report.node, most=3)
-        st.markdown(f"**{plain(condition)}?**")
+        st.html(sum_terms(tree, node))
     else:
-        predicted = prediction_text(tree, report.node, most=3, length=40)
-        st.markdown(f"**Leaf: {plain(predicted)}**")
+        st.markdown(f"**{plain(node_title(tree, node))}**")
     if report.rule != "every row":
-        rule = short_rule(tree, report.node)
+        rule = short_rule(tree, node)
         if (tree.feature == OBLIQUE).any():
-            rule = rule_with_sums(tree, path_conditions(tree, report.node))
+            rule = rule_with_sums(tree, path_conditions(tree, node))
         st.markdown(f"Rows with {plain(rule)}.")
     else:
         st.markdown("All rows pass this node.")
-    st.html(statistics_table(loaded, tree, report))
-    st.caption(_explained(tree, report))
-
-
-def statistics_table(loaded: LoadedRun, tree: Tree, report: NodeReport) -> str:
-    """Return HTML: a column a data split, a line a statistic."""
-    found = [report.statistics[name] for name in SPLITS]
-    head = "".join(f"<th>{SPLIT_NAMES[name]}</th>" for name in SPLITS)
-    lines = [
-        _line("rows", [f"{each.n_rows:,}" for each in found]),
-        _line("of all rows", [percent(each.fraction) for each in found]),
-    ]
-    if found[0].weight is not None:
-        lines.append(_line("weight", [_or_dash(each.weight) for each in found]))
-        shares = [each.weight_fraction for each in found]
-        lines.append(_line("of all weight", list(map(percent, shares))))
-    if tree.classes is None:
-        for name in ("mean", "std"):
-            here = [_or_dash(getattr(part, name)) for part in found]
-            whole = [_or_dash(getattr(part, f"total_{name}")) for part in found]
-            lines.append(_line("standard deviation" if name == "std" else name, here))
-            lines.append(_line("of all rows", whole, quiet=True))
-    else:
-        lines += _classes(loaded, tree, found)
-    name = "variance" if tree.classes is None else "impurity (Gini)"
-    lines.append(_line(name, [_or_dash(each.impurity) for each in found]))
-    if report.condition:
-        lines.append(_line("gain", [_or_dash(each.gain) for each in found]))
-    elif tree.classes is None:
-        errors = [_or_dash(each.mean_absolute_error) for each in found]
-        lines.append(_line("mean absolute error", errors))
-    else:
-        accuracy = ["–" if f.accuracy is None else percent(f.accuracy) for f in found]
-        lines.append(_line("accuracy", accuracy))
-    body = "".join(lines)
-    return f'<table class="node-facts"><tr><th></th>{head}</tr>{body}</table>'
-
-
-def _classes(loaded: LoadedRun, tree: Tree, found: list[NodeStatistics]) -> list[str]:
-    """Lines of classes: a bar of all, then a fraction each, here and of all rows."""
-    colors = run_colors(loaded)
-    places = [tree.classes.index(label) for label in colors]
-    here, whole = (
-        [_bar(getattr(part, name), places, colors) for part in found]
-        for name in ("class_fractions", "total_class_fractions")
-    )
-    lines = [_line("classes", here), _line("of all rows", whole, quiet=True)]
-    there = [part for part in found if part.class_fractions is not None]
-    n_rows = [part.weight or part.n_rows for part in there]
-    seen = {
-        i: sum(n * part.class_fractions[i] for n, part in zip(n_rows, there))
-        for i in places
-    }
-    most = sorted(places, key=lambda i: -seen[i])[:_LISTED]
-    for label, i in ((label, i) for label, i in zip(colors, places) if i in most):
-        fractions = [part.class_fractions for part in found]
-        cells = ["–" if own is None else percent(own[i]) for own in fractions]
-        name = dot(colors[label], clean(label))
-        lines.append(_line(name, cells, is_html=True))
-    if len(places) > len(most):
-        lines.append(_line(f"{len(places) - len(most)} others", [""] * len(found)))
-    return lines
-
-
-def _bar(fractions, places: list[int], colors: dict) -> str:
-    """Return HTML of one stacked bar of classes; empty without a row."""
-    if fractions is None:
-        return "–"
-    pieces = "".join(
-        f'<i style="flex-grow:{fractions[i]:.4f};background:{color}"></i>'
-        for i, color in zip(places, colors.values())
-        if fractions[i] > 0
-    )
-    return f'<span class="fractions">{pieces}</span>'
-
-
-def _line(name: str, cells, *, quiet: bool = False, is_html: bool = False) -> str:
-    """Return HTML of one line of the table; cells are our own."""
-    name = name if is_html else html.escape(name)
-    inner = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr class="{"quiet" if quiet else ""}"><th>{name}</th>{inner}</tr>'
-
-
-def _or_dash(value: float | None) -> str:
-    """Write a number; a dash for none."""
-    if value is None:
-        return "–"
-    return "<0.0001" if 0 < value < 0.0001 else significant(value)
-
-
-def _explained(tree: Tree, report: NodeReport) -> str:
-    """Explain the last lines of the table."""
-    if report.condition:
-        what = "variance" if tree.classes is None else "impurity"
-        return f"Gain: {what} of the node minus that of its children, by their rows."
-    if tree.classes is None:
-        unit = f", in {plain(tree.target_unit)}" if tree.target_unit else ""
-        return f"Mean absolute error: mean distance of prediction and target{unit}."
-    return "Accuracy: rows here whose class the leaf predicts."
+    titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
+    st.html(statistics_table(tree, node, titles, run_colors(loaded)))
+    st.caption(statistics_words(tree, node, plain(tree.target_unit)))
 
 
 @st.dialog("Rows at this node", width="large")
 def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List a node's rows over the page; of a sum, also where they lie along it."""
-    if tree.is_leaf[node]:
-        words = prediction_text(tree, node, most=3, length=40)
-    else:
-        words = f"{split_text(tree, node, most=3)}?"
+    words = node_title(tree, node)
     st.markdown(f"**{plain(words)}**")
     if tree.feature[node] == OBLIQUE:
         X, y, _ = loaded.split.rows("train")
@@ -493,7 +396,8 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
 
         def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""
-            return _numbered(node_rows(tree, node, X, y, most=most), X, split)
+            found = node_rows(tree, node, X, y, most=most)
+            return numbered(found, X, f"{SPLIT_NAMES[split]} row")
 
         st.download_button(
             "Download as CSV",
@@ -512,20 +416,3 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         shown = f"The first {MOST_ROWS} are shown; the file has all."
     order = "The target comes first, then the features on the decision path."
     st.caption(f"{shown} {order}")
-
-
-def _numbered(rows: pd.DataFrame, X: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Put the place of each row before it, counted from 1: in the split, in the table.
-
-    By its place in the split a row is named on every page.
-    """
-    places = {
-        f"{SPLIT_NAMES[split]} row": X.index.get_indexer(rows.index) + 1,
-        "row of the table": rows.index + 1,
-    }
-    rows = rows.copy()
-    for at, (name, place) in enumerate(places.items()):
-        while name in rows.columns:
-            name += " "
-        rows.insert(at, name, place)
-    return rows

@@ -20,7 +20,7 @@ from treelab.evaluation.fairness import (
 )
 from treelab.trees.text import prediction_text, split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, percent
+from treelab.trees.words import counted
 
 _MEANINGS = "; ".join(f"{name}: {meaning}" for name, meaning in RATES.items())
 
@@ -135,13 +135,12 @@ def _show_rates(
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")
         return
-    words = []
-    for name, found in rate_gaps(is_class, predicted, group[among], weight).items():
-        if np.isnan(found.difference):  # fewer than two groups have it
-            continue
-        ends = f"({percent(found.low)} to {percent(found.high)})"
-        ratio = "" if np.isnan(found.ratio) else f", ratio {found.ratio:.2f}"
-        words.append(f"{name} **{percent(found.difference)}** {ends}{ratio}")
+    gaps = rate_gaps(is_class, predicted, group[among], weight)
+    words = [
+        f"{name} {gap.words}"
+        for name, gap in gaps.items()
+        if not np.isnan(gap.difference)  # where fewer than two groups have it
+    ]
     st.markdown(f"Differences: {'; '.join(words)}.")
 
 

@@ -16,9 +16,8 @@ from pages.cached.routing import (
 )
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.new_rows import given_table
-from pages.widgets.html import color_legend, scale
 from pages.widgets.page import mode, show_figure
-from pages.widgets.upload import KINDS, LABEL
+from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
     fitted_words,
@@ -27,6 +26,7 @@ from pages.widgets.words import (
     short_rule,
     split_words,
 )
+from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.evaluation.routing import (
@@ -43,7 +43,9 @@ from treelab.evaluation.routing import (
     parting_split,
     route_similarity,
     routing_table,
+    split_name,
 )
+from treelab.figures.html import color_legend, scale
 from treelab.figures.routing import (
     MOST_LEAVES,
     SMALL_WIDTH,
@@ -77,10 +79,10 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     found = _similarity(routed)
     shift = routing_shift_of(loaded, estimator, routed)
     if found is not None:
-        st.header(plain(_most_alike_words(found)), anchor=False)
-        st.markdown(plain(_least_alike_words(routed, found)))
+        st.header(plain(found.finding), anchor=False)
+        st.markdown(plain(_parting_words(routed, found)))
     if shift is not None:
-        st.markdown(plain(_shift_words(routed, shift, fitted_words(loaded))))
+        st.markdown(plain(shift.sentences(routed.tree, fitted_words(loaded))))
     names = {EACH: "Each band" if is_number else EACH}
     view = st.segmented_control(
         "View",
@@ -258,39 +260,10 @@ def _similarity(routed: RoutedRows) -> RouteSimilarity | None:
     return compare_routes([routed.names[i] for i in present], routed.rows[present])
 
 
-def _pair_words(found: RouteSimilarity, pair: tuple[int, int]) -> tuple[str, str]:
-    """Name two classes, and write how much of their routes they share."""
-    first, second = pair
-    overlap = percent(round(found.similarity[first, second], 2))
-    return f"“{found.names[first]}” and “{found.names[second]}”", overlap
-
-
-def _most_alike_words(found: RouteSimilarity) -> str:
-    """Write which classes' routes are most alike."""
-    pair, overlap = _pair_words(found, found.most_alike)
-    if len(found.names) == 2:
-        return f"Route overlap of {pair}: {overlap}"
-    return f"Most similar routes: {pair}, {overlap}"
-
-
-def _least_alike_words(routed: RoutedRows, found: RouteSimilarity) -> str:
+def _parting_words(routed: RoutedRows, found: RouteSimilarity) -> str:
     """Write which classes' routes are least alike, and where they part."""
-    rows = [routed.of(found.names[i]) for i in found.least_alike]
-    node, fraction = parting_split(routed.tree, *rows)
-    parting = (
-        f"{percent(round(fraction, 2))} of their rows separate at "
-        f"{_split_words(routed, node)}."
-    )
-    if len(found.names) == 2:
-        return parting
-    pair, overlap = _pair_words(found, found.least_alike)
-    return f"Least similar: {pair}, {overlap}; {parting}"
-
-
-def _split_words(routed: RoutedRows, node: int) -> str:
-    """Name a split by its condition."""
-    words = f"“{split_text(routed.tree, node, most=MOST_LISTED)}”"
-    return words if node else f"the root, {words}"
+    rows = np.array([routed.of(found.names[i]) for i in found.least_alike])
+    return found.parting_words(routed.tree, rows)
 
 
 def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
@@ -299,7 +272,7 @@ def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
         show_figure(
             similarity_figure(found, mode=mode()),
             key="routes-alike",
-            alt=f"{_most_alike_words(found)}. {_least_alike_words(routed, found)}",
+            alt=f"{found.finding}. {_parting_words(routed, found)}",
         )
     absent = [name for name in routed.names if name not in found.names]
     left_out = f" No {routed.rows_name}: {', '.join(absent)}." if absent else ""
@@ -369,7 +342,7 @@ def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
         overlap = percent(round(route_similarity(rows)[0, 1], 2))
         words = (
             f"Route overlap of “{first}” and “{second}”: {overlap}. Most separate at "
-            f"{_split_words(routed, node)}: it holds for {percent(left[0])} and "
+            f"{split_name(routed.tree, node)}: it holds for {percent(left[0])} and "
             f"{percent(left[1])} of those that reach it."
         )
     st.markdown(f"**{plain(words)}**")
@@ -395,28 +368,6 @@ _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
 _FEWEST_MONTHS = 2
 
 
-def _shift_words(routed: RoutedRows, shift: RoutingShift, fitted: str) -> str:
-    """Write whether rows look like the fitted ones, and where they do not."""
-    psi = f"PSI {shift.psi:.2f}; chance level {shift.psi_by_chance:.2f}"
-    n_splits = counted(routed.tree.n_splits, "split")
-    if shift.splits.empty:
-        return "All rows end in the tree's only leaf."
-    split = shift.widest_split
-    if split is None:
-        return (
-            f"No significant drift against the {fitted} at any of {n_splits} ({psi})."
-        )
-    how = "Slight" if shift.psi < LITTLE else "Significant"
-    node = shift.splits.loc[split]
-    most_at = split_text(routed.tree, split, most=MOST_LISTED)
-    return (
-        f"{how} drift against the {fitted} at {shift.n_differing} of {n_splits} "
-        f"({psi}). Most at “{most_at}”: it holds for "
-        f"{percent(node['holds'])} of those that reach it, of the fitted rows for "
-        f"{percent(node['fitted_holds'])}."
-    )
-
-
 def _show_shift(
     loaded: LoadedRun, estimator: int | None, routed: RoutedRows, shift: RoutingShift
 ) -> None:
@@ -431,7 +382,7 @@ def _show_shift(
         names,
         (f"fewer of the {names[0]}", "more of them"),
         "routing-shift",
-        _shift_words(routed, shift, names[1]),
+        shift.sentences(routed.tree, names[1]),
         most=max(float(np.abs(new["fraction"] - old["fraction"]).max()), _LEAST_SCALE),
         marked=np.isin(np.arange(routed.tree.n_nodes), differing),
     )
@@ -499,13 +450,7 @@ def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
     """Draw the rows of each class in each leaf, and list the leaves."""
     found, dendrogram = _purity(routed)
     leaves, tree = found.leaves, routed.tree
-    known = found.information / found.entropy if found.entropy else 1.0
-    words = (
-        f"{percent(found.purity)} of the {routed.rows_name}s are of their leaf's most "
-        f"frequent class ({percent(found.one_leaf)} if all were in one). The "
-        f"{counted(len(leaves), 'leaf', 'leaves')} hold {found.information:.2f} "
-        f"of {found.entropy:.2f} bits about the class, {percent(known)}."
-    )
+    words = found.sentences(f"{routed.rows_name}s")
     st.markdown(f"**{plain(words)}**")
     colors = {str(label): color for label, color in run_colors(loaded).items()}
     st.html(color_legend({name: colors[name] for name in found.rows if name in colors}))

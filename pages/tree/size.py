@@ -20,8 +20,9 @@ from pages.cached.tree_pictures import (
     scored_path_of,
 )
 from pages.compare.errors import rows_that_differ
-from pages.compare.verdict import interval_words, show_trees
-from pages.widgets.curves import CLUSTER_LOSS, VARIANCE_UNIT
+from pages.compare.verdict import show_trees
+from pages.state.run import set_parameter
+from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import selection
@@ -34,6 +35,7 @@ from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.ensembles import deciders_figure
 from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.learners.registry import CLUSTERS
+from treelab.reports.run_curves import VARIANCE_UNIT
 from treelab.runs.jobs.derived import save_pruned
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.words import counted, shortest, significant
@@ -81,10 +83,7 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
         step = int(named) if named.isdecimal() else steps.own
     step = step if step < len(steps.trees) else steps.own
     st.session_state["size-run"], st.session_state[known] = run_id, step
-    if step == steps.own:
-        st.query_params.pop("size", None)
-    elif st.query_params.get("size") != str(step):
-        st.query_params["size"] = str(step)
+    set_parameter("size", None if step == steps.own else str(step))
     return replace(size, step=step)
 
 
@@ -162,17 +161,9 @@ def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
 # The score of every tree of the path.
 
 
-_KINDS = {
-    "lambda": "Each λ trained a tree of its own: these are different trees, not "
-    "prunings of one.",
-    "leaves": "The best tree found at each number of leaves.",
-    "alpha": "One tree, cut back more and more (cost-complexity pruning).",
-}
-
-
 def show_curve(size: Size) -> None:
     """Draw score and size of the whole path; a line marks the tree that is shown."""
-    steps, n_steps, names = size.steps, len(size.steps.trees), step_labels(size.steps)
+    steps, n_steps, names = size.steps, len(size.steps.trees), size.steps.labels
     marked = "; ".join(f"{words}: {names[i]}" for i, words in steps.marks.items())
     place = size.step if steps.kind == "lambda" else n_steps - 1 - size.step
     left, right = MARGINS["l"], MARGINS["r"]
@@ -190,41 +181,19 @@ def show_curve(size: Size) -> None:
     line = "Line: the tree above"
     if steps.kind == "alpha":
         line += f", ccp_alpha {shortest(steps.table['strength'].iloc[size.step])}"
-    st.caption(f"{line}. {_KINDS[steps.kind]} {_choice_note(size)}")
+    st.caption(f"{line}. {_path_words(size)}")
 
 
-def step_labels(steps: PruningSteps) -> list[str]:
-    """Name each step; no two names are alike."""
-    leaves = [counted(int(n), "leaf", "leaves") for n in steps.table["leaves"]]
-    if steps.kind != "lambda":  # no two are of one size
-        return leaves
-    return [f"λ {shortest(s)}, {n}" for s, n in zip(steps.table["strength"], leaves)]
-
-
-def _choice_note(size: Size) -> str:
-    """Say which rows the scores are of, and what they are worth."""
-    loaded, kind = size.run, size.steps.kind
-    if not loaded.has_labels:
-        return (
-            f"{CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower is better. No "
-            "labels are known, so nothing here shows whether the clusters are right; "
-            "with a label column, chosen on Train, their purity is measured."
-        )
-    if kind == "leaves":
-        how = "the validation rows"
-        if loaded.fitted_split != "train":
-            how = "by cross-validation, each row by a tree that was not fitted to it"
-        return (
-            f"Held-out rows: {how}; no test row is among them. Bars: one standard "
-            "error."
-        )
-    words = "Validation rows chose λ." if kind == "lambda" else ""
-    if loaded.fitted_split != "train":
-        words += (
-            " This tree was fitted to the validation rows as well, so its validation "
-            "score is too high; the test score is not."
-        )
-    return words.strip()
+def _path_words(size: Size) -> str:
+    """Say what the trees of the path are, which rows their scores are of, and more."""
+    loaded = size.run
+    if loaded.has_labels:
+        return size.steps.sentences(loaded.fitted_split)
+    return (
+        f"{size.steps.about} {CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower "
+        "is better. No labels are known, so nothing here shows whether the clusters "
+        "are right; with a label column, chosen on Train, their purity is measured."
+    )
 
 
 @shared(16)
@@ -259,7 +228,7 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
 
 def show_pair(size: Size) -> None:
     """Draw two trees of a path, with their scores and the rows that change."""
-    loaded, steps, labels = size.run, size.steps, step_labels(size.steps)
+    loaded, steps, labels = size.run, size.steps, size.steps.labels
     other = size.step if size.step != steps.own else len(labels) // 2
     places = st.select_slider(
         "Two sizes",
@@ -297,7 +266,7 @@ def show_pair(size: Size) -> None:
         scores = f"{names[0]} {significant(best.first)}, {names[1]} "
         scores += f"{significant(best.second)} {best.title}"
         st.header(plain(f"{scores}: {change}"), anchor=False)
-        st.markdown(plain(interval_words(best, names)))
+        st.markdown(plain(best.interval_words(names)))
         if len(found.rows):
             place = st.selectbox(
                 "Follow a row whose prediction changes",

@@ -16,12 +16,13 @@ from pages.state.problem import (
     with_target,
 )
 from pages.state.run import choose_run, current_run, current_runs, follow_address
-from pages.widgets.html import dot
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import distinct, plain, run_names, score
+from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
+from treelab.figures.html import dot
 from treelab.figures.style import learner_color
+from treelab.runs.run_words import distinct, run_names, score
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 

@@ -1,7 +1,6 @@
 """The losses of runs while they train."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
@@ -10,15 +9,17 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
-from treelab.figures.style import learner_symbol
-from treelab.learners.common.origin import STARTS
+from treelab.reports.run_curves import (
+    MIXED_UNITS,
+    OWN_LOSS,
+    VARIANCE_UNIT,
+    loss_unit,
+    reports_squares,
+    run_curve,
+)
 from treelab.runs.store.run import Run
-from treelab.trees.losses import SQUARED_ERROR
 
-# Learners that report squared units; the others report parts of the variance.
-SQUARED = {"cart", "optimal"}
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
-VARIANCE_UNIT = "squared error / variance"
 X_TITLES = {
     "progress": "progress of the training (%)",
     "seconds": "seconds since the run began",
@@ -26,10 +27,6 @@ X_TITLES = {
 }
 HEIGHT = 340  # of one chart, and of what holds its place
 TOGETHER, APART = "one chart", "one per run"
-
-NATS = "log loss (nats)"
-MIXED_UNITS = "log loss (nats); GET: squared error (log loss in older runs)"
-OWN_LOSS = "each run's own loss"  # of regressors that were asked for another one
 
 
 def show_curves(
@@ -50,7 +47,7 @@ def show_curves(
         st.skeleton(HEIGHT)
         return
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
-    unit = VARIANCE_UNIT if of_clusters else _loss_unit(problem, runs)
+    unit = VARIANCE_UNIT if of_clusters else loss_unit(problem, runs)
     has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
     baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
@@ -100,38 +97,11 @@ def _figure(runs: list[tuple], points: list[tuple], how: tuple, _curves: list[Cu
 
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
-    events, scale = run_events(run), 1.0
-    if run.problem.task == "regression" and run.learner in SQUARED:
-        variance = target_variance(run.problem)
-        scale = 1.0 if _has_own_loss(run) or not variance else 1 / variance
-    # Its epochs are counted anew, so that no other axis holds both.
-    before = preparation_events(run) if run.state == "running" else events.iloc[:0]
-    before = before if by == "seconds" or events.empty else before.iloc[:0]
-    start = ""
-    if len(events) and events["epoch"].iloc[0] == 0:  # what it was is known in the end
-        start = f"start: {STARTS[run.origin.start]}" if run.origin else "start"
-    return Curve(
-        name,
-        color,
-        _place(run, events, by),
-        events["train_loss"].to_numpy() * scale,
-        events["valid_loss"].to_numpy() * scale,
-        start,
-        learner_symbol(run.learner, run.settings),
-        before_x=_place(run, before, by),
-        before_loss=before["valid_loss"].to_numpy() * scale,
-    )
-
-
-def _place(run: Run, events: pd.DataFrame, by: str) -> np.ndarray:
-    """Return where events lie on the chart's axis."""
-    if by != "progress" or events.empty:
-        return events.get(by, events["epoch"]).to_numpy(dtype=float)
-    epoch = events["epoch"].to_numpy(dtype=float)
-    last = epoch[-1]
-    if not run.is_finished:  # without what a cross-validation before it has taken
-        last = max(run.max_epochs - max(run.epoch - last, 0.0), last)
-    return 100 * epoch / last if last > 0 else np.full(len(epoch), 100.0)
+    events = run_events(run)
+    before = preparation_events(run) if run.state == "running" else None
+    variance = target_variance(run.problem) if reports_squares(run) else None
+    given = {"by": by, "before": before, "variance": variance}
+    return run_curve(run, events, name, color, **given)
 
 
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
@@ -145,18 +115,3 @@ def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
     if any(len(preparation_events(run)) for run in preparing):
         words += " Dotted: trees of the cross-validation, on rows that they do not see."
     return words
-
-
-def _has_own_loss(run: Run) -> bool:
-    """Whether a regressor was asked for another loss than the squared error."""
-    asked = run.settings.get("loss", SQUARED_ERROR.name)
-    return run.problem.task == "regression" and asked != SQUARED_ERROR.name
-
-
-def _loss_unit(problem: Problem, runs: list[Run]) -> str:
-    """Name the unit of the chart's losses."""
-    if any(map(_has_own_loss, runs)):
-        return OWN_LOSS
-    if problem.task == "regression":
-        return VARIANCE_UNIT
-    return MIXED_UNITS if any(run.learner == "get" for run in runs) else NATS

@@ -1,29 +1,27 @@
 """Files of a run to keep: trees, code, pictures, the report."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 
 import streamlit as st
 
 from pages.cached.runs import LoadedRun
 from pages.cached.store import store
-from treelab.figures.layout import has_dot, picture_file
+from treelab.figures.layout import has_dot
 from treelab.reports.run_report import model_card, run_report
+from treelab.reports.tree_files import (
+    HAS_ONNX,
+    WHOLE,
+    TreeFile,
+    picture_files,
+    tree_files,
+)
 from treelab.reports.tree_page import html_page
 from treelab.runs.store.run import Run
-from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
-from treelab.trees.dot import to_dot
-from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text import to_text
+from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 
 # A tree as a file: picture, page, code, text or data.
-
-
-_WHOLE = "The whole ensemble"
-_HAS_ONNX = find_spec("onnx") is not None
 
 
 def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
@@ -35,7 +33,7 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox("Export", list(files), key="export-as")
         ending, data, mime = files[wanted]
-        name = loaded.run.id if wanted.startswith(_WHOLE) else name
+        name = loaded.run.id if wanted.startswith(WHOLE) else name
         st.download_button(
             "Download",
             data,
@@ -45,10 +43,10 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             on_click="ignore",
             icon=":material/download:",
             help=f"{wanted}, as a file."
-            if wanted.startswith(_WHOLE)
+            if wanted.startswith(WHOLE)
             else f"{wanted} of this tree, as a file.",
         )
-    if wanted.startswith(_WHOLE):
+    if wanted.startswith(WHOLE):
         st.caption(
             "Runs without treelab and returns the ensemble's prediction for each row. "
             "PMML holds one whose weights are the same for every row, SQL none."
@@ -66,64 +64,17 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
         )
     else:
         more = [] if has_dot() else ["with Graphviz's dot SVG and PDF"]
-        more += [] if _HAS_ONNX else ["with the package onnx ONNX"]
+        more += [] if HAS_ONNX else ["with the package onnx ONNX"]
         if more:
             st.caption(f"Also, where installed: {' and '.join(more)}.")
 
 
-def _files(
-    loaded: LoadedRun, tree: Tree, estimator: int | None
-) -> dict[str, tuple[str, Callable, str]]:
+def _files(loaded: LoadedRun, tree: Tree, estimator: int | None) -> dict[str, TreeFile]:
     """Return each kind of file: its ending, what writes it, and its MIME type."""
-    files: dict[str, tuple[str, Callable, str]] = {}
-    if has_dot():
-        for kind, mime in (("svg", "image/svg+xml"), ("pdf", "application/pdf")):
-            # DOT is written when the file is asked for.
-            write = partial(lambda kind: picture_file(to_dot(tree), kind), kind)
-            files[f"Picture ({kind.upper()})"] = kind, write, mime
     page = partial(html_page, tree, store(), loaded.run, estimator)
-    files["Interactive page (HTML)"] = "html", page, "text/html"
-    files["Picture (DOT)"] = "dot", partial(to_dot, tree), "text/vnd.graphviz"
-    if not loaded.has_predictor:
-        files |= _code_files(tree)
-    if isinstance(loaded.model, WeightedTrees):
-        files |= _ensemble_files(loaded.model)
-    files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
-    model = loaded.model.to_bytes
-    files["Model (treelab.load)"] = "treelab", model, "application/zip"
-    stored = loaded.model if loaded.has_predictor else tree
-    files["Data (JSON)"] = (
-        "json",
-        lambda: json.dumps(stored.to_dict(), indent=1),
-        "application/json",
-    )
-    return files
-
-
-def _code_files(tree: Tree) -> dict[str, tuple[str, Callable, str]]:
-    """Return the kinds of files that hold a tree as code."""
-    files: dict[str, tuple[str, Callable, str]] = {
-        title: (ending, partial(write, tree), "text/plain")
-        for title, ending, write in LANGUAGES.values()
-    }
-    if _HAS_ONNX:
-        files["ONNX"] = "onnx", partial(to_onnx, tree), "application/octet-stream"
-    return files
-
-
-def _ensemble_files(model: WeightedTrees) -> dict[str, tuple[str, Callable, str]]:
-    """Return the kinds of files that hold all trees and their weights."""
-    code = {
-        LANGUAGES[name][0]: LANGUAGES[name][1:] for name in ensemble_languages(model)
-    }
-    files: dict[str, tuple[str, Callable, str]] = {
-        f"{_WHOLE} as a {title}": (ending, partial(write, model), "text/plain")
-        for title, (ending, write) in code.items()
-    }
-    if _HAS_ONNX:
-        binary = "application/octet-stream"
-        files[f"{_WHOLE} as ONNX"] = "onnx", partial(to_onnx, model), binary
-    return files
+    pictures = picture_files(tree) if has_dot() else {}
+    html = {"Interactive page (HTML)": ("html", page, "text/html")}
+    return pictures | html | tree_files(loaded.model, tree)
 
 
 # Runs as documents: a report, and the model card of one run.

@@ -5,6 +5,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.state.run import write_address
 from pages.widgets.bar import show_bar
 from treelab.figures.style import Mode, Palette, mix, palette, text_on
 
@@ -71,11 +72,7 @@ def page_tabs(*names: str):
         st.session_state["tab"] = known = named
     elif known not in names:  # that of the page before
         st.session_state["tab"] = known = names[0]
-    st.session_state["tab-address"] = wanted = known if known != names[0] else None
-    if wanted is None:
-        st.query_params.pop("tab", None)
-    elif named != wanted:
-        st.query_params["tab"] = wanted
+    write_address("tab", known if known != names[0] else None)
     return st.tabs(names, key="tab", on_change="rerun")
 
 
@@ -118,26 +115,9 @@ def show_figure(
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
-# Streamlit calls this again, with the same parent, when its theme changes.
-_OBSERVER_JS = """const seen = new WeakMap();
-export default function ({ parentElement, setStateValue }) {
-  let probe = parentElement.querySelector("i");
-  if (!probe) {
-    probe = document.createElement("i");
-    probe.style.cssText = "color: var(--st-background-color); transition: color 1ms";
-    parentElement.append(probe);
-  }
-  const observe = () => {
-    const background = getComputedStyle(probe).color;
-    if (seen.has(parentElement) && seen.get(parentElement) !== background) {
-      setStateValue("background", background);
-    }
-    seen.set(parentElement, background);
-  };
-  probe.ontransitionend = observe;
-  observe();
-}"""
-_observer = st.components.v2.component("treelab_background", js=_OBSERVER_JS)
+_observer = st.components.v2.component(
+    "treelab_background", js=(ASSETS / "background.js").read_text("utf-8")
+)
 
 
 def mode() -> Mode:

@@ -8,7 +8,8 @@ from pages.state.problem import current_problem, finds_clusters
 from pages.state.run import current_run, resume_run
 from pages.widgets.page import page_link
 from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain, run_name
+from pages.widgets.words import plain
+from treelab.runs.run_words import run_name
 from treelab.runs.store.run import Run
 
 # The run of the bar, as a page reads it.

@@ -1,20 +1,21 @@
 """The form of learners and their settings."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from pages.cached.tables import problem_errors
+from pages.state.run import set_parameter
 from pages.widgets.constraints import constraint_fields, read_constraints
 from pages.widgets.import_model import import_box
 from pages.widgets.weights import weight_fields
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
-from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
-from treelab.learners.registry import LEARNERS, find_spec
-from treelab.trees.constraints import Constraints
+from treelab.learners.common.settings import LearnerSpec, Setting
+from treelab.learners.registry import LEARNERS
+from treelab.learners.setting_text import ascending_floats, paper_words, value_text
 
 # Settings of the learners as a form, and in words where they were changed.
 
@@ -41,42 +42,13 @@ def settings_form(
                 for setting in spec.form_settings_of(task)
             }
             if chosen[spec.key].get("recipe") == "paper":
-                st.caption(plain(_paper_words(spec, task)))
+                st.caption(plain(paper_words(spec, task)))
                 # What is left at our default is the paper's to say.
                 defaults = spec.defaults(task) | {"recipe": "treelab"}
                 own = chosen[spec.key].items()
                 chosen[spec.key] = {k: v for k, v in own if v != defaults[k]}
         complete &= _INVALID not in chosen[spec.key].values()
     return chosen, complete
-
-
-def _paper_words(spec: LearnerSpec, task: str) -> str:
-    """Write the values that the paper's recipe gives to unchanged settings."""
-    values = [
-        f"{(setting.label or setting.name).lower()} {_text(paper)}"
-        for setting in spec.settings_of(task)
-        if (paper := spec.paper_settings.get(setting.name, setting.default))
-        != setting.default
-    ]
-    return f"The paper's values where you change nothing: {', '.join(values)}."
-
-
-def setting_words(learner: str, settings: dict, task: str) -> str:
-    """Write the recipe, where it is a paper's, and what differs; "" for none."""
-    spec = find_spec(learner)
-    if spec is None:
-        return ""
-    labels = {setting.name: setting.label for setting in spec.settings}
-    asked = Constraints.read(settings.get("constraints"))
-    settings = settings | ({"constraints": str(asked)} if asked else {})
-    recipe = {"recipe": settings.get("recipe")}
-    defaults = with_recipe(spec.settings_of(task), spec.defaults(task) | recipe)
-    changed = [
-        f"{(labels.get(name) or name).lower()} {_text(value)}"
-        for name, value in settings.items()
-        if name not in defaults or _text(value) != _text(defaults[name])
-    ]
-    return ", ".join(["paper's recipe"] * (recipe["recipe"] == "paper") + changed)
 
 
 def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
@@ -89,8 +61,8 @@ def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     if setting.kind == "bool":
         return st.toggle(setting.label, setting.default, **given)
     if setting.kind == "floats":
-        text = st.text_input(setting.label, _text(setting.default), **given)
-        return _floats(text, setting)
+        text = st.text_input(setting.label, value_text(setting.default), **given)
+        return _checked(partial(ascending_floats, setting, text))
     if setting.kind == "columns":
         return _columns(setting, columns, given)
     return _number(setting, given)
@@ -107,17 +79,21 @@ def _number(setting: Setting, given: dict) -> Any:
         max_value=None if setting.maximum is None else kind(setting.maximum),
         value=None if has_word else kind(setting.default),
         step=1 if kind is int else None,
-        placeholder=_text(setting.default) if has_word else None,
+        placeholder=value_text(setting.default) if has_word else None,
         **given,
     )
     if value is None and has_word:
         return setting.default
+    return value if _checked(partial(setting.check, value)) is None else _INVALID
+
+
+def _checked(read: Callable[[], Any]) -> Any:
+    """Read a setting; show what is wrong with it, and return _INVALID then."""
     try:
-        setting.check(value)
+        return read()
     except ValueError as error:
         st.error(plain(error))
         return _INVALID
-    return value
 
 
 def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
@@ -135,48 +111,6 @@ def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
     else:
         st.caption("Choose at least one column.")
     return _INVALID
-
-
-def _floats(text: str, setting: Setting) -> Any:
-    """Read ascending numbers between commas or spaces; show what is wrong."""
-    values: list[float] = []
-    for word in text.replace(",", " ").split():
-        try:
-            values.append(float(word))
-        except ValueError:
-            values.append(math.nan)
-        if problem := _problem_of(word, values, setting):
-            st.error(problem)
-            return _INVALID
-    if not values:
-        st.error(f"{setting.label} needs at least one number.")
-        return _INVALID
-    return tuple(values)
-
-
-def _problem_of(word: str, values: list[float], setting: Setting) -> str:
-    """Return what is wrong with the last of some ascending numbers, "" for nothing."""
-    if not math.isfinite(values[-1]):
-        return f"{plain(repr(word))} is not a number; write 0, 0.1, 10, for example."
-    if setting.minimum is not None and values[-1] < setting.minimum:
-        return f"{plain(word)} is too small; the minimum is {setting.minimum:g}."
-    if len(values) > 1 and values[-1] <= values[-2]:
-        return (
-            f"{plain(word)} follows {values[-2]:g}; write the numbers in ascending "
-            "order, each once."
-        )
-    return ""
-
-
-def _text(value: Any) -> str:
-    """Write a setting's value; a sequence with commas."""
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_text, value))
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # Which learners are trained, and with which settings.
@@ -217,10 +151,8 @@ def pick_learners() -> list[str]:
         key="learners",
         persist_state="session",
     )
-    if [*chosen] == [*DEFAULT_LEARNERS]:
-        st.query_params.pop(ADDRESS, None)
-    elif st.query_params.get(ADDRESS) != ",".join(chosen):
-        st.query_params[ADDRESS] = ",".join(chosen)
+    is_default = [*chosen] == [*DEFAULT_LEARNERS]
+    set_parameter(ADDRESS, None if is_default else ",".join(chosen))
     return chosen
 
 

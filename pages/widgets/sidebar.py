@@ -15,8 +15,9 @@ from pages.cached.store import (
 from pages.state.visitor import show_account
 from pages.widgets.runs import pause_button, resume_button
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain, run_name
+from pages.widgets.words import plain
 from treelab.figures.style import learner_color
+from treelab.runs.run_words import run_name
 from treelab.runs.store.run import Run
 from treelab.trees.words import counted
 

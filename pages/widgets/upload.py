@@ -1,7 +1,5 @@
 """A visitor's own table: read it, store it, report what was done to it."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 import streamlit as st
 
@@ -11,41 +9,14 @@ from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
-from treelab.data.reading.file_format import DATABASES, format_of
+from treelab.data.reading.file_format import DATABASES, KINDS, format_of
 from treelab.data.reading.read_table import ReadResult, TextForm, read_table
+from treelab.data.reading.said import TEXT_OPTIONS, said_of_cells
 from treelab.data.reading.table_error import ChoiceError, TableError
 from treelab.runs.store.run_store import default_home
 
 UPLOAD_OPEN = "upload-open"  # key of the popover around the box
-KINDS = [
-    *("csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "xlsb", "xls", "ods"),
-    *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
-    *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
-    *("duckdb", "ddb"),
-]
 LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
-
-# What a person may say of a text file, where it was found out wrong.
-_TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
-    "delimiter": (
-        "Delimiter",
-        {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
-    ),
-    "decimal": ("Decimal separator", {".": "point", ",": "comma"}),
-    "encoding": (
-        "Encoding",
-        {
-            "utf-8": "UTF-8",
-            "cp1252": "Western European (Windows-1252)",
-            "cp1250": "Central European (Windows-1250)",
-            "cp1251": "Cyrillic (Windows-1251)",
-            "iso8859-15": "Western European (ISO 8859-15)",
-            "utf-16": "UTF-16",
-            "shift_jis": "Japanese (Shift JIS)",
-            "gb18030": "Chinese (GB 18030)",
-        },
-    ),
-}
 
 
 def upload_box() -> None:
@@ -133,7 +104,7 @@ def _text_box(has_form: bool) -> None:
     )
     if not has_form:
         return
-    for column, (key, (label, options)) in zip(st.columns(3), _TEXT_OPTIONS.items()):
+    for column, (key, (label, options)) in zip(st.columns(3), TEXT_OPTIONS.items()):
         found = "" if form is None else getattr(form, key)
         column.selectbox(
             label,
@@ -176,20 +147,6 @@ def _cells_box() -> None:
         )
 
 
-def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
-    """Return what was edited, by row of the editor, as ``read_table`` takes it."""
-    said: dict = {"missing": {}, "keep_na": [], "as_text": []}
-    for place, values in edited.items():
-        column = columns[int(place)]
-        cells = [cell.strip() for cell in (values.get("missing") or "").split(",")]
-        if cells := [cell for cell in cells if cell]:
-            said["missing"][column] = cells
-        for option in ("keep_na", "as_text"):
-            if values.get(option):
-                said[option].append(column)
-    return said
-
-
 def reading_notes() -> list[str]:
     """Return what was changed in the last file; show why it was refused."""
     now = current_problem().table_id
@@ -216,7 +173,7 @@ def _store_upload() -> None:
         return
     st.session_state["upload-read"] = read_id
     clear_report()
-    own = ("choices", "form", "header", "query", "columns", "cells", *_TEXT_OPTIONS)
+    own = ("choices", "form", "header", "query", "columns", "cells", *TEXT_OPTIONS)
     for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
@@ -236,7 +193,7 @@ def _store_chosen() -> None:
         sheet=sheet,
         query=query,
         header=st.session_state.get("upload-header"),
-        **{name: st.session_state.get(f"upload-{name}") for name in _TEXT_OPTIONS},
+        **{name: st.session_state.get(f"upload-{name}") for name in TEXT_OPTIONS},
         **said_of_cells(
             st.session_state.get("upload-columns", []),
             st.session_state.get("upload-cells", {}).get("edited_rows", {}),

@@ -1,94 +1,16 @@
 """How pages write times, scores, rows and runs."""
 
 import re
-from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from pages.cached.runs import LoadedRun
 from treelab.data.split import SPLIT_NAMES
-from treelab.evaluation.metrics import TITLES
-from treelab.learners.registry import learner_title
-from treelab.runs.store.run import Run
 from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, significant
 
 LONGEST_RULE = 300  # letters that a sentence may hold
-
-
-def duration(seconds: float | None) -> str:
-    """Write a time span in the units that read well; a dash for none."""
-    if seconds is None:
-        return "–"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes == 0:
-        return f"{rest} s"
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def run_name(run: Run) -> str:
-    """Return a run's name without its table, which the page names already."""
-    if not has_default_name(run):
-        return run.short_title
-    paper = " (paper)" if run.follows_paper else ""
-    return f"{learner_title(run.learner)}{paper}"
-
-
-def run_names(runs: Sequence[Run]) -> dict[str, str]:
-    """Name runs, newest first, so that no two are alike; the oldest has no number."""
-    return distinct({run.id: run_name(run) for run in runs})
-
-
-def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Number names, newest first, of which some are alike; the oldest stays bare.
-
-    A select box tells its options by their words: of two that read alike it would take
-    the first, whichever was chosen.
-    """
-    own: dict[str, str] = {}
-    for key, name in reversed(names.items()):
-        numbered, number = name, 2
-        while numbered in own.values():
-            numbered, number = f"{name} {number}", number + 1
-        own[key] = numbered
-    return {key: own[key] for key in names}
-
-
-def has_default_name(run: Run) -> bool:
-    """Whether nobody gave a run a name of its own."""
-    return run.title == f"{learner_title(run.learner)} · {run.problem.table_name}"
-
-
-def origin_words(run: Run) -> str:
-    """Write in one or two sentences how a run's model came about; "" where unknown."""
-    recipe = "Paper's recipe. " if run.follows_paper else ""
-    return recipe + (run.origin.headline if run.origin else run.provenance)
-
-
-def score(run: Run, split: str = "test", metric: str = "") -> float | None:
-    """Return a run's score on a split, its headline's or a named one; None without."""
-    return ((run.metrics or {}).get(split) or {}).get(metric or run.headline)
-
-
-def score_words(run: Run, split: str = "test") -> str:
-    """Write a run's headline score with its metric, split and rows; else its state."""
-    value = score(run, split)
-    if value is None:
-        return run.state
-    metric = TITLES[run.headline]
-    rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
-    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
-
-
-def signed(value: float) -> str:
-    """Write a difference with its sign and two digits: "+0.31"."""
-    sign = "−" if value < 0 else "+" if value > 0 else ""
-    return sign + significant(abs(value), 2)
 
 
 def split_words(loaded: LoadedRun, split: str) -> str:

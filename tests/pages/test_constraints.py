@@ -2,9 +2,9 @@
 
 import pytest
 
-from pages.widgets.settings import setting_words
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
+from treelab.learners.setting_text import setting_words
 
 
 @pytest.fixture

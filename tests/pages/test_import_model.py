@@ -10,10 +10,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import treelab
 from pages.cached.tree_pictures import live_tree
-from pages.widgets.run_cards import ranked_runs
 from tests.pages.shown import nodes, page_text, viewers
 from treelab.data.builtin import BUILTIN
 from treelab.runs.jobs.import_model import NOTE
+from treelab.runs.run_words import ranked_runs
 
 TABLE = BUILTIN["breast_cancer"].load()
 X, Y = TABLE.drop(columns="diagnosis"), TABLE["diagnosis"]

@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.widgets.settings import setting_words
 from treelab.learners.common.settings import RECIPES, LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.learners.setting_text import setting_words
 
 PAPER = LearnerSpec(
     "paper",

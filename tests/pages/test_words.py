@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from pages.compare.outcomes import undefined_words
-from pages.widgets.words import duration, plain
+from pages.widgets.words import plain
 from tests.pages.conftest import APP
 from treelab.evaluation.metrics import class_scores
 from treelab.figures.style import contrast, palette, shade
+from treelab.runs.run_words import duration
 
 
 @pytest.mark.parametrize(

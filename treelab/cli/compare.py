@@ -55,7 +55,9 @@ def compare(arguments: Namespace) -> None:
     width = max(len(printable(facts.name)) for facts in found)
     for facts, difference in zip(found, differences):
         line = f"{printable(facts.name):{width}}  {facts.score:8.4f}"
-        line += f"  {facts.run.summary['leaves']:6,d} leaves  run {facts.run.id}"
+        leaves = facts.run.summary["leaves"]
+        line += f"  {leaves:6,d} {'leaf  ' if leaves == 1 else 'leaves'}"
+        line += f"  run {facts.run.id}"
         print(line)
         if difference is not None:
             print(f"{'':{width}}  {_words(difference)}")

@@ -22,6 +22,7 @@ from treelab.runs.store.states import TRAINER_ENDED
 from treelab.runs.workers.cluster import Caller, check_cluster, cluster_address
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
+from treelab.trees.words import counted
 
 # The progress bar of a training in a terminal.
 
@@ -108,8 +109,9 @@ def print_report(
         print(f"Test rows: {printable(words)}.")
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""
+    leaves = counted(summary["leaves"], "leaf", "leaves")
     print(
-        f"{trees}{summary['leaves']} leaves, depth {summary['depth']}; "
+        f"{trees}{leaves}, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
     rows = ROWS_WORDS[run.fitted_split]

@@ -41,6 +41,13 @@ class Rows(NamedTuple):
         weight = None if self.weight is None else self.weight[places]
         return Rows(self.X.iloc[places], self.y.iloc[places], weight)
 
+    def sample(self, most: int) -> "Rows":
+        """Return the rows, or where they are more than so many a random sample."""
+        if len(self.X) <= most:
+            return self
+        drawn = np.random.default_rng(0).permutation(len(self.X))[:most]
+        return self.take(np.sort(drawn))
+
     @property
     def total(self) -> float:
         """What the rows weigh together: their number where all count alike."""

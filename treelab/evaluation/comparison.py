@@ -10,7 +10,9 @@ from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
+from treelab.trees.words import counted, percent, significant
 
 # How alike several models predict the same rows.
 
@@ -65,6 +67,32 @@ def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int
     if not pairs:
         raise ValueError("Agreement needs two models whose predictions vary.")
     return max(pairs, key=matrix.__getitem__), min(pairs, key=matrix.__getitem__)
+
+
+def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
+    """Say which two of several models agree most, and which least.
+
+    Parameters
+    ----------
+    matrix : float array of shape (k, k)
+        As ``agreement`` returns it, not all of it NaN.
+    names : sequence of k str
+    task : {"binary", "multiclass", "regression"}
+    """
+
+    def named(pair: tuple[int, int]) -> tuple[str, str]:
+        own = float(matrix[pair])
+        value = percent(own)
+        if task == "regression":
+            value = f"a correlation of {significant(own)}"
+        return " and ".join(names[i] for i in pair), value
+
+    most, least = most_and_least_alike(matrix)
+    first, value = named(most)
+    if most == least:
+        return f"{first} agree: {value}."
+    other, least_value = named(least)
+    return f"{first} are most alike ({value}), {other} least ({least_value})."
 
 
 # What errors cost: a threshold for two classes, a cost matrix for more.
@@ -280,6 +308,7 @@ def calibration(
 
 
 FEWEST_SEEDS = 2  # data splits for a test
+CHANCE = 0.05  # a p value below it is called more than chance
 
 
 @dataclass(frozen=True)
@@ -316,6 +345,33 @@ class SeedComparison:
     def least_wilcoxon_p(self) -> float:
         """The smallest p value that so many data splits can give."""
         return 2 / 2 ** len(self.difference)
+
+    def sentences(self, names: tuple[str, str], metric: str, splits: str) -> str:
+        """Say which learner is better over data splits, and how sure that is.
+
+        Parameters
+        ----------
+        names : (str, str)
+            Of the first and the second learner.
+        metric, splits : str
+            What the score is called, and the data splits: "macro F1", "5 data splits".
+        """
+        low, high, mean = self.low, self.high, self.mean
+        other, better = names
+        if mean < 0:
+            better, other, low, high, mean = other, better, -high, -low, -mean
+        how = "More than chance" if self.clear else "No clear difference"
+        text = (
+            f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
+            f"{other} on average, {self.level:.0%} interval "
+            f"{significant(low)} to {significant(high)} (corrected resampled t-test, "
+            f"p = {significant(self.t_p, 2)}). Wilcoxon's signed-rank test: p = "
+            f"{significant(self.wilcoxon_p, 2)}"
+        )
+        if self.least_wilcoxon_p > CHANCE:
+            least = significant(self.least_wilcoxon_p, 2)
+            text += f", which so few splits cannot bring below {least}"
+        return f"{text}."
 
 
 def compare_over_seeds(
@@ -489,6 +545,56 @@ def split_lines(
     return lines
 
 
+def lines_between(
+    tree: Tree,
+    columns: tuple[str, str],
+    row: pd.DataFrame,
+    box: tuple[float, float, float, float],
+) -> list[SplitLine]:
+    """Return a tree's splits in the plane of two columns, the others as in a row.
+
+    The box is that of ``split_lines``. There are none where the tree does not know both
+    as numbers.
+    """
+    index = {f.column: j for j, f in enumerate(tree.features) if f.kind == "number"}
+    if not set(columns) <= set(index):
+        return []
+    held = feature_matrix(tree.features, row)[0]
+    return split_lines(tree, (index[columns[0]], index[columns[1]]), held, box)
+
+
+def plane_points(
+    X: pd.DataFrame, y, columns: tuple[str, str], place: int | None, most: int
+) -> pd.DataFrame:
+    """Return rows in the plane of two columns, or a sample; the followed one is named.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+    columns : (str, str)
+    place : int or None
+        Of the test row that is followed, from 0; it is the last.
+    most : int
+        Rows.
+
+    Returns
+    -------
+    DataFrame
+        ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
+    """
+    points = pd.DataFrame(
+        {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
+    )
+    followed = points.iloc[[] if place is None else [place]]
+    points = points.drop(followed.index).dropna()
+    room = most - len(followed)
+    points = points.sample(min(room, len(points)), random_state=0)
+    if place is not None:
+        followed = followed.assign(label=f"test row {place + 1:,}").dropna()
+    return pd.concat([points, followed])
+
+
 def _half_plane(tree: Tree, node: int, features: tuple[int, int], held: np.ndarray):
     """Return a, b and c: the split holds where ``a * x + b * y <= c``."""
     threshold = float(tree.threshold[node])
@@ -650,6 +756,26 @@ class Disagreement:
     def neither(self) -> int:
         """Rows that differ and on which neither is better."""
         return len(self.rows) - self.first_better - self.second_better
+
+    def sentences(self, names: tuple[str, str], unit: str = "") -> str:
+        """Write how often two models of these names differ, and which is better there.
+
+        The unit is that of a number target.
+        """
+        first, second = names
+        n_rows = counted(self.n_rows, "test row")
+        if self.mean_distance is None:
+            return (
+                f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
+                f"{self.first_better:,}, {second} on {self.second_better:,}, neither "
+                f"on {self.neither:,}."
+            )
+        distance = f"{significant(self.mean_distance)} {unit}".rstrip()
+        return (
+            f"{second} is closer to the target on {self.second_better:,} of {n_rows}, "
+            f"{first} on {self.first_better:,}. The predictions differ by {distance} "
+            "on average; the largest differences come first."
+        )
 
 
 def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:

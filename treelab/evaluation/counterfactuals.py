@@ -1,10 +1,10 @@
 """The smallest change of a row that changes its prediction."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,14 +12,17 @@ from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
 from treelab.trees.feature import feature_matrix
+from treelab.trees.pruning_path import Model
 from treelab.trees.text import (
     CategoryCondition,
     Condition,
     NumberCondition,
     ObliqueCondition,
+    change_text,
     leaf_conditions,
 )
 from treelab.trees.tree import Tree, labels
+from treelab.trees.words import significant, with_unit
 
 # A changed row: what changed, how far, and which changes are allowed.
 #
@@ -50,9 +53,37 @@ class Counterfactual:
     """
 
     row: pd.DataFrame
-    prediction: object
+    prediction: Any
     changes: dict[str, tuple]
     distance: float
+
+    def sentence(
+        self, model: Model, tree: Tree | None = None, write: Callable = str
+    ) -> str:
+        """Write what changes, what is predicted then, and how far it is, in Markdown.
+
+        Parameters
+        ----------
+        model : Tree, WeightedTrees or PruningPath
+        tree : Tree or None, default=None
+            With it the words say how far other values lead to the same leaf.
+        write : callable, default=str
+            Makes Markdown of what the table holds.
+        """
+        features = {feature.column: feature for feature in model.features}
+        changes = "; ".join(
+            change_text(features[column], before, now, tree, self.row)
+            for column, (before, now) in self.changes.items()
+        )
+        predicted = f"“{self.prediction}”"
+        if model.classes is None:
+            predicted = with_unit(
+                significant(float(self.prediction)), model.target_unit
+            )
+        words = write(changes[:1].upper() + changes[1:])
+        return (
+            f"{words}: **{write(predicted)}** (distance {significant(self.distance)})"
+        )
 
 
 class KnownValues:

@@ -25,7 +25,7 @@ from treelab.trees.text import (
     value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, sum_up
-from treelab.trees.words import clean, signed
+from treelab.trees.words import clean, signed, significant, with_unit
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -676,3 +676,59 @@ def _summed_up(leaves: np.ndarray) -> np.ndarray:
     while levels[-1].shape[1] > 1:
         levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
     return np.concatenate(levels[::-1], axis=1)
+
+
+# The contributions to a prediction of any model, and the sentence that they make.
+
+
+def contributions(
+    model: Tree | WeightedTrees, row, output: int = 0, *, along_path: bool = False
+) -> Contributions:
+    """Return what each column changes: Shapley values, or along the decision path.
+
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    row : DataFrame or array of one row
+    output : int, default=0
+        Which class, in the order of ``classes``; 0 for regression.
+    along_path : bool, default=False
+        Whether it is along the path even where there are Shapley values.
+    """
+    if has_shapley(model) and not along_path:
+        return shapley_contributions(model, row, output)
+    if isinstance(model, WeightedTrees):
+        return ensemble_contributions(model, row, output)
+    return path_contributions(model, row, output)
+
+
+def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
+    """Write which columns speak for the prediction of a row, the strongest first.
+
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    row : DataFrame or array of one row
+    output : int, default=0
+        The predicted class, in the order of ``classes``; 0 for regression.
+    """
+    if isinstance(model, Tree) and model.n_splits == 0:
+        return "The tree has no split: it predicts the same for every row."
+    found = contributions(model, row, output)
+    conditions, needed = None, []
+    if isinstance(model, Tree) and model.classes is not None and has_shapley(model):
+        rule = sufficient_rule(model, row)
+        if 0 < len(rule.conditions) <= MOST:
+            conditions = rule.conditions
+            needed = [str(condition.column) for condition in conditions]
+    listed = reasons(model, row, found, conditions)
+    most = MOST if has_shapley(model) else 1  # a weighted sum takes a line by itself
+    if model.classes is not None:
+        words = because(listed, needed=needed, most=most)
+        if words:
+            return f"B{words[1:]}." if needed else f"Mainly {words}."
+        return "No feature speaks more for this class than it does on average."
+    rises = found.prediction >= found.base
+    words = because(listed, rises, most=most)
+    mean = with_unit(significant(found.base), model.target_unit)
+    return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."

@@ -9,6 +9,7 @@ import pandas as pd
 from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.tree import Tree
+from treelab.trees.words import percent
 
 # Rates by group: how often a class is predicted, and how often rightly.
 #
@@ -46,6 +47,13 @@ class RateGap:
     ratio: float
     low: float
     high: float
+
+    @property
+    def words(self) -> str:
+        """The difference in Markdown, with its interval and the ratio."""
+        ends = f"({percent(self.low)} to {percent(self.high)})"
+        ratio = "" if np.isnan(self.ratio) else f", ratio {self.ratio:.2f}"
+        return f"**{percent(self.difference)}** {ends}{ratio}"
 
 
 def groups_of(column: pd.Series, most: int = MOST_GROUPS) -> pd.Series:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.trees.words import counted, signed, significant
+
 # The knee of a pruning path: the smallest tree whose score is almost the best.
 
 
@@ -151,3 +154,35 @@ def _without_stump(table: pd.DataFrame, rank: np.ndarray):
         return table, rank
     keep = splits | np.isposinf(rank)
     return table[keep], rank[keep]
+
+
+def size_words(
+    best: ScoreDifference,
+    lines: tuple[FrontierLine, FrontierLine],
+    names: tuple[str, str],
+    leaves: int,
+) -> str:
+    """Say on the test rows what two models reach with at most so many leaves.
+
+    Parameters
+    ----------
+    best : ScoreDifference
+        Of their trees of that size.
+    lines, names : tuple
+        Of both.
+    leaves : int
+    """
+    low, high = signed(best.low, 2), signed(best.high, 2)
+    words = (
+        f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
+        f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
+        f"− {names[0]}: {low} to {high} ({best.level:.0%} CI), "
+        f"{counted(best.n_rows, 'test row')}."
+    )
+    if best.winner is None:
+        return f"{words} No clear difference."
+    line, name = lines[1 - best.winner], names[1 - best.winner]
+    needed = line.leaves_for(TEST, max(best.first, best.second))
+    if needed is None:
+        return f"{words} No {name} tree reaches that score."
+    return f"{words} {name} needs {counted(needed, 'leaf', 'leaves')} for that score."

@@ -12,6 +12,7 @@ from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.midpoints import midpoint
 from treelab.trees.text import split_text
 from treelab.trees.tree import AXIS, Tree, check_target, goes_left, leaf_of, sum_up
+from treelab.trees.words import counted, percent
 
 FAR_BELOW = 0.5  # of the best greedy split's gain
 CORNER = 0.05  # of a node's rows, that each corner of an exclusive or holds
@@ -71,6 +72,34 @@ class GreedyGap:
     greedy_split: str
     axes: tuple[int, int]
     is_xor: bool
+
+    def sentences(self, tree: Tree, name: str, rows: str) -> str:
+        """Write the gains of the tree of this name and of greedy, immediate and final.
+
+        ``rows`` names the rows at the node.
+        """
+        kind = "variance" if tree.classes is None else "Gini impurity"
+        leaves = counted(self.n_leaves, "leaf", "leaves")
+        text = (
+            f"Immediate gain: of the {kind} of {rows} the split removes "
+            f"{gain_text(self.gains.now)}, the best greedy split, {self.greedy_split}, "
+            f"{gain_text(self.greedy.now)}. Final gain, with {leaves}: {name} removes "
+            f"{gain_text(self.gains.final)}, a greedy tree "
+            f"{gain_text(self.greedy.final)}."
+        )
+        if not self.is_xor:
+            return text
+        first, second = (tree.features[j].column for j in self.axes)
+        return (
+            f"{text} Columns {first} and {second} predict {tree.target} only "
+            "together, an exclusive or (XOR): opposite corners of the picture are "
+            "alike, so greedy passes over both."
+        )
+
+
+def gain_text(fraction: float) -> str:
+    """Write a fraction of the impurity, that of a loss with its sign."""
+    return percent(fraction) if fraction >= 0 else f"−{percent(-fraction)}"
 
 
 @dataclass(frozen=True)

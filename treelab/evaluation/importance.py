@@ -8,9 +8,12 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.evaluation.metrics import headline, scores
+from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text import term_fractions
+from treelab.trees.feature import Feature
+from treelab.trees.text import cell_text, term_fractions
 from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.words import counted, significant
 
 # What matters overall: by impurity at the splits, and by shuffling columns.
 #
@@ -18,6 +21,7 @@ from treelab.trees.tree import OBLIQUE, Tree
 
 
 REPEATS = 5
+CLEAR = 2  # standard deviations above 0
 MOST_ROWS = 1_000
 
 
@@ -93,6 +97,26 @@ def permutation_importances(
         places = X.columns.isin(used)
         mean[places], std[places] = found.importances_mean, found.importances_std
     return _ranked(X.columns, mean, std)
+
+
+def shuffled_words(table: pd.DataFrame, metric: str) -> str:
+    """Say which column the score of this name needs most, and how many it needs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As ``permutation_importances`` returns it.
+    metric : str
+    """
+    first = table.iloc[0]
+    if first["importance"] <= 0:
+        return f"no feature lowers {metric}."
+    n_clear = int((table["importance"] > CLEAR * table["std"]).sum())
+    fall = f"{significant(first['importance'])} ± {significant(first['std'], 2)}"
+    return (
+        f"without {first['column']} {metric} falls most, by {fall}; {n_clear} of "
+        f"{counted(len(table), 'feature')} clearly matter."
+    )
 
 
 def _score(model: _AsEstimator, rows, truth, others, task: str, weight) -> float:
@@ -241,6 +265,19 @@ class Dependence:
     def mean(self) -> np.ndarray:
         """Partial dependence, (n_values,): the mean over the rows, by weight."""
         return np.average(self.lines, axis=0, weights=self.weight)
+
+    def sentence(self, title: str, feature: Feature) -> str:
+        """Say where the mean prediction, of this title, is lowest and highest."""
+        mean = self.mean
+        low, high = int(mean.argmin()), int(mean.argmax())
+        if mean[high] - mean[low] < 1e-9:
+            return f"The mean {title} does not depend on {self.column}."
+        ends = []
+        for name, place in (("lowest", low), ("highest", high)):
+            value = self.values[place]
+            text = days_text(value) if feature.is_date else cell_text(feature, value)
+            ends.append(f"{name}, {significant(float(mean[place]))}, at {text}")
+        return f"By {self.column}, the mean {title} is {', and '.join(ends)}."
 
 
 def dependence(

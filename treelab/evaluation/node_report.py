@@ -11,6 +11,7 @@ import pandas as pd
 from treelab.trees.feature import as_table, feature_matrix
 from treelab.trees.text import rule_text, split_text
 from treelab.trees.tree import OBLIQUE, Tree, check_target, goes_left
+from treelab.trees.words import counted, percent, significant
 
 # How good a leaf's prediction is on the rows that reach it.
 
@@ -37,6 +38,20 @@ class LeafScore:
     n_total: int
     accuracy: float | None = None
     mean_absolute_error: float | None = None
+
+    def sentence(self, unit: str = "") -> str:
+        """Write how many test rows reach the leaf, and how well they are predicted.
+
+        The unit is that of a number target.
+        """
+        n_total = counted(self.n_total, "test row")
+        words = f"This leaf: {self.n_rows:,} of {n_total}"
+        if self.accuracy is not None:
+            return f"{words}, accuracy {percent(self.accuracy)}."
+        if self.mean_absolute_error is not None:
+            error = f"{significant(self.mean_absolute_error)} {unit}".rstrip()
+            return f"{words}, mean absolute error {error}."
+        return f"None of the {n_total} reaches this leaf."
 
 
 def score_leaf(
@@ -244,6 +259,24 @@ def node_rows(
         target += " "
     table.insert(0, target, np.asarray(y)[rows])
     return table
+
+
+def numbered(rows: pd.DataFrame, X: pd.DataFrame, title: str) -> pd.DataFrame:
+    """Put the place of each row before it, counted from 1: in ``X``, in the table.
+
+    By its place in ``X``, a data split, a row is named on every page; the title is of
+    that column.
+    """
+    places: dict[str, Any] = {
+        title: X.index.get_indexer(rows.index) + 1,
+        "row of the table": rows.index + 1,
+    }
+    rows = rows.copy()
+    for at, (name, place) in enumerate(places.items()):
+        while name in rows.columns:
+            name += " "
+        rows.insert(at, name, place)
+    return rows
 
 
 def _node_statistics(tree: Tree, node: int, X, y, weight=None) -> NodeStatistics:

@@ -8,6 +8,7 @@ import numpy as np
 from treelab.data.encoding import power_of_two
 from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
 from treelab.trees.losses import Loss
+from treelab.trees.words import counted, signed, significant
 
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
@@ -60,6 +61,31 @@ class ScoreDifference:
     def title(self) -> str:
         """The score's name for people."""
         return TITLES[self.metric]
+
+    def finding(self, names: tuple[str, str]) -> str:
+        """Say which of the two models is better, and by how much."""
+        first, second = names
+        if self.winner is None:
+            return f"No clear difference between {second} and {first}"
+        better, other = (second, first) if self.winner else (first, second)
+        return f"{better} is better than {other} by {significant(abs(self.estimate))}"
+
+    def interval_words(self, names: tuple[str, str]) -> str:
+        """Write the interval of the difference, both scores, and the rows behind them.
+
+        It is that of the better model's gain, where one is clearly better.
+        """
+        low, high, one, other = self.low, self.high, *names[::-1]
+        scores = [(names[1], self.second), (names[0], self.first)]
+        if self.winner == 0:
+            low, high, one, other = -high, -low, other, one
+            scores.reverse()
+        both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
+        return (
+            f"{one} − {other}: {signed(low, 2)} to {signed(high, 2)} ({self.level:.0%} "
+            f"CI). {self.title}: {both}, on the same "
+            f"{counted(self.n_rows, 'test row')}."
+        )
 
 
 def paired_bootstrap(

@@ -18,7 +18,7 @@ from treelab.trees.feature import known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import knows_interval
-from treelab.trees.words import counted, listed
+from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
 
@@ -346,3 +346,27 @@ def new_scores(
     predicted = np.array([str(label) for label in predicted], dtype=object)
     found = scores(model.task, truth, predicted, sample_weight=weight)
     return found, note.strip()
+
+
+def predicted_words(model: Model, predicted: pd.Series) -> str:
+    """Write what a model predicts for a table most, or on average.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    predicted : Series of shape (n_rows,)
+        At least one row.
+    """
+    n_rows = counted(len(predicted), "row")
+    if model.classes is None:
+        mean = with_unit(significant(predicted.mean()), model.target_unit)
+        low, high = significant(predicted.min()), significant(predicted.max())
+        return f"{n_rows}: {model.target} {mean} on average, from {low} to {high}"
+    counts = predicted.map(str).value_counts()
+    most = ", ".join(
+        f"“{label}” for {percent(n / len(predicted))}"
+        for label, n in counts.head(3).items()
+    )
+    more = f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
+    more = more if len(counts) > 3 else ""
+    return f"{n_rows}: {model.target} is predicted {most}{more}"

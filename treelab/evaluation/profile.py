@@ -1,6 +1,7 @@
 """What a table's columns hold, alone and with the target."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.values import categories
-from treelab.trees.words import shortest
+from treelab.trees.words import counted, percent, shortest, significant
 
 # How the values of one column are distributed, and the target among them.
 
@@ -66,6 +67,22 @@ class Distribution:
         place, k = divmod(int(np.argmax(more)), more.shape[1])
         label = str(self.counts.columns[k])
         return place, label, float(shares[place, k]), float(base[k])
+
+    def sentence(
+        self, name: str, target: str, write: Callable[[str], str] = str
+    ) -> str:
+        """Say in which bin of a column of this name the target differs most.
+
+        ``write`` makes Markdown of names and values.
+        """
+        place, label, here, overall = self.telling_bin()
+        n_rows = counted(int(self.counts.iloc[place].sum()), "row")
+        words = f"Where {write(name)} is {write(self.labels[place])}, {n_rows}: "
+        if label:
+            found = f"{write(label)} in {percent(here)} of them, {percent(overall)}"
+        else:
+            found = f"mean {write(target)} {significant(here)}, {significant(overall)}"
+        return f"{words}{found} in all."
 
 
 def distribution(
@@ -154,6 +171,9 @@ def _level_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
 # What each column predicts alone, from 0 as guessing to 1 as knowing.
 
 
+WEAK = 0.05  # power below which a column predicts next to nothing
+
+
 @dataclass(frozen=True, eq=False)
 class Alone:
     """What each column predicts alone, the best first.
@@ -174,6 +194,27 @@ class Alone:
     power: np.ndarray
     leaks: list[str]
     n_rows: int
+
+    def sentences(self, problem: Problem, write: Callable[[str], str] = str) -> str:
+        """Say how well the best column predicts alone, and how many do at all.
+
+        ``write`` makes Markdown of names.
+        """
+        best, score = write(self.names[0]), significant(self.power[0])
+        score = f"{alone_score(problem)} {score}"
+        if self.power[0] < WEAK:
+            return (
+                f"No column alone predicts {write(problem.target)}; the best is "
+                f"{best}, {score}. Columns together still may."
+            )
+        n_strong = int((self.power >= WEAK).sum())
+        n_columns = counted(len(problem.columns), "column")
+        return f"{best}: {score} alone; {n_strong} of {n_columns} exceed {WEAK}."
+
+
+def alone_score(problem: Problem) -> str:
+    """Name the score by which columns alone are measured."""
+    return "R²" if problem.task == "regression" else "rescaled balanced accuracy"
 
 
 def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
@@ -204,6 +245,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
 
 
 MOST_ROWS = 5000  # of larger tables a sample is looked at
+NEARLY_THE_SAME = 0.95
 MOST_ASSOCIATED_LEVELS = 200  # of a category; the rarer ones are taken together
 
 
@@ -233,6 +275,25 @@ class Associations:
             (self.names[rows[k]], self.names[others[k]], float(found[k]))
             for k in order[:most]
         ]
+
+    def sentences(self, write: Callable[[str], str] = str) -> str:
+        """Say which columns go together most; "" where no two share enough rows.
+
+        ``write`` makes Markdown of names.
+        """
+        pairs = self.strongest(len(self.names) ** 2)
+        if not pairs:
+            return ""
+        first, second, strength = pairs[0]
+        both = f"{write(first)} and {write(second)}"
+        words = f"Strongest association: {significant(strength)}, {both}."
+        if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
+            words += (
+                f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "
+                "information, so a tree uses either and gives it the importance of "
+                "both."
+            )
+        return words
 
     def order(self) -> np.ndarray:
         """Return the columns' places so that those that go together are neighbours."""
@@ -392,6 +453,9 @@ def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     )
 
 
+CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying
+
+
 def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     """Return the columns with missing values, most of them first.
 
@@ -425,6 +489,30 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     table = pd.DataFrame(found, columns=columns)
     return table.sort_values(
         "missing", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def missing_words(gaps: pd.DataFrame) -> str:
+    """Say where most values are missing, and where that depends on the target.
+
+    Parameters
+    ----------
+    gaps : DataFrame
+        As ``missing_by_column`` returns it, of at least one column.
+    """
+    first = gaps.iloc[0]
+    words = (
+        f"{counted(len(gaps), 'column')} with missing values; most are missing in "
+        f"{first['column']}, {percent(first['missing'])} of its rows."
+    )
+    apart = gaps["highest"] - gaps["lowest"]
+    if not (apart >= CLEARLY_APART).any():
+        return words
+    row = gaps.iloc[int(np.nanargmax(apart))]
+    return (
+        f"{words} Missingness of {row['column']} depends on the target: "
+        f"{percent(row['highest'])} of {row['highest_in']}, "
+        f"{percent(row['lowest'])} of {row['lowest_in']}."
     )
 
 

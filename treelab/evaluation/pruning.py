@@ -20,6 +20,7 @@ from treelab.trees.pruning import (
 )
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
+from treelab.trees.words import counted, shortest
 
 # Scores of every tree on a cost-complexity path, without building any of them.
 
@@ -335,6 +336,14 @@ def _ends(path: CostComplexityPath) -> np.ndarray:
 SCORED = ("valid", "test")  # data splits that did not fit the trees
 
 
+_ABOUT = {
+    "lambda": "Each λ trained a tree of its own: these are different trees, not "
+    "prunings of one.",
+    "leaves": "The best tree found at each number of leaves.",
+    "alpha": "One tree, cut back more and more (cost-complexity pruning).",
+}
+
+
 @dataclass(frozen=True)
 class PruningSteps:
     """A pruning path made ready: each tree that is drawn, and a table of scores.
@@ -359,6 +368,46 @@ class PruningSteps:
     chosen: int | None
     kind: Literal["lambda", "leaves", "alpha"]
     is_by_hand: bool = False
+
+    @property
+    def labels(self) -> list[str]:
+        """A name for each step; no two are alike."""
+        leaves = [counted(int(n), "leaf", "leaves") for n in self.table["leaves"]]
+        if self.kind != "lambda":  # no two are of one size
+            return leaves
+        strengths = map(shortest, self.table["strength"])
+        return [f"λ {strength}, {n}" for strength, n in zip(strengths, leaves)]
+
+    @property
+    def about(self) -> str:
+        """What the trees are, in a sentence."""
+        return _ABOUT[self.kind]
+
+    def sentences(self, fitted_split: str) -> str:
+        """Say what the trees are, and what their scores are worth.
+
+        Parameters
+        ----------
+        fitted_split : str
+            Which rows the model was fitted to, as ``DataSplit`` names them.
+        """
+        of_training = fitted_split == "train"
+        if self.kind == "leaves":
+            how = "by cross-validation, each row by a tree that was not fitted to it"
+            how = "the validation rows" if of_training else how
+            return (
+                f"{self.about} Held-out rows: {how}; no test row is among them. Bars: "
+                "one standard error."
+            )
+        words = self.about
+        if self.kind == "lambda":
+            words += " Validation rows chose λ."
+        if not of_training:
+            words += (
+                " This tree was fitted to the validation rows as well, so its "
+                "validation score is too high; the test score is not."
+            )
+        return words
 
     @property
     def own(self) -> int:

@@ -333,6 +333,13 @@ class RowMultiplicity:
     lowest: float
     highest: float
 
+    def sentence(self, differ: str) -> str:
+        """Say how many of the trees differ, which is put so."""
+        if self.n_otherwise:
+            return f"{self.n_otherwise:,} of {self.n_trees:,} comparable trees {differ}"
+        which = "Both" if self.n_trees == 2 else f"All {self.n_trees:,}"
+        return f"{which} comparable trees agree"
+
 
 def row_multiplicity(
     predicted: np.ndarray, value: np.ndarray, own: int, near: float = 0.0

@@ -1,18 +1,19 @@
 """Where rows go in a tree."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from treelab.data.problem import Problem
 from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import listed
+from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -73,6 +74,65 @@ def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
     borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
     band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
     return band, (float(borders[0]), float(borders[1]))
+
+
+# The groups of rows that are routed: classes, or bands.
+
+
+ALL_ROWS = "all rows"  # of a table that has no target
+OTHER_ROWS = "no known class"
+
+
+def row_groups(
+    y, *, classes: Sequence | None, y_train, unit: str = ""
+) -> dict[str, np.ndarray]:
+    """Name the groups of rows, each with a mask (n_rows,).
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels, or values of a number target.
+    classes : sequence or None
+        The labels, in the order of the groups; None: low, middle and high values.
+    y_train : array-like of shape (n_train_rows,)
+        Training values, whose thirds set the borders.
+    unit : str, default=""
+        Of a number target.
+    """
+    target = np.asarray(y)
+    if classes is not None:
+        return {str(label): target == label for label in classes}
+    band, (low, high) = target_bands(y_train, target)
+    first, last = significant(low), with_unit(significant(high), unit)
+    ranges = (
+        f"up to {with_unit(first, unit)}",
+        f"{first} to {last}",
+        f"above {last}",
+    )
+    return {f"{name} ({text})": band == name for name, text in zip(BANDS, ranges)}
+
+
+def table_groups(
+    problem: Problem, frame: pd.DataFrame, *, classes: Sequence | None, **values
+) -> dict[str, np.ndarray]:
+    """Name the groups of the rows of a table that may lack the target.
+
+    Classes are known by their text, since the table alone may show other types; the
+    other parameters are those of ``row_groups``.
+    """
+    try:
+        y = problem.labels(frame)
+    except ValueError:  # no target, or text where the target is a number
+        return {ALL_ROWS: np.ones(len(frame), dtype=bool)}
+    if classes is not None:
+        y, classes = y.map(str), [str(label) for label in classes]
+    known = frame.index.isin(y.index)
+    groups = {}
+    for name, mask in row_groups(y, classes=classes, **values).items():
+        groups[name] = known.copy()
+        groups[name][known] = mask
+    rest = ~np.any(list(groups.values()), axis=0)
+    return groups | ({OTHER_ROWS: rest} if rest.any() else {})
 
 
 # A table that a model has never seen, made ready for its splits.
@@ -172,10 +232,57 @@ def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
     )
 
 
+def split_name(tree: Tree, node: int) -> str:
+    """Name a split by its condition, in quotes."""
+    words = f"“{split_text(tree, node, most=MOST_LISTED)}”"
+    return words if node else f"the root, {words}"
+
+
 def busiest_leaf(tree: Tree, table: pd.DataFrame) -> int:
     """Return the leaf where most of the rows end; the first among equals."""
     leaves = np.flatnonzero(tree.is_leaf)
     return int(leaves[np.argmax(table["rows"].to_numpy()[leaves])])
+
+
+@dataclass(frozen=True)
+class RoutedRows:
+    """Rows at the nodes of a tree, by group."""
+
+    tree: Tree
+    names: tuple[str, ...]  # of the groups: classes, or bands of a number target
+    rows: np.ndarray  # of each group that pass each node, int (n_groups, n_nodes)
+    leaf: np.ndarray  # where each row ends, int (n_rows,)
+    group: np.ndarray  # place of its group, int (n_rows,); -1 where it is in none
+    rows_name: str = "row"  # of one of them, as "test row"
+    key: tuple = ()  # what caches know tree and rows by
+    is_fitted: bool = False  # whether the tree was fitted to these rows
+    is_stored: bool = True  # whether they are of the run's own table, not of a file
+    months: Mapping[str, np.ndarray] = field(default_factory=dict)  # by date column
+
+    @property
+    def passing(self) -> np.ndarray:
+        """Rows that pass each node, of all groups and of none, int (n_nodes,)."""
+        every = np.zeros(len(self.leaf), dtype=int)
+        return rows_passing(self.tree.parent, self.leaf, every, 1)[0]
+
+    def of(self, name: str) -> np.ndarray:
+        """Return the rows of one group that pass each node, int (n_nodes,)."""
+        return self.rows[self.names.index(name)]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return ``routing_table`` of one group."""
+        return routing_table(self.tree, self.of(name))
+
+
+def route_rows(
+    tree: Tree, X: pd.DataFrame, groups: Mapping[str, np.ndarray]
+) -> RoutedRows:
+    """Send rows through a tree and count them by group, each a mask (n_rows,)."""
+    leaf, code = tree.apply(X), np.full(len(X), -1)
+    for place, mask in enumerate(groups.values()):
+        code[mask] = place
+    rows = rows_passing(tree.parent, leaf, code, len(groups))
+    return RoutedRows(tree, tuple(groups), rows, leaf, code)
 
 
 # A tree's leaves as clusters: how pure they are, and what they tell of the class.
@@ -212,6 +319,17 @@ class LeafPurity:
     information: float
     entropy: float
     adjusted: float
+
+    def sentences(self, rows: str) -> str:
+        """Write how pure the leaves are, of rows of this name, and what they tell."""
+        known = self.information / self.entropy if self.entropy else 1.0
+        return (
+            f"{percent(self.purity)} of the {rows} are of their leaf's most frequent "
+            f"class ({percent(self.one_leaf)} if all were in one). The "
+            f"{counted(len(self.leaves), 'leaf', 'leaves')} hold "
+            f"{self.information:.2f} of {self.entropy:.2f} bits about the class, "
+            f"{percent(known)}."
+        )
 
 
 def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurity:
@@ -311,6 +429,29 @@ class RoutingShift:
             return None
         moved = found["rows"] * (found["holds"] - found["fitted_holds"]).abs()
         return int(found.index[int(moved.argmax())])
+
+    def sentences(self, tree: Tree, fitted: str) -> str:
+        """Write whether rows look like the fitted ones, so named, and where not."""
+        psi = f"PSI {self.psi:.2f}; chance level {self.psi_by_chance:.2f}"
+        n_splits = counted(tree.n_splits, "split")
+        if self.splits.empty:
+            return "All rows end in the tree's only leaf."
+        split = self.widest_split
+        if split is None:
+            return (
+                f"No significant drift against the {fitted} at any of {n_splits} "
+                f"({psi})."
+            )
+        how = "Slight" if self.psi < LITTLE else "Significant"
+        at = self.splits.index.get_loc(split)
+        holds, fitted_holds = self.splits[["holds", "fitted_holds"]].to_numpy()[at]
+        most_at = split_text(tree, split, most=MOST_LISTED)
+        return (
+            f"{how} drift against the {fitted} at {self.n_differing} of {n_splits} "
+            f"({psi}). Most at “{most_at}”: it holds for {percent(holds)} of "
+            "those that reach it, of the fitted rows for "
+            f"{percent(fitted_holds)}."
+        )
 
 
 def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingShift:
@@ -514,6 +655,32 @@ class RouteSimilarity:
     def least_alike(self) -> tuple[int, int]:
         """Places of the two classes whose routes are least alike."""
         return self._pair(np.argmin)
+
+    @property
+    def finding(self) -> str:
+        """Which classes' routes are most alike, in words."""
+        pair, overlap = self._pair_words(self.most_alike)
+        if len(self.names) == 2:
+            return f"Route overlap of {pair}: {overlap}"
+        return f"Most similar routes: {pair}, {overlap}"
+
+    def parting_words(self, tree: Tree, rows: np.ndarray) -> str:
+        """Write which classes' routes are least alike, and where they part.
+
+        Their rows that pass each node are an int array of shape (2, n_nodes).
+        """
+        node, fraction = parting_split(tree, *rows)
+        share = percent(round(fraction, 2))
+        parting = f"{share} of their rows separate at {split_name(tree, node)}."
+        if len(self.names) == 2:
+            return parting
+        pair, overlap = self._pair_words(self.least_alike)
+        return f"Least similar: {pair}, {overlap}; {parting}"
+
+    def _pair_words(self, pair: tuple[int, int]) -> tuple[str, str]:
+        """Name two classes, and write how much of their routes they share."""
+        first, second = (f"“{self.names[i]}”" for i in pair)
+        return f"{first} and {second}", percent(round(self.similarity[pair], 2))
 
     def _pair(self, best) -> tuple[int, int]:
         """The pair of classes whose similarity is best, the first among equals."""

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.evaluation.comparison import SplitLine
+from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
 from treelab.evaluation.metrics import COST_SAVED, TITLES, headline, scores
+from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import (
@@ -25,9 +26,10 @@ from treelab.figures.style import (
     template,
     text_on,
 )
-from treelab.trees.feature import Feature
+from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
+from treelab.trees.tree import Tree
 from treelab.trees.words import counted, significant
 
 # The difference of two models' scores, with its interval, around zero.
@@ -601,6 +603,31 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
     elif feature.kind == "category":
         title = f"score of {feature.column}"
     return Axis(title, low - room, high + room, ticks)
+
+
+def node_plane(
+    tree: Tree, node: int, axes: tuple[int, int], X: pd.DataFrame, y
+) -> tuple[pd.DataFrame, tuple[Axis, Axis], list[SplitLine]]:
+    """Return what ``plane_figure`` draws of a node: its rows, axes, splits as lines.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    axes : (int, int)
+        Features across and upward; the others are held at their medians.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : Series of shape (n_rows,)
+    """
+    rows = rows_at_node(tree, node, X)
+    matrix = feature_matrix(tree.features, X.iloc[rows])
+    across, up = (axis_of(tree.features[j], matrix[:, j]) for j in axes)
+    empty = np.isnan(matrix).all(axis=0)
+    held = np.where(empty, np.nan, np.nanmedian(np.where(empty, 0, matrix), axis=0))
+    box = (across.low, across.high, up.low, up.high)
+    points = pd.DataFrame(matrix[:, list(axes)], columns=["x", "y"])
+    points["target"] = y.to_numpy()[rows]
+    return points, (across, up), split_lines(tree, axes, held, box, node=node)
 
 
 def _ticks(feature: Feature) -> dict[float, str]:

@@ -1,10 +1,11 @@
-"""Settings of a learner as text, ``NAME=VALUE``, read by their kinds."""
+"""Settings of a learner as text: read by their kinds, and written for people."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treelab.learners.common.settings import Setting
+from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
 from treelab.learners.registry import find_spec
 from treelab.trees.constraints import Constraints
 
@@ -89,3 +90,78 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "constraints": (_read_constraints, "JSON"),
     "other": (_read_json, "JSON or a word"),
 }
+
+
+def ascending_floats(setting: Setting, text: str) -> tuple[float, ...]:
+    """Read ascending numbers between commas or spaces, as a form takes them.
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is no number or too small, or they do not ascend.
+    """
+    values: list[float] = []
+    for word in text.replace(",", " ").split():
+        try:
+            values.append(float(word))
+        except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
+            raise ValueError(
+                f"{word!r} is not a number; write 0, 0.1, 10, for example."
+            )
+        if setting.minimum is not None and values[-1] < setting.minimum:
+            raise ValueError(
+                f"{word} is too small; the minimum is {setting.minimum:g}."
+            )
+        if len(values) > 1 and values[-1] <= values[-2]:
+            raise ValueError(
+                f"{word} follows {values[-2]:g}; write the numbers in ascending order, "
+                "each once."
+            )
+    if not values:
+        raise ValueError(f"{setting.label} needs at least one number.")
+    return tuple(values)
+
+
+# Settings in words, for people.
+
+
+def paper_words(spec: LearnerSpec, task: str) -> str:
+    """Write the values that the paper's recipe gives to unchanged settings."""
+    values = [
+        f"{(setting.label or setting.name).lower()} {value_text(paper)}"
+        for setting in spec.settings_of(task)
+        if (paper := spec.paper_settings.get(setting.name, setting.default))
+        != setting.default
+    ]
+    return f"The paper's values where you change nothing: {', '.join(values)}."
+
+
+def setting_words(learner: str, settings: dict, task: str) -> str:
+    """Write the recipe, where it is a paper's, and what differs; "" for none."""
+    spec = find_spec(learner)
+    if spec is None:
+        return ""
+    labels = {setting.name: setting.label for setting in spec.settings}
+    asked = Constraints.read(settings.get("constraints"))
+    settings = settings | ({"constraints": str(asked)} if asked else {})
+    recipe = {"recipe": settings.get("recipe")}
+    defaults = with_recipe(spec.settings_of(task), spec.defaults(task) | recipe)
+    changed = [
+        f"{(labels.get(name) or name).lower()} {value_text(value)}"
+        for name, value in settings.items()
+        if name not in defaults or value_text(value) != value_text(defaults[name])
+    ]
+    return ", ".join(["paper's recipe"] * (recipe["recipe"] == "paper") + changed)
+
+
+def value_text(value: Any) -> str:
+    """Write a setting's value; a sequence with commas."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_text, value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)

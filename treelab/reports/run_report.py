@@ -318,8 +318,9 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
     for other in runs[1:]:
         if not have_same_test_rows(runs[0].problem, other.problem):
             raise ValueError(
-                f"“{runs[0].title}” and “{other.title}” were not tested on the same "
-                "rows; a comparison needs runs of one table, target and seed."
+                f"“{runs[0].title}” ({runs[0].id}) and “{other.title}” ({other.id}) "
+                "were not tested on the same rows, weighted alike; a comparison needs "
+                "runs of one table, target, data split, weight and exposure."
             )
     found, metric = [], shared_headline(runs)
     for run, name in zip(runs, _names(runs)):
@@ -550,15 +551,8 @@ def _ensemble(model: WeightedTrees, row, test: Rows) -> list[str]:
 
 def _leaf_words(tree, row, test: Rows, predicted=None) -> str:
     """Write how many test rows reach the row's leaf, and how good predictions are."""
-    leaf = tree.path(row)[-1]
-    score = score_leaf(tree, leaf, *test, predictions=predicted)
-    words = f"This leaf: {score.n_rows:,} of {counted(score.n_total, 'test row')}"
-    if score.accuracy is not None:
-        return f"{words}, accuracy {percent(score.accuracy)}."
-    if score.mean_absolute_error is None:  # no test row reaches it
-        return f"{words}."
-    error = value_words(tree, score.mean_absolute_error)
-    return f"{words}, mean absolute error {error}."
+    score = score_leaf(tree, tree.path(row)[-1], *test, predictions=predicted)
+    return score.sentence(tree.target_unit)
 
 
 # The sections of a report on one run or several, in words and tables.

@@ -11,6 +11,7 @@ import pandas as pd
 from treelab.trees.io import Stored
 from treelab.trees.text import term_fractions
 from treelab.trees.tree import LEAF, OBLIQUE, PER_NODE, Tree, sum_up
+from treelab.trees.words import counted, significant
 
 # ScoredTrees: several trees of one problem, each with its scores, one chosen.
 
@@ -845,3 +846,26 @@ def _solve(gram: np.ndarray, wanted: np.ndarray, chosen: list[int]) -> np.ndarra
     """Weights of the chosen columns that fit best; a touch of ridge for twins."""
     part = gram[np.ix_(chosen, chosen)] + 1e-9 * np.eye(len(chosen))
     return np.linalg.solve(part, wanted[chosen])
+
+
+def dropped_words(
+    tree: Tree, smaller: Tree, before: np.ndarray, after: np.ndarray
+) -> str:
+    """Write how many terms a tree without small ones has, and what that changes.
+
+    Parameters
+    ----------
+    tree, smaller : Tree
+        Before and after; see ``without_small_terms``.
+    before, after : ndarray of shape (n_rows,)
+        What they predict for the same test rows.
+    """
+    changed = before != after
+    if tree.classes is None:
+        changed = ~np.isclose(before, after)
+    now, was = (significant(terms_per_split(own), 2) for own in (smaller, tree))
+    return (
+        f"Splits name {now} features on average instead of {was}; the leaves' "
+        f"prediction changes on {int(changed.sum()):,} of "
+        f"{counted(len(before), 'test row')}"
+    )

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from treelab.trees.pruning import ScoredTrees
+from treelab.trees.words import counted, shortest, significant
 
 COLUMNS = ("score", "standard_error", "alike")
 
@@ -33,6 +34,33 @@ class Completeness:
     n_cutpoints: int
     n_trees: float
     above: float
+
+    def sentences(self, least: float, best: float, within: str = "") -> str:
+        """Say of which trees none is left out, in Markdown.
+
+        Parameters
+        ----------
+        least, best : float
+            The lowest score that is asked for, and the highest that there is.
+        within : str, default=""
+            What limits the trees beside depth and thresholds.
+        """
+        over = (
+            f"tree of depth {self.depth} over the "
+            f"{counted(self.n_cutpoints, 'threshold')} (at most {self.n_thresholds} of "
+            f"a column){within}"
+        )
+        n_trees = significant(self.n_trees)
+        if self.n_trees < 1e6:
+            n_trees = f"{self.n_trees:,.0f}"
+        looked = f"{n_trees} trees were looked at."
+        if least > self.above:
+            return f"**Complete:** no other {over} scores as well; {looked}"
+        return (
+            f"**Complete within {significant(best - self.above)} of the best:** no "
+            f"other {over} scores more than {significant(self.above)}; below, there "
+            f"are too many to list. {looked}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +116,24 @@ class RashomonSet(ScoredTrees):
         """
         score = self.score
         return np.flatnonzero(score >= score[self.chosen] - tolerance - 1e-12)
+
+    def finding(self, tolerance: float, metric: str) -> str:
+        """Say how many other trees are within a tolerance of the run's own.
+
+        Parameters
+        ----------
+        tolerance : float
+        metric : str
+            What the score is called.
+        """
+        n_others, far = len(self.within(tolerance)) - 1, shortest(tolerance)
+        if not n_others:
+            return f"No other tree scores within {far} of this run's"
+        verb = "scores" if n_others == 1 else "score"
+        return (
+            f"{counted(n_others, 'other tree')} {verb} at most {far} below this run's "
+            f"tree ({significant(self.score[self.chosen])} {metric})"
+        )
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""

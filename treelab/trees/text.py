@@ -471,6 +471,16 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     return tuple(c for c in condition.feature.categories if c in condition.allowed)
 
 
+def node_title(tree: Tree, node: int, *, most: int = 3, length: int = 40) -> str:
+    """Return what a node asks or predicts: "age ≤ 30.5?" or "Leaf: setosa (0.98)".
+
+    The parameters are those of ``prediction_text``; conditions are not cut.
+    """
+    if tree.is_leaf[node]:
+        return f"Leaf: {prediction_text(tree, node, most=most, length=length)}"
+    return f"{split_text(tree, node, most=most)}?"
+
+
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     """Return the prediction for a row that ends at a node.
 

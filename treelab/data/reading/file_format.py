@@ -30,6 +30,12 @@ TEXT_FORMATS = {
     "arff": re.compile(rb"(?i)(\s*(%[^\n]*)?\n)*\s*@relation\b"),
     "json_lines": re.compile(rb'\s*\{\s*["}]'),
 }
+KINDS = [  # endings of the files that are read
+    *("csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "xlsb", "xls", "ods"),
+    *("parquet", "arrow", "feather", "jsonl", "ndjson", "json", "arff"),
+    *("dta", "sav", "zsav", "sas7bdat", "xpt", "db", "sqlite", "sqlite3"),
+    *("duckdb", "ddb"),
+]
 MARK = b"\xef\xbb\xbf"
 
 SAVE_AS_CSV = "Save the table as CSV or Parquet and try again."

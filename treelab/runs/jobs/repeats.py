@@ -64,6 +64,15 @@ def repeats_of(run: Run, runs: Iterable[Run]) -> list[Run]:
     return [own for own in runs if own.repeat_of == original and own.id != run.id]
 
 
+def all_repeats(runs: Iterable[Run], known: Sequence[Run], n_folds: int) -> list[Run]:
+    """Return the repeats of some runs, and runs of their kind on so many folds."""
+    runs = list(runs)
+    found = {own.id: own for run in runs for own in repeats_of(run, known)}
+    kinds = {run_kind(on_folds(run, n_folds)) for run in runs}
+    found |= {r.id: r for r in known if r.problem.n_folds and run_kind(r) in kinds}
+    return list(found.values())
+
+
 def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     """Return the runs that were interrupted or paused, by their kind and seed.
 

@@ -2,11 +2,15 @@
 
 import sqlite3
 import threading
-from collections.abc import Hashable
+import time
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 from treelab.runs.store.server import Server
+
+T = TypeVar("T")
 
 
 class StoreVersion:
@@ -54,3 +58,35 @@ class StoreVersion:
             with suppress(sqlite3.Error):
                 self._connection.close()
         self._connection = None
+
+
+class StoreReads:
+    """What was read of a store at its newest version, by name.
+
+    Parameters
+    ----------
+    version : StoreVersion
+    seconds : float
+        After which all is read again: dead processes write nothing.
+    """
+
+    def __init__(self, version: StoreVersion, seconds: float):
+        self._store_version, self._seconds = version, seconds
+        self._lock = threading.Lock()
+        self._version: Hashable = None
+        self._read = 0.0  # on the monotonic clock
+        self._known: dict[Hashable, Any] = {}
+
+    def get(self, name: Hashable, read: Callable[[], T]) -> T:
+        """Return what was read, or read it: at another version, or where it is old."""
+        version = self._store_version.now()
+        if version is None:
+            return read()
+        with self._lock:
+            is_old = time.monotonic() - self._read > self._seconds
+            if version != self._version or is_old:
+                self._known.clear()
+                self._version, self._read = version, time.monotonic()
+            if name not in self._known:
+                self._known[name] = read()
+            return self._known[name]

@@ -1,14 +1,11 @@
-"""A tree read as rules, one a leaf; sums are named once and written out below."""
+"""A tree's rules as HTML; weighted sums are named once and written out below."""
 
 import html
 from collections.abc import Iterable
 
 import numpy as np
-import streamlit as st
 
-from pages.cached.runs import LoadedRun, rules, run_colors
-from pages.widgets.html import dot
-from pages.widgets.words import fitted_words
+from treelab.figures.html import dot
 from treelab.trees.colors import OTHER
 from treelab.trees.text import (
     Condition,
@@ -16,7 +13,7 @@ from treelab.trees.text import (
     condition_text,
     leaf_conditions,
     term_fractions,
-    to_text,
+    to_rules,
 )
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, rounded, significant
@@ -25,17 +22,22 @@ _FEW = 2  # rows of a leaf that are so few that the rule is marked
 _TERMS = 3  # of a sum that are not folded away
 
 
-def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
-    """List the tree's rules, and the tree as text."""
-    found = rules(loaded, estimator)
-    n_rules = counted(len(found), "rule")
-    st.markdown(
-        f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
-    )
-    if (tree.feature == OBLIQUE).any():
+def rules_table(tree: Tree, colors: dict) -> str:
+    """Return HTML of a tree's rules, one a leaf, and of its weighted sums.
+
+    Parameters
+    ----------
+    tree : Tree
+        With the rows that it was fitted to.
+    colors : dict
+        Hex colour of each class; of a class that is not among them, grey.
+    """
+    has_sums = bool((tree.feature == OBLIQUE).any())
+    found = to_rules(tree, most=_TERMS if has_sums else None)
+    if has_sums:
         of_leaf = dict(leaf_conditions(tree))
         found["rule"] = [rule_with_sums(tree, of_leaf[leaf]) for leaf in found["leaf"]]
-    lines = "".join(_line(loaded, tree, rule) for rule in found.to_dict("records"))
+    lines = "".join(_line(tree, colors, rule) for rule in found.to_dict("records"))
     target = html.escape(clean(tree.target))
     unit = f" ({html.escape(tree.target_unit)})" if tree.target_unit else ""
     sure = "" if tree.classes is None else "<th>confidence</th>"
@@ -46,14 +48,11 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.
     region = 'class="scrolled" tabindex="0" role="region" aria-label="Rules"'
-    st.html(f"<div {region}>{table}</div>")
-    if (tree.feature == OBLIQUE).any():
-        st.html(sums_list(tree))
-    with st.expander("The tree as text"):
-        st.code(to_text(tree), language=None, wrap_lines=True)
+    sums = sums_list(tree) if has_sums else ""
+    return f"<div {region}>{table}</div>{sums}"
 
 
-def _line(loaded: LoadedRun, tree: Tree, rule: dict) -> str:
+def _line(tree: Tree, colors: dict, rule: dict) -> str:
     """Return HTML of one rule: its numbers, then its words."""
     n_rows = rule["n_rows"]
     rows = f"{n_rows:,}"
@@ -68,9 +67,8 @@ def _line(loaded: LoadedRun, tree: Tree, rule: dict) -> str:
         numbers += f"<td>{html.escape(words)}</td>"
     else:
         label = rule["prediction"]
-        color = run_colors(loaded).get(label, OTHER)
-        name = f"<td class='name'>{dot(color, clean(label))}</td>"
-        numbers += f"{name}<td>{percent(rule['confidence'])}</td>"
+        name = dot(colors.get(label, OTHER), clean(label))
+        numbers += f"<td class='name'>{name}</td><td>{percent(rule['confidence'])}</td>"
     return f"<tr>{numbers}<td class='if'>{html.escape(rule['rule'])}</td></tr>"
 
 
@@ -108,6 +106,7 @@ def sums_list(tree: Tree) -> str:
 
 def sum_terms(tree: Tree, node: int) -> str:
     """Return HTML of a weighted sum: its three largest terms, the rest folded away."""
+    assert tree.weights is not None, "only a sum has terms"
     weights = tree.weights[node]
     shares = term_fractions(tree.features, weights)
     order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]

@@ -1,0 +1,31 @@
+"""A tree's rules as a table: one a leaf, names from a table as they stand."""
+
+from dataclasses import replace
+
+from tests.figures.small_trees import stump_and_more
+from treelab.figures.rules import rule_with_sums, rules_table, sum_names
+from treelab.trees.text import leaf_conditions, to_rules
+
+
+def test_every_leaf_has_a_rule_and_its_class_its_colour():
+    tree, _, _ = stump_and_more()
+    html = rules_table(tree, {"small": "#111111", "rough": "#222222"})
+    assert html.count("<tr><td>") == tree.n_leaves
+    assert "#111111" in html
+    for rule in to_rules(tree)["rule"]:
+        assert rule.replace(">", "&gt;") in html
+
+
+def test_names_of_a_table_are_escaped():
+    tree, _, _ = stump_and_more()
+    html = rules_table(replace(tree, target="<b>kind</b>"), {})
+    assert "<b>kind</b>" not in html
+    assert "&lt;b&gt;kind&lt;/b&gt;" in html
+
+
+def test_without_sums_a_rule_is_the_plain_one():
+    tree, _, _ = stump_and_more()
+    assert sum_names(tree) == {}
+    plain = dict(zip(to_rules(tree)["leaf"], to_rules(tree)["rule"]))
+    for leaf, conditions in leaf_conditions(tree):
+        assert rule_with_sums(tree, conditions) == plain[leaf]
