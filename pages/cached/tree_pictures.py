@@ -211,7 +211,7 @@ def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
     metric = TITLES[loaded.headline]
     if split == "held out":
-        return f"{metric} · held-out rows"
+        return f"{loaded.run.held_out_title} · held-out rows"
     n_rows = f"{loaded.n_rows(split):,} rows"
     if split in ("valid", "test"):
         return f"{metric} · {SPLIT_NAMES[split]}, {n_rows}"

@@ -19,6 +19,7 @@ TITLES = {
     "mae": "MAE",
     "coverage": "interval coverage",
 }
+COST_SAVED = "cost saved"  # of that of one prediction for all, by costs of errors
 BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
 SAME_LOSS = 1e-9  # nats between losses that are one
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})

@@ -1058,7 +1058,10 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
         )
         for own in found
     ]
-    title = f"{found[0].metric_title}, {rows_words}"
+    metric = found[0].metric_title
+    if column == HELD_OUT:
+        metric = " or ".join(dict.fromkeys(own.run.held_out_title for own in found))
+    title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
         Picture(frontier_svg(named, column, title)),
         Paragraph(_finding_words(found, column), strong=True),
