@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pages.cached.predictions import top_estimators
 from pages.cached.runs import (
     LoadedRun,
-    load_run,
+    load_whole,
     rows_for,
     run_colors,
     run_tree,
@@ -33,7 +33,9 @@ from treelab.trees.words import counted
 
 def scored_path_of(loaded: LoadedRun) -> SizePath | None:
     """Return a run's trees by size, where their scores on held-out rows are known."""
-    path = None if loaded.epoch is not None else size_path_of(loaded.run)
+    if loaded.epoch is not None or loaded.output:  # its trees have every output
+        return None
+    path = size_path_of(loaded.run)
     return path if path is not None and is_scored(path) else None
 
 
@@ -209,7 +211,7 @@ def _score_label(loaded: LoadedRun, split: str) -> str:
     """Name the score of a frame, and the rows behind it."""
     metric = TITLES[loaded.headline]
     if split == "held out":
-        return f"{metric} · held-out rows"
+        return f"{loaded.run.held_out_title} · held-out rows"
     n_rows = f"{loaded.n_rows(split):,} rows"
     if split in ("valid", "test"):
         return f"{metric} · {SPLIT_NAMES[split]}, {n_rows}"
@@ -286,7 +288,7 @@ def _live_tree(run: Run, epoch: float | None) -> LiveTree:
         if spec is not None and not spec.single_tree:
             words += ", the tree of highest weight"
     else:
-        loaded = load_run(run)
+        loaded = load_whole(run)
         split = loaded.split
         if loaded.is_ensemble:
             index, weight = top_estimators(loaded)

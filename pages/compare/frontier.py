@@ -206,6 +206,9 @@ def show_frontier(pair: Pair) -> None:
     if leaves is not None and len(runs) > 1:
         st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
     metric = TITLES[runs[0].loaded.headline]
+    if column == HELD_OUT:
+        titles_held_out = [own.loaded.run.held_out_title for own in runs]
+        metric = " or ".join(dict.fromkeys(titles_held_out))
     known = finished_runs()
     drawn = [_drawn_line(own, names, column, few, known) for own in runs]
     show_figure(

@@ -208,6 +208,8 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
     title = "validation loss"
     if loaded.has_labels:
         title = TITLES[loaded.headline]
+        if loaded.run.held_out_title != title:
+            title += f" (held out: {loaded.run.held_out_title})"
     # Trees by size were scored on all rows, in folds, or on the validation rows.
     held_out = "valid" if loaded.fitted_split == "train" else "fitted"
     splits = {"held_out_score": held_out, "valid_score": "valid", "test_score": "test"}

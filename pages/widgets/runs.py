@@ -1,8 +1,10 @@
 """The run that the bar names, as a page reads it, and the buttons of a run."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, load_run
+from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_whole
 from pages.cached.store import store
 from pages.state.problem import current_problem, finds_clusters
 from pages.state.run import current_run, resume_run
@@ -18,8 +20,31 @@ from treelab.runs.store.run import Run
 def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
     """Load the run that the bar names; stop the page where there is nothing to show.
 
-    Of a run in training it is the newest tree, unless ``growing`` is false.
+    Of a run in training it is the newest tree, unless ``growing`` is false. Of several
+    outputs the visitor chooses which one the page speaks of; see ``pick_output``.
     """
+    return pick_output(pick_whole_run(growing=growing))
+
+
+def pick_output(loaded: LoadedRun) -> LoadedRun:
+    """Let the visitor choose one of several outputs, where there are several."""
+    if not loaded.outputs:
+        return loaded
+    st.session_state[OUTPUT] = chosen_output(loaded)
+    chosen = st.segmented_control(
+        "Quantile" if loaded.model.levels else "Target",
+        loaded.outputs,
+        required=True,
+        key=OUTPUT,
+        persist_state="session",
+        wrap=True,
+        help="The tree predicts them all; what stands here is of this one.",
+    )
+    return loaded.of_output(chosen)
+
+
+def pick_whole_run(*, growing: bool = True) -> LoadedRun:
+    """Load the run that the bar names as ``pick_loaded_run`` does, with all outputs."""
     run = current_run()
     if run is None:
         now = current_problem()
@@ -30,7 +55,7 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
         why = f" {run.error}" if run.error else ""
         words = f"{run_name(run)} is {run.state}: it has no tree yet.{why}"
         end_page(words, "train", "Watch it train", "hourglass_top")
-    loaded = loaded_or_end(run)
+    loaded = loaded_or_end(run, load_whole)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
         st.info(
@@ -42,10 +67,10 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
     return loaded
 
 
-def loaded_or_end(run: Run) -> LoadedRun:
+def loaded_or_end(run: Run, load: Callable[[Run], LoadedRun] = load_run) -> LoadedRun:
     """Load a run, or say what is wrong with it and end the page."""
     try:
-        return load_run(run)
+        return load(run)
     except (LookupError, OSError, ValueError) as error:
         st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
         page_link("runs", "All runs")

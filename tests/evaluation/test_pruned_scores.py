@@ -6,10 +6,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.pruning import pruned_depths, pruned_scores
+from treelab.evaluation.pruning import cost_sums, pruned_depths, pruned_scores
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import cost_complexity_path
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, rows_through
 
 
 def grown(task: str, seed: int):
@@ -48,6 +48,21 @@ def test_scores_and_depths_are_those_of_each_tree_built(task, seed):
     assert len(built) > 10
     assert pruned_scores(path, X, y).tolist() == pytest.approx(built)
     assert pruned_depths(path).tolist() == [each.depth for each in path.trees]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_costs_of_errors_are_those_of_each_tree_built(seed):
+    tree, X, y = grown("multiclass", seed)
+    path = cost_complexity_path(tree)
+    costs = np.array([[0, 1, 5.0], [2, 0, 1], [7, 1, 0]])
+    code = pd.Categorical(y, categories=list(tree.classes)).codes
+    counts = rows_through(tree, tree.apply(X), code.astype(int), 3)[:, None]
+    sums = cost_sums(path, counts, tree.predicted_class, costs)
+    for step, each in enumerate(path.trees):
+        predicted = each.predicted_class[each.apply(X)]
+        assert sums[step, 0, 0, 0] == pytest.approx(costs[code, predicted].sum())
+    root = tree.predicted_class[0]
+    assert (sums[:, 0, 1, 0] == costs[code, root].sum()).all()
 
 
 @pytest.mark.parametrize("names", [("new",), ("new", "newer")])

@@ -187,6 +187,19 @@ def test_costs_move_the_decision_and_not_only_the_threshold_of_one():
     assert called[True] > called[False]
 
 
+def test_costs_choose_the_size_too():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    labels = np.where(rng.random(300) < 0.2 + 0.2 * (X["a"] > 0), "bad", "good")
+    asked = {"class_costs": "bad as good: 10"}
+    cart = CartClassifier(constraints=asked, random_state=0).fit(X, labels)
+    scores = cart.path_.scores["score"].to_numpy()
+    # Hardly a leaf has no bad row: one prediction for all costs nearly least.
+    assert abs(scores[:3]).max() < 0.2
+    assert cart.tree_.n_leaves < 6
+    assert (cart.predict(X) == "bad").mean() > 0.9
+
+
 def test_scikit_learn_copies_and_searches_them():
     X, y = table(60)
     cart = CartRegressor(tune=False, max_leaf_nodes=4, constraints={"max_columns": 1})

@@ -185,9 +185,39 @@ def value_sums(
         at_node = _squared_errors(path.tree, parts)
     else:
         at_node = _losses(path.tree, parts, loss)
-    error = pruned_sums(path, at_node)
-    of_root = np.broadcast_to(at_node[0], error.shape)
-    return np.stack([error, of_root], axis=2)[..., None]
+    return _beside_root(path, at_node)
+
+
+def cost_sums(
+    path: CostComplexityPath,
+    counts: np.ndarray,
+    predicted: np.ndarray,
+    costs: np.ndarray,
+) -> np.ndarray:
+    """Sum up what errors cost in each subtree, from rows that are counted already.
+
+    Parameters
+    ----------
+    path, predicted
+        As for ``class_sums``.
+    counts : ndarray of shape (n_nodes, n_parts, n_classes)
+    costs : ndarray of shape (n_classes, n_classes)
+        Of each prediction (column) for a row of each class.
+
+    Returns
+    -------
+    ndarray of shape (n_steps, n_parts, 2, 1)
+        Cost; cost of the root's prediction alone: as the losses of ``value_sums``.
+    """
+    at_node = (counts * costs.T[predicted][:, None, :]).sum(-1)
+    return _beside_root(path, at_node.astype(float))
+
+
+def _beside_root(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
+    """Losses of each subtree, and of the root alone, (n_steps, n_parts, 2, 1)."""
+    lost = pruned_sums(path, at_node)
+    of_root = np.broadcast_to(at_node[0], lost.shape)
+    return np.stack([lost, of_root], axis=2)[..., None]
 
 
 def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
-from treelab.evaluation.metrics import TITLES, headline, scores
+from treelab.evaluation.metrics import COST_SAVED, TITLES, headline, scores
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
 from treelab.figures.frontier import DrawnLine, frontier_figure
@@ -204,6 +204,8 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
         for (name, model), color in zip(named.items(), _colors(list(named.values())))
     ]
     metric = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
+    if X is None and any(_has_costs(model) for model in named.values()):
+        metric = COST_SAVED
     where = "held-out rows" if X is None else counted(len(np.asarray(y)), "row")
     return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
 
@@ -254,6 +256,12 @@ def _task(model) -> str:
     if classes is None:
         return "regression"
     return "binary" if len(classes) == 2 else "multiclass"
+
+
+def _has_costs(model) -> bool:
+    """Whether a model was trained by costs of errors."""
+    constraints = getattr(_inner(model, None)[0], "constraints_", None)
+    return constraints is not None and bool(constraints.class_costs)
 
 
 def _losses(models: Sequence) -> list[Loss | None]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.evaluation.pruning import class_sums, pooled_scores, value_sums
+from treelab.evaluation.pruning import class_sums, cost_sums, pooled_scores, value_sums
 from treelab.learners.common.base import (
     TableClassifier,
     TableEstimator,
@@ -342,6 +342,12 @@ class Search:
     loss: Loss = SQUARED_ERROR
 
     @property
+    def scored_as(self) -> str:
+        """Task as which held-out rows score sizes: costs of errors add up as losses."""
+        costs = self.greedy.constraints.class_costs
+        return "regression" if costs else self.task
+
+    @property
     def depths(self) -> tuple[int | None, ...]:
         """Depth limits, the shallowest first."""
         most = self.greedy.max_depth
@@ -467,7 +473,7 @@ def candidate_scores(
         for of_repeat in folds
         for held_out in of_repeat
     ]
-    return pooled_scores(np.sum(sums, axis=0), search.task)
+    return pooled_scores(np.sum(sums, axis=0), search.scored_as)
 
 
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
@@ -549,9 +555,13 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
         search.predicted_class(tree.class_counts, w)
         for w in range(len(search.predicting))
     ]
-    return [
-        class_sums(path, counts, own)[steps].transpose(1, 0, 2, 3) for own in predicted
-    ]
+    constraints = search.greedy.constraints
+    if constraints.class_costs:
+        costs = cost_matrix(constraints, tree.classes)
+        found = [cost_sums(path, counts, own, costs) for own in predicted]
+    else:
+        found = [class_sums(path, counts, own) for own in predicted]
+    return [own[steps].transpose(1, 0, 2, 3) for own in found]
 
 
 # Many trees of the same rows, and the one of them that is retained.

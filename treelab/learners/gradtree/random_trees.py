@@ -92,7 +92,7 @@ def train_in_folds(
         path = cost_complexity_path(seen)
         rows = x[held], y[held], part[held], each[held]
         sums.append(path_sums(path, rows, search)[table.weighting])
-    scores = pooled_scores(np.sum(sums, axis=0), search.task)
+    scores = pooled_scores(np.sum(sums, axis=0), search.scored_as)
     began, order = starts.trees(features, *called), np.argsort(error, kind="stable")
     found = RandomTrees(scores, [trees[e] for e in order], [began[e] for e in order])
     return found, result.reason == "callback"

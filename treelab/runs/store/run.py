@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treelab.data.problem import Problem
-from treelab.evaluation.metrics import headline
+from treelab.evaluation.metrics import COST_SAVED, TITLES, headline
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.constraints import Constraints
 from treelab.trees.losses import PARAMETERS, SQUARED_ERROR, Loss, as_loss
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
@@ -173,12 +174,24 @@ class Run:
         if self.problem.task != "regression" or name == SQUARED_ERROR.name:
             return None
         setting, default = PARAMETERS.get(name, ("", 0.0))
-        return Loss(name, float(self.settings.get(setting, default)))
+        return Loss.of_setting(name, self.settings.get(setting, default))
 
     @property
     def headline(self) -> str:
         """Key of the score by which it is compared with runs of the same loss."""
         return headline(self.problem.task, self.loss)
+
+    @property
+    def held_out_title(self) -> str:
+        """Name of the score on held-out rows by which a tree's size is chosen.
+
+        Where errors have costs, the fraction that a tree saves of what one prediction
+        for all costs.
+        """
+        is_tree = "estimators" not in self.summary
+        if is_tree and Constraints.read(self.settings.get("constraints")).class_costs:
+            return COST_SAVED
+        return TITLES[self.headline]
 
     @property
     def origin(self) -> Origin | None:
