@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, is_single_tree, run_tree
+from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
 from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
 from pages.compare.outcomes import outcomes_title, show_outcomes
 from pages.state.run import select_node, selected_node
@@ -33,7 +33,7 @@ from pages.tree.size import (
 )
 from pages.widgets.export import export_box, report_buttons
 from pages.widgets.page import page_tabs, page_title
-from pages.widgets.runs import pick_loaded_run
+from pages.widgets.runs import pick_output, pick_whole_run
 from pages.widgets.store_trouble import guarded
 from pages.widgets.tree_choices import (
     AREAS,
@@ -69,6 +69,9 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     view = f"tree-view-{own.run.id}"
     choices = tree_choices(own)
     if choices.view == EDIT:
+        if own.outputs:
+            st.info("A tree of several outputs is not edited by hand; train one each.")
+            return
         show_editing(own, view)
         return
     size = None
@@ -76,14 +79,15 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         tree_alone = own.has_predictor and own.has_labels and pick_predictor(own)
         size = size_of(own, view, tree_alone)
     loaded = own if size is None else size.shown
+    one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")
     with left:
         tree, key = draw(loaded, size, estimator, choices, view)
     with right.container(height=PANEL, border=False, key="beside"):
-        show_beside(loaded, own, tree, key)
+        show_beside(loaded, one, own, tree, key)
         if size is not None and key is None:
             offer_run(size)
-    show_tabs(loaded, size, estimator)
+    show_tabs(loaded, one, size, estimator)
 
 
 def draw(
@@ -100,7 +104,8 @@ def draw(
         return tree, None
     if choices.view in AREAS:
         name = f"areas-{estimator}{loaded.variant}"
-        clicked = overview(tree, loaded, AREAS[choices.view], name)
+        one = loaded.of_output(chosen_output(loaded))
+        clicked = overview(_of(one, tree), one, AREAS[choices.view], name)
         if clicked is not None:
             select_node(run_id, keys(tree)[clicked])
         return tree, selected_node(run_id)
@@ -147,19 +152,29 @@ def picture_of(
     return size.picture(choices.split)
 
 
-def show_beside(loaded: LoadedRun, own: LoadedRun, tree: Tree, key: str | None) -> None:
+def _of(one: LoadedRun, tree: Tree) -> Tree:
+    """Return a tree with the output that a run is looked at for."""
+    return tree.of_output(one.output) if one.output else tree
+
+
+def show_beside(
+    loaded: LoadedRun, one: LoadedRun, own: LoadedRun, tree: Tree, key: str | None
+) -> None:
     """Show the node that is selected, or the whole tree's facts where none is."""
     node = None if key is None else node_at(tree, key)
     if node is None:
         show_facts(loaded, tree, own)
         return
+    loaded, tree = one, _of(one, tree)
     show_node(loaded, tree, node)
     if st.button("Rows at this node", icon=":material/table_rows:", key="node-rows"):
         open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
 
 
-def show_tabs(loaded: LoadedRun, size: Size | None, estimator: int | None) -> None:
-    """Show what is said of the tree, a tab at a time."""
+def show_tabs(
+    whole: LoadedRun, loaded: LoadedRun, size: Size | None, estimator: int | None
+) -> None:
+    """Show what is said of the tree, or of one of its outputs, a tab at a time."""
     tree, own = run_tree(loaded, estimator), size.run if size else loaded
     has_others = is_single_tree(own.run) and own.epoch is None
     names = [RULES, ROUTES, *[OTHERS] * has_others, SCORES, EXPORT]
@@ -182,7 +197,7 @@ def show_tabs(loaded: LoadedRun, size: Size | None, estimator: int | None) -> No
             show_scores(loaded, size, tree)
     if tabs[EXPORT].open:
         with tabs[EXPORT]:
-            export_box(loaded, tree, estimator)
+            export_box(whole, run_tree(whole, estimator), estimator)
             report_buttons([own.run])
 
 
@@ -196,7 +211,7 @@ def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
         show_dial(loaded)
     elif len(size.steps.trees) > 1:
         show_curve(size)
-        if st.toggle("Compare two sizes", key="two-sizes"):
+        if not own.outputs and st.toggle("Compare two sizes", key="two-sizes"):
             show_pair(size)
     if own.run.problem.is_surrogate and own.epoch is None:
         show_surrogate(loaded)
@@ -218,7 +233,7 @@ page_title(
     "What did it learn, and how small can it be?",
     "Move the slider for smaller trees: nothing is trained. Click a node for its rows.",
 )
-loaded = pick_loaded_run()
+loaded = pick_whole_run()
 estimator = pick_estimator(loaded)
 if estimator is not None:
     st.subheader(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)

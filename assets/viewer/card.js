@@ -1,6 +1,6 @@
 /** One node, at one of three sizes: full (with charts), plain, chip. */
 
-import { classBar, meanBar, plainHistogram, splitHistogram } from "./charts.js";
+import { classBar, meanBar, outputBars, outputsHeight, outputsWidth, plainHistogram, splitHistogram } from "./charts.js";
 import { flowOf, nodeColor, purity, topClass } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
@@ -96,6 +96,7 @@ function foldedPlan(data, node, tier, leaves) {
 }
 
 function sureText(data, node) {
+  if (node.outputs) return "";
   return data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
 }
 
@@ -105,7 +106,8 @@ function likeliestText(node) {
 }
 
 function leafWidth(data, node, tier) {
-  const line = 15 + measure(predictionText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
+  const words = 15 + measure(predictionText(data, node), 14, 650) + 10 + measure(sureText(data, node), 12);
+  const line = node.outputs ? outputsWidth(data, node) : words;
   const foot = measure(footWords(data, node), 11) + (node.likeliest ? 14 + measure(likeliestText(node), 11) : 0);
   const [least, most] = LEAF_WIDTH[tier];
   const wanted = node.formula ? most : Math.max(line, foot) + 2 * PAD[tier] + 2;
@@ -147,6 +149,7 @@ function chartBlocks(data, node, tier) {
 
 function asideText(data, node) {
   if (flowOf(data, node)) return "";
+  if (node.outputs) return "";
   if (data.task === "regression") return `mean ${short(node.mean)}`;
   const top = topClass(data, node);
   const alone = !data.classes[top]?.other;
@@ -156,6 +159,10 @@ function asideText(data, node) {
 }
 
 function leafBlocks(data, node, tier, w) {
+  if (node.outputs) {
+    const draw = (x, y, width) => outputBars(data, node, x, y, width);
+    return [{ h: outputsHeight(data), draw }, footBlock(data, node, "")];
+  }
   const blocks = [predictionBlock(data, node, sureText(data, node), w)];
   if (tier === "full" && node.target_hist) {
     blocks.push({ h: 32, draw: (x, y, width) => plainHistogram(data, node.target_hist, x, y + 3, width, 24, false) });
@@ -184,6 +191,7 @@ function predictionBlock(data, node, sure, w) {
 }
 
 function barBlock(data, node) {
+  if (node.outputs) return { h: 0, draw: () => svg("g", {}) };
   const draw = data.task === "regression" ? meanBar : classBar;
   return { h: 14, draw: (x, y, width) => draw(data, node, x, y + 2, width, 8) };
 }

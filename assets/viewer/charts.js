@@ -41,6 +41,40 @@ export function meanBar(data, node, x, y, w, h) {
     }));
 }
 
+const OUTPUT_LINE = 15;
+
+/** How high the bars of several outputs are. */
+export function outputsHeight(data) {
+  return data.outputs.length * OUTPUT_LINE + 2;
+}
+
+/** Several predictions of a leaf, a line each: name, bar from the lowest leaf's, value. */
+export function outputBars(data, node, x, y, w) {
+  const values = Math.max(...node.outputs.map(([, words]) => measure(words, 11)));
+  const wanted = Math.max(...data.outputs.map(({ name }) => measure(name, 11)));
+  const names = Math.min(wanted, Math.max(0, w - values - 44));
+  const from = x + names + 6;
+  const room = Math.max(6, w - names - values - 12);
+  const group = svg("g", { class: "outputs" });
+  data.outputs.forEach(({ name, low, high }, k) => {
+    const [value, words] = node.outputs[k];
+    const at = high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
+    const line = y + k * OUTPUT_LINE;
+    group.append(
+      svg("text", { x, y: line + 11, "font-size": 11, class: "quiet", text: isolate(cut(name, names, 11)) }),
+      svg("rect", { x: from, y: line + 6, width: room, height: 2, rx: 1, class: "rail" }),
+      svg("rect", { x: from, y: line + 3, width: Math.max(1.5, at * room), height: 8, rx: 1.5, class: "output" }),
+      svg("text", { x: x + w, y: line + 11, "font-size": 11, "text-anchor": "end", class: "main", text: words }));
+  });
+  return group;
+}
+
+/** How wide a leaf needs to be for them. */
+export function outputsWidth(data, node) {
+  const values = Math.max(...node.outputs.map(([, words]) => measure(words, 11)));
+  return Math.max(...data.outputs.map(({ name }) => measure(name, 11))) + values + 56;
+}
+
 function stacked(counts, spans, colors, y, h) {
   const top = Math.max(1, ...counts.map((bin) => bin.reduce((a, b) => a + b, 0)));
   const paths = colors.map(() => "");

@@ -23,7 +23,8 @@ export function fillLegend(box, data, { nodes, alike }, direction, { bars, apart
   if (!data.options?.compact) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));
-    if (!data.flow) parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
+    const shaded = data.task !== "regression" || nodes.some((node) => node.std !== undefined);
+    if (!data.flow && shaded) parts.push(entry(null, data.task === "regression" ? "deeper shade: lower standard deviation" : "deeper shade: purer", "aside"));
     if (!apart && alike.some(Boolean)) {
       parts.push(entry(mark("twice"), "leaves of one class, drawn as one", "aside"));
     }
@@ -70,6 +71,6 @@ function scale(data) {
   const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
   bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   return html("span", { class: "entry" },
-    html("bdi", { text: `mean ${data.target?.name ?? ""}` }),
+    html("bdi", { text: data.outputs?.[data.main]?.name ?? `mean ${data.target?.name ?? ""}` }),
     html("span", { text: short(data.scale?.low) }), bar, html("span", { text: `${short(data.scale?.high)}${unit}` }));
 }

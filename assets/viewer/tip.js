@@ -68,9 +68,10 @@ function tipParts(data, node, status) {
   if (node.hist) parts.push(chart(82, splitHistogram(data, node, 0, 5, TIP_WIDTH - 24, 56, true)));
   if (node.left_categories?.length) parts.push(categories(node));
   const rows = [rowsFact(data, node)];
-  if (!node.condition) rows.unshift(["prediction", predictionText(data, node)]);
+  if (!node.condition && !node.outputs) rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
-  if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
+  if (node.outputs) node.outputs.forEach(([, words], k) => rows.push([data.outputs[k].name, words]));
+  else if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
   if (node.interval && !node.condition) {
     const [share, low, high] = node.interval;
     rows.push([`${share} of rows`, low === high ? short(low) : `${short(low)} to ${short(high)}`]);

@@ -20,6 +20,8 @@ def trees_like(loaded: LoadedRun) -> RashomonSet | None:
     """Return the trees near a run's own; None where no other tree compares with it."""
     if loaded.is_ensemble or not loaded.has_labels or loaded.epoch is not None:
         return None
+    if loaded.output:  # its splits were chosen for several
+        return None
     stored = store().rashomon(loaded.run.id)
     if stored is not None:
         return stored

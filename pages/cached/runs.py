@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -35,11 +35,21 @@ class LoadedRun:
     split: DataSplit
     epoch: float | None = None  # of the snapshot
     variant: str = ""  # which tree of the run's path, where not the retained one
+    output: str = ""  # which of several outputs, where it is looked at alone
 
     @property
     def key(self) -> tuple:
         """What caches know the run and its model by."""
-        return default_home(), self.run.id, self.epoch, self.variant
+        return default_home(), self.run.id, self.epoch, self.variant, self.output
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the numbers that the model predicts together; () for one."""
+        return getattr(self.model, "outputs", ())
+
+    def of_output(self, name: str) -> "LoadedRun":
+        """Return the run as if its tree predicted one of its outputs alone."""
+        return _of_output(self, name) if self.outputs else self
 
     @property
     def fitted_split(self) -> str:
@@ -97,8 +107,47 @@ def copied(most: int, spinner: str | bool = False) -> Callable:
     return st.cache_data(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
 
 
+@shared(64)
+def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
+    """Return a run with one output, its impurities and its scores."""
+    run, split = loaded.run, loaded.split.of_target(name)
+    model = loaded.model.of_output(name)
+    if not loaded.model.levels:
+        model = model.with_rows(*split.rows(loaded.fitted_split))
+    stored = run.metrics or {}
+    metrics = {part: found["outputs"][name] for part, found in stored.items()}
+    run = replace(run, metrics=metrics)
+    return replace(loaded, run=run, model=model, split=split, output=name)
+
+
+OUTPUT = "output"  # key of the session's choice
+
+
+def chosen_output(loaded: LoadedRun) -> str:
+    """Return which of several outputs the visitor looks at; "" where there is one."""
+    if not loaded.outputs:
+        return ""
+    chosen = st.session_state.get(OUTPUT)
+    main = loaded.outputs[loaded.model.main_output]
+    return chosen if chosen in loaded.outputs else main
+
+
 def load_run(run: Run) -> LoadedRun:
     """Return a run with its model, or with its newest snapshot while it trains.
+
+    Of a tree of several outputs it is the one that the visitor looks at.
+
+    Raises
+    ------
+    LookupError, OSError, ValueError
+        If the model, or the table it was trained on, is gone or cannot be read.
+    """
+    whole = load_whole(run)
+    return whole.of_output(chosen_output(whole))
+
+
+def load_whole(run: Run) -> LoadedRun:
+    """Return a run as ``load_run`` does, but with all outputs of its tree.
 
     Raises
     ------
@@ -115,7 +164,7 @@ def load_run(run: Run) -> LoadedRun:
         return LoadedRun(run, tree, rows_for(run, tree), epoch)
     now = store().run(run.id)
     if now.has_model:  # it ended since it was listed
-        return load_run(now)
+        return load_whole(now)
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
 
 

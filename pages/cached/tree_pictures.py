@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pages.cached.predictions import top_estimators
 from pages.cached.runs import (
     LoadedRun,
-    load_run,
+    load_whole,
     rows_for,
     run_colors,
     run_tree,
@@ -33,7 +33,9 @@ from treelab.trees.words import counted
 
 def scored_path_of(loaded: LoadedRun) -> SizePath | None:
     """Return a run's trees by size, where their scores on held-out rows are known."""
-    path = None if loaded.epoch is not None else size_path_of(loaded.run)
+    if loaded.epoch is not None or loaded.output:  # its trees have every output
+        return None
+    path = size_path_of(loaded.run)
     return path if path is not None and is_scored(path) else None
 
 
@@ -286,7 +288,7 @@ def _live_tree(run: Run, epoch: float | None) -> LiveTree:
         if spec is not None and not spec.single_tree:
             words += ", the tree of highest weight"
     else:
-        loaded = load_run(run)
+        loaded = load_whole(run)
         split = loaded.split
         if loaded.is_ensemble:
             index, weight = top_estimators(loaded)

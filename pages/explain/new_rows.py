@@ -90,7 +90,8 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
     columns = list(loaded.model.columns)
     problem = loaded.run.problem
-    scored = listed([*filter(None, (problem.target, problem.exposure, problem.weight))])
+    read = (*problem.targets, problem.exposure, problem.weight)
+    scored = listed([*filter(None, read)])
     reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
     st.info(
         plain(
@@ -173,9 +174,9 @@ def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
         predicted = predicted_columns(
             loaded, new.given, new.fill_absent, ("prediction",)
         )
-        st.header(
-            plain(predicted_words(loaded.model, predicted["prediction"])), anchor=False
-        )
+        for _, column in predicted.items():
+            words = predicted_words(loaded.model, column)
+            st.header(plain(words), anchor=False)
         _show_scores(loaded, new)
         for note in new.ready.notes:
             st.warning(plain(note), icon=":material/help:")

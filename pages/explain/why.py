@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.cached.predictions import predictions
+from pages.cached.predictions import predictions, split_scores
 from pages.cached.rashomon import DEFAULT_TOLERANCE, near_value, stored_trees
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
@@ -37,6 +37,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text import (
     conditions_text,
     interval_text,
+    number_text,
     path_lines,
     prediction_text,
 )
@@ -67,6 +68,19 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
         st.markdown(_because(loaded, row))
+
+
+def show_other_outputs(whole: LoadedRun, row: Row) -> None:
+    """Write what the tree predicts of each of several outputs."""
+    if not whole.outputs:
+        return
+    leaf = run_tree(whole).apply(row.values)[0]
+    words = number_text(run_tree(whole), int(leaf))
+    if likely := interval_text(whole.model, row.values):
+        words += f". {likely}"
+        if inside := split_scores(whole, "test").get("coverage"):
+            words += f", which holds for {percent(inside)} of the test rows"
+    st.caption(plain(f"{words}."))
 
 
 def prediction_words(loaded: LoadedRun, row: Row) -> str:

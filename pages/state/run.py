@@ -38,7 +38,7 @@ def is_current(run: Run) -> bool:
         return False
     if finds_clusters():
         return base_table(run.problem) == base_table(now)
-    asked = attrgetter("table_id", "target", "task")
+    asked = attrgetter("table_id", "targets", "task")
     return asked(run.problem) == asked(now)
 
 

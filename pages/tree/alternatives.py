@@ -76,8 +76,8 @@ def show_alternatives(loaded: LoadedRun) -> None:
     if trees is None:
         st.info(
             "There are no other trees to compare with this one: it does not split, its "
-            "leaves are linear models, or it is of weighted rows or of another loss "
-            "than the squared error.",
+            "leaves are linear models, it predicts several numbers, or it is of "
+            "weighted rows or of another loss than the squared error.",
             icon=":material/info:",
         )
         return

@@ -21,6 +21,7 @@ from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.metrics import (
     TITLES,
     log_loss_words,
+    output_words,
     scores,
     total_words,
 )
@@ -122,6 +123,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
+    if words := output_words(scores):
+        st.caption(plain(f"{words}."))
     if words := total_words(scores, loaded.run.problem.target):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):

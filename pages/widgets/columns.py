@@ -118,7 +118,7 @@ def model_column(problem: Problem) -> None:
 def _rows(problem: Problem) -> pd.DataFrame:
     """Return one row a column, without the target and what goes with it."""
     facts = column_facts(problem.table_id)
-    apart = problem.target, problem.truth, problem.weight, problem.exposure
+    apart = (*problem.targets, problem.truth, problem.weight, problem.exposure)
     facts = facts[~facts["column"].isin(apart)]
     kinds, units = column_kinds(problem), dict(problem.units)
     rare, names = dict(problem.rare), facts["column"]
@@ -171,7 +171,7 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
 def date_parts(problem: Problem) -> None:
     """Let the visitor tick what of each column of dates is used beside the years."""
     for column in date_columns(problem.table_id):
-        if column.name in (problem.target, problem.truth):
+        if column.name in (*problem.targets, problem.truth):
             continue
         names = {
             part_name(part, column.name, column.first): part

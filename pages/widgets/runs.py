@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, load_run
+from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_whole
 from pages.cached.store import store
 from pages.state.problem import current_problem, finds_clusters
 from pages.state.run import current_run, resume_run
@@ -18,8 +18,31 @@ from treelab.runs.store.run import Run
 def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
     """Load the run that the bar names; stop the page where there is nothing to show.
 
-    Of a run in training it is the newest tree, unless ``growing`` is false.
+    Of a run in training it is the newest tree, unless ``growing`` is false. Of several
+    outputs the visitor chooses which one the page speaks of; see ``pick_output``.
     """
+    return pick_output(pick_whole_run(growing=growing))
+
+
+def pick_output(loaded: LoadedRun) -> LoadedRun:
+    """Let the visitor choose one of several outputs, where there are several."""
+    if not loaded.outputs:
+        return loaded
+    st.session_state[OUTPUT] = chosen_output(loaded)
+    chosen = st.segmented_control(
+        "Quantile" if loaded.model.levels else "Target",
+        loaded.outputs,
+        required=True,
+        key=OUTPUT,
+        persist_state="session",
+        wrap=True,
+        help="The tree predicts them all; what stands here is of this one.",
+    )
+    return loaded.of_output(chosen)
+
+
+def pick_whole_run(*, growing: bool = True) -> LoadedRun:
+    """Load the run that the bar names as ``pick_loaded_run`` does, with all outputs."""
     run = current_run()
     if run is None:
         now = current_problem()
@@ -37,7 +60,7 @@ def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
         page_link("train", "Watch it train")
         st.stop()
     try:
-        loaded = load_run(run)
+        loaded = load_whole(run)
     except (LookupError, OSError, ValueError) as error:
         st.error(f"This run cannot be shown. {plain(error)}", icon=":material/error:")
         page_link("runs", "All runs")

@@ -1,12 +1,14 @@
 """What rows count, and what the target is divided by."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.cached.store import table
 from pages.cached.tables import column_kinds
 from pages.state.problem import change_problem
 from treelab.data.columns import useful_columns
-from treelab.data.problem import Problem, weighted_problem
+from treelab.data.problem import Problem, several_targets, weighted_problem
 
 
 def weight_fields(problem: Problem) -> None:
@@ -15,7 +17,7 @@ def weight_fields(problem: Problem) -> None:
     numbers = [
         name
         for name, kind in kinds.items()
-        if kind == "number" and name not in (problem.target, problem.truth)
+        if kind == "number" and name not in (*problem.targets, problem.truth)
     ]
     with st.container(horizontal=True, key="weights"):
         _field(
@@ -28,6 +30,10 @@ def weight_fields(problem: Problem) -> None:
             "It is not predicted from; rows of weight 0 are left out.",
         )
         if problem.task == "regression" and not problem.is_surrogate:
+            if not problem.exposure:
+                _more_targets(problem, numbers)
+            if problem.more_targets:
+                return
             _field(
                 problem,
                 "exposure",
@@ -37,6 +43,38 @@ def weight_fields(problem: Problem) -> None:
                 f"Predicts {problem.target} per unit of this column, such as claims "
                 "per year insured; rows count by it. It is not predicted from.",
             )
+
+
+def _more_targets(problem: Problem, numbers: list[str]) -> None:
+    """Let the visitor choose numbers that the same tree predicts, too."""
+    key, frame = f"more-targets-{problem.table_id}-{problem.target}", problem.table_id
+
+    def follow() -> None:
+        """Follow a choice; columns that were targets are predicted from again."""
+        chosen = st.session_state[key]
+
+        def change(now: Problem) -> Problem:
+            useful = useful_columns(table(frame), now.target)
+            again = [name for name in now.more_targets if name in useful]
+            columns = tuple(dict.fromkeys((*now.columns, *again)))
+            if not {*columns} - {*chosen}:  # nothing to predict from
+                return now
+            plain = replace(now, more_targets=(), columns=columns)
+            return several_targets(plain, chosen)
+
+        change_problem(problem, change)
+
+    st.multiselect(
+        "More targets",
+        [*problem.more_targets, *(name for name in numbers if name != problem.weight)],
+        default=problem.more_targets,
+        key=key,
+        on_change=follow,
+        placeholder="none",
+        help="Numbers that the same tree predicts, too: every leaf has one for each. "
+        "CART, GradTree and GET do that.",
+        width=320,
+    )
 
 
 def _field(

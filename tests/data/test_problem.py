@@ -6,8 +6,14 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.problem import Problem, make_problem, weighted_problem
+from treelab.data.problem import (
+    Problem,
+    make_problem,
+    several_targets,
+    weighted_problem,
+)
 from treelab.data.problem_check import check_problem
+from treelab.data.split import SPLITS
 from treelab.evaluation.comparison import have_same_test_rows
 
 
@@ -237,3 +243,32 @@ def test_an_exposure_that_is_none_is_refused_with_its_row(years):
 def test_an_exposure_is_of_amounts_that_are_predicted(change, words):
     with pytest.raises(ValueError, match=words):
         problem(**change)
+
+
+def test_several_targets_are_of_the_rows_that_have_them_all():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["x", "one", "two"])
+    frame.loc[3, "one"] = frame.loc[5, "two"] = np.nan
+    problem = several_targets(make_problem(frame, "one"), ["two"])
+    assert problem.targets == ("one", "two")
+    assert problem.columns == ("x",)
+    assert problem.target_name == "one, two"
+    labels = problem.labels(frame)
+    assert labels.equals(frame[["one", "two"]].dropna())
+    split = problem.split(frame)
+    assert sum(split.n_rows(name) for name in SPLITS) == 38
+    assert "2 rows without a value" in split.notes[0]
+    one = split.of_target("two")
+    assert one.y_test.equals(frame["two"].loc[split.X_test.index])
+    assert Problem.from_dict(json.loads(json.dumps(problem.to_dict()))) == problem
+
+
+def test_targets_that_do_not_go_together_are_refused():
+    frame = pd.DataFrame(np.eye(5), columns=[*"xyzuv"])
+    problem = make_problem(frame, "x", task="regression")
+    with pytest.raises(ValueError, match="stands twice"):
+        replace(problem, more_targets=("y",))
+    with pytest.raises(ValueError, match="Several targets are numbers"):
+        replace(problem, task="binary", columns=("z",), more_targets=("y",))
+    with pytest.raises(ValueError, match="Several targets are numbers"):
+        replace(several_targets(problem, ["y"]), columns=("z",), exposure="u")

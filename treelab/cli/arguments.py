@@ -107,7 +107,14 @@ def add_problem(parser: ArgumentParser) -> None:
     """Add a table and what to predict of it."""
     add_table(parser)
     add_reading(parser)
-    parser.add_argument("--target", required=True, help="the column to predict")
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        required=True,
+        action="append",
+        help="the column to predict; may be repeated: one tree then predicts several "
+        "numbers (CART, GradTree and GET)",
+    )
     parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"
     )

@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import forms_of_model
 from treelab.trees.pruning_path import Model
-from treelab.trees.tree import knows_interval
+from treelab.trees.tree import Tree, knows_interval, predicts_several
 
 
 def add_command(commands) -> None:
@@ -73,16 +74,42 @@ def explain(arguments: Namespace) -> None:
         print(as_json if arguments.json else rules.to_csv(index=False), end="")
         return
     rows: pd.DataFrame = X
-    targets: pd.Series | None = y
+    targets: pd.Series | pd.DataFrame | None = y
     if arguments.table is not None:
         rows, targets = _new_rows(model, arguments)
     if not 1 <= arguments.row <= len(rows):
         raise ValueError(f"--row must be from 1 to {len(rows)}, got {arguments.row}.")
     row = rows.iloc[[arguments.row - 1]]
     target = None if targets is None else targets.iloc[arguments.row - 1]
+    if predicts_several(model):
+        _explain_each(arguments, model, row, target, test)
+        return
     if arguments.json:
         print(_row_as_json(model, row, target, test, arguments.row))
         return
+    _print_row(model, row, target, test)
+
+
+def _explain_each(arguments: Namespace, model: Tree, row, target, test: Rows) -> None:
+    """Explain each of several outputs by itself, each by the same splits."""
+    found = {}
+    for name in model.outputs:
+        one, truth, rows = model.of_output(name), target, test
+        if not model.levels:
+            truth = target[name] if isinstance(target, pd.Series) else None
+            rows = test._replace(y=test.y[name])
+        if arguments.json:
+            text = _row_as_json(one, row, truth, rows, arguments.row)
+            found[name] = json.loads(text)
+            continue
+        print(f"{name}:")
+        _print_row(one, row, truth, rows)
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+
+
+def _print_row(model: Model, row, target, test: Rows) -> None:
+    """Print the prediction for a row, and what decided it."""
     print(f"Prediction: {prediction_words(model, row)}")
     if target is not None and target == target:
         print(f"Target: {value_words(model, target)}")
@@ -92,15 +119,18 @@ def explain(arguments: Namespace) -> None:
     print("\n".join(lines))
 
 
-def _new_rows(
-    model: Model, arguments: Namespace
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Read the rows of a table as a model does, and their target where it has one."""
+def _new_rows(model: Model, arguments: Namespace) -> tuple[pd.DataFrame, Any]:
+    """Read the rows of a table as a model does, and their target where it has one.
+
+    Several targets are a frame.
+    """
     forms = forms_of_model(model)
     read, name = read_named_table(arguments, one_column=True, as_in=forms)
     table = new_table(model, read.frame, name)
     for note in table.notes:
         print(note, file=sys.stderr)
+    if predicts_several(model) and not model.levels:
+        return table.X, read.frame.reindex(columns=[*model.outputs])
     return table.X, read.frame.get(model.target)
 
 
@@ -109,7 +139,7 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
     found = {
         "row": number,
         "prediction": model.predict(row)[0],
-        "target": target if target == target else None,
+        "target": None if target is None or target != target else target,
         "reasons": decision_words(model, row, *test),
     }
     if model.classes is not None:
@@ -117,7 +147,7 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
         found["probabilities"] = dict(zip(names, model.predict_proba(row)[0].tolist()))
     if knows_interval(model):
         found["interval"] = model.predict_interval(row)[0].tolist()
-        found["interval_level"] = model.interval_level
+        found["interval_level"] = model.interval_fraction
     return json.dumps(found, indent=1, default=lambda value: value.item())
 
 

@@ -36,12 +36,19 @@ def add_command(commands) -> None:
         metavar="N",
         help="which tree of an ensemble, from 0 (onnx, python and c: default all)",
     )
+    parser.add_argument(
+        "--of", metavar="NAME", help="of a tree of several outputs, the one to write"
+    )
     parser.set_defaults(command=export)
 
 
 def export(arguments: Namespace) -> None:
     """Write a tree in the format asked for."""
     model, run = find_model(arguments)
+    if arguments.of is not None:
+        if not isinstance(model, Tree):
+            raise ValueError("--of names an output of a tree; leave it out.")
+        model = model.of_output(arguments.of)
     if arguments.format == "model":
         write_bytes(arguments, model.to_bytes())
         return

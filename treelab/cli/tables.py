@@ -15,6 +15,7 @@ from treelab.data.problem import (
     Problem,
     folds_problem,
     make_problem,
+    several_targets,
     split_problem,
     weighted_problem,
 )
@@ -119,19 +120,22 @@ def read_problem(
             print(f"{path.name}: {note}", file=sys.stderr)
         frame, split_column = with_test_file(frame, test.frame, path.name)
         way = "given"
-    if arguments.target not in frame.columns:
-        raise ValueError(
-            f"{name} has no column {arguments.target!r}; it has "
-            f"{listed([str(column) for column in frame.columns])}."
-        )
+    target, *more = arguments.target
+    for column in arguments.target:
+        if column not in frame.columns:
+            raise ValueError(
+                f"{name} has no column {column!r}; it has "
+                f"{listed([str(column) for column in frame.columns])}."
+            )
     problem = make_problem(
         frame,
-        arguments.target,
+        target,
         table_name=name,
         # Few counts look like classes, but what is divided is a number.
-        task=arguments.task or ("regression" if arguments.exposure else None),
+        task=arguments.task or ("regression" if arguments.exposure or more else None),
         seed=arguments.seed,
     )
+    problem = several_targets(problem, more)
     if split_column:
         problem = split_problem(problem, way, split_column)
     elif way != "random":

@@ -105,6 +105,8 @@ def print_report(
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")
     test = run.metrics.get("test") or {}
+    if words := metrics.output_words(test):
+        print(f"Test rows: {printable(words)}.")
     if words := metrics.total_words(test, run.problem.target):
         print(f"Test rows: {printable(words)}.")
     summary = run.summary

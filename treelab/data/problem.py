@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,8 @@ class Problem:
         Of a regression: column by which the target is divided, such as the years of a
         policy; the weight is multiplied by it, so that sums of the target count. ""
         where the target is predicted as it stands.
+    more_targets : tuple of str
+        Of a regression: columns of numbers that the same tree predicts, too.
 
     Raises
     ------
@@ -81,7 +84,8 @@ class Problem:
         If the task is unknown, the target, truth, weight or exposure is among the
         columns, there is no column, or a data split would have no rows; if values are
         to be rare below fewer than 2 rows or above half of them; if classes, a
-        surrogate or clusters are to have an exposure, or clusters a weight.
+        surrogate or clusters are to have an exposure, or clusters a weight; if anything
+        but a plain regression is to have several targets.
     """
 
     table_id: str
@@ -103,9 +107,11 @@ class Problem:
     rare: tuple[tuple[str, float], ...] = ()
     weight: str = ""
     exposure: str = ""
+    more_targets: tuple[str, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "more_targets", tuple(self.more_targets))
         for name in ("kinds", "units"):
             object.__setattr__(self, name, pairs(getattr(self, name)))
         rare = tuple((str(name), float(least)) for name, least in self.rare)
@@ -138,7 +144,8 @@ class Problem:
                 f"all but random; got {self.split_by!r} and {self.split_column!r}."
             )
         self._check_weights()
-        if self.split_column == self.target:
+        self._check_targets()
+        if self.split_column in self.targets:
             raise ValueError("Rows cannot be split by the target itself.")
         if not self.columns:
             raise ValueError("Choose at least one column to predict from.")
@@ -153,6 +160,24 @@ class Problem:
                 "valid_share and test_share must be above 0 and together below 1; got "
                 f"{self.valid_share} and {self.test_share}."
             )
+
+    def _check_targets(self) -> None:
+        """Raise ValueError where there cannot be several targets, or not these."""
+        more = self.more_targets
+        if more and (self.task != "regression" or self.is_surrogate or self.exposure):
+            raise ValueError(
+                "Several targets are numbers, predicted as they stand: no classes, no "
+                "predictions that are imitated, and no exposure."
+            )
+        if more and self.origin:
+            raise ValueError("Clusters are found without a target.")
+        others = (self.target, *self.columns, self.weight)
+        for name in more:
+            if name in others or more.count(name) > 1:
+                raise ValueError(
+                    f"The target {name!r} stands twice, or is predicted from; take it "
+                    "out of the columns."
+                )
 
     def _check_weights(self) -> None:
         """Raise ValueError where weight or exposure cannot be what they are."""
@@ -182,7 +207,14 @@ class Problem:
     @property
     def target_name(self) -> str:
         """What is predicted, in words: "claims", or "claims per policy_years"."""
-        return f"{self.target} per {self.exposure}" if self.exposure else self.target
+        if self.exposure:
+            return f"{self.target} per {self.exposure}"
+        return ", ".join(self.targets)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns to predict: the target, and those that come with it."""
+        return (self.target, *self.more_targets)
 
     @property
     def weighting(self) -> str:
@@ -251,7 +283,8 @@ class Problem:
         """Return the target of the rows that have one, under the table's index.
 
         Classes are text, whole numbers (also where stored as 1.0), or true and false;
-        regression gives float64, by the exposure where there is one.
+        regression gives float64, by the exposure where there is one. Several targets
+        are a frame, of the rows that have all of them.
 
         Raises
         ------
@@ -259,6 +292,15 @@ class Problem:
             If the target is absent, or is text where the task is regression; if a row
             has a target and no exposure above 0.
         """
+        if self.more_targets:
+            each = [
+                replace(self, target=name, more_targets=()).labels(frame)
+                for name in self.targets
+            ]
+            together: Any = pd.concat(each, axis=1, join="inner").sort_index()
+            if together.empty:
+                raise ValueError("No row has a value of every target.")
+            return together
         target = as_frame(frame, [self.target])[self.target].dropna()
         if self.task != "regression":
             return class_labels(target)
@@ -323,12 +365,12 @@ class Problem:
         """
         target = self.labels(frame)
         table = self.table(frame)
-        X = table[as_frame(frame, [self.target])[self.target].notna()]
+        X = table[as_frame(frame, self.targets)[[*self.targets]].notna().all(axis=1)]
         notes = []
         if n_missing := len(table) - len(X):
             notes.append(
                 f"{counted(n_missing, 'row')} without a value of the target "
-                f"{self.target!r} {'is' if n_missing == 1 else 'are'} left out."
+                f"{self.target_name!r} {'is' if n_missing == 1 else 'are'} left out."
             )
         weight = self.weights(frame)
         if weight is not None:
@@ -444,6 +486,13 @@ def make_problem(
         seed=seed,
         units=pairs(units),
     )
+
+
+def several_targets(problem: Problem, names: Sequence[str]) -> Problem:
+    """Return a problem of which one tree predicts these columns, too."""
+    more = tuple(name for name in dict.fromkeys(names) if name != problem.target)
+    columns = tuple(name for name in problem.columns if name not in more)
+    return replace(problem, more_targets=more, columns=columns)
 
 
 def split_problem(problem: Problem, way: str, column: str) -> Problem:

@@ -1,7 +1,7 @@
 """Findings on a problem, in sentences, before anything is trained on it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -69,7 +69,7 @@ def check_problem(
     frame = with_date_parts(frame, problem.columns)
     names = {str(name) for name in frame.columns}
     needed = [
-        problem.target,
+        *problem.targets,
         *problem.columns,
         *filter(None, (problem.truth, problem.weight, problem.exposure)),
     ]
@@ -83,14 +83,17 @@ def check_problem(
             )
             for name in absent
         ]
-    findings = list(_target_findings(frame, problem))
+    of_each = [
+        replace(problem, target=name, more_targets=()) for name in problem.targets
+    ]
+    findings = [own for one in of_each for own in _target_findings(frame, one)]
     findings += _truth_findings(frame, problem)
     findings += _weight_findings(frame, problem)
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
     findings += _split_findings(frame, problem)
     if with_leaks and all(finding.level != "error" for finding in findings):
-        findings += _leak_findings(frame, problem)
+        findings += [own for one in of_each for own in _leak_findings(frame, one)]
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 

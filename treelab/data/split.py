@@ -1,6 +1,6 @@
 """The data split: which rows train, which validate, which test."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     ----------
     X : DataFrame of shape (n_rows, n_columns)
     y : Series of shape (n_rows,)
-        The target: labels, or numbers for regression.
+        The target: labels, or numbers for regression; several are a frame.
     weight : float64 array of shape (n_rows,) or None
         Above 0; None: all count alike.
     """
@@ -64,7 +64,7 @@ class DataSplit:
         The chosen columns; the index is that of the table, so a row can be found
         again.
     y_train, y_valid, y_test : Series
-        The target: labels, or numbers for regression.
+        The target: labels, or numbers for regression; several are frames.
     notes : tuple of str
         Sentences on what was left out or could not be stratified.
     weight : Series or None
@@ -99,6 +99,13 @@ class DataSplit:
         if self.weight is None:
             return Rows(X, y)
         return Rows(X, y, self.weight.loc[y.index].to_numpy())
+
+    def of_target(self, name: str) -> "DataSplit":
+        """Return the split with one of several targets, or as it is with its one."""
+        if isinstance(self.y_train, pd.Series):
+            return self
+        own = {f"y_{part}": getattr(self, f"y_{part}")[name] for part in SPLITS}
+        return replace(self, **own)
 
     def n_rows(self, name: str) -> int:
         """Count the rows of a split; see ``rows``."""

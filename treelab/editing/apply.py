@@ -64,6 +64,11 @@ def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
             "tree is of another loss, or its rows have weights. Train it anew with "
             "other settings instead."
         )
+    if edited.tree.outputs:
+        raise ValueError(
+            "Editing fits leaves to one target, and this tree predicts several. Train "
+            "a tree of one of them instead."
+        )
     node_of(edited.tree, edit.path)  # or there is none
     match edit:
         case SetSplit():

@@ -891,7 +891,7 @@ def _test_rows(problem: Problem) -> tuple:
     """What decides on which rows, how weighted, and against which target, is tested."""
     return (
         problem.table_id,
-        problem.target,
+        problem.targets,
         problem.task,
         problem.seed,
         problem.valid_share,

@@ -21,7 +21,7 @@ from treelab.trees.text import (
     change_text,
     leaf_conditions,
 )
-from treelab.trees.tree import Tree, labels
+from treelab.trees.tree import Tree, check_one_output, labels
 from treelab.trees.words import significant, with_unit
 
 # A changed row: what changed, how far, and which changes are allowed.
@@ -361,8 +361,10 @@ def tree_counterfactuals(
     Raises
     ------
     ValueError
-        If leaves are linear models: their predictions are no constants.
+        If leaves are linear models: their predictions are no constants; or the tree has
+        several outputs.
     """
+    check_one_output(tree)
     if tree.leaf_weights is not None:
         raise ValueError("A tree with linear leaves has no box for each prediction.")
     predicted = tree.value[:, 0]

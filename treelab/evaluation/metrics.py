@@ -77,7 +77,9 @@ def scores(
     dict of str to float
         ``accuracy``, ``balanced_accuracy``, ``macro_f1`` (and ``log_loss``), or
         ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
-        units of the target, and ``d2``, see ``Loss.score``. And ``n_rows``.
+        units of the target, and ``d2``, see ``Loss.score``. And ``n_rows``. Of several
+        targets (n_rows, C) the mean ``r2`` and ``d2`` alone; of several quantiles what
+        is no ``d2`` is that of the one nearest the median.
     """
     # Here: pages know scores by name long before one is measured.
     from sklearn.metrics import (
@@ -88,6 +90,13 @@ def scores(
     )
 
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    if y_pred.ndim == 2:
+        each = output_scores(y_true, y_pred, loss, sample_weight)
+        names: list[str] = [name for name in ("d2", "r2") if name in each[0]]
+        mean = {name: float(np.mean([one[name] for one in each])) for name in names}
+        if loss is not None and loss.levels:
+            return each[loss.middle] | {"d2": mean["d2"]}
+        return mean | {"n_rows": len(y_true)}
     own = {"sample_weight": sample_weight}
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
@@ -119,6 +128,25 @@ def scores(
     return {**{name: float(value) for name, value in found.items()}} | {
         "n_rows": len(y_true)
     }
+
+
+def output_scores(
+    y_true: np.ndarray, y_pred: np.ndarray, loss: Loss | None, sample_weight=None
+) -> list[dict[str, float]]:
+    """Score each of several outputs of a regression, as ``scores`` scores one.
+
+    ``y_true`` is (n_rows, C), or (n_rows,) where the outputs are quantiles.
+    """
+    return [
+        scores(
+            "regression",
+            y_true if y_true.ndim == 1 else y_true[:, j],
+            predicted,
+            sample_weight=sample_weight,
+            loss=None if loss is None else loss.of_output(j),
+        )
+        for j, predicted in enumerate(y_pred.T)
+    ]
 
 
 def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None):
@@ -280,6 +308,10 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
         regression the squared error of their mean, in variances of the training rows.
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
+    if y.ndim == 2:
+        pairs = zip(y_train.T, y.T)
+        each = [baseline_loss(task, *own, weight_train, weight) for own in pairs]
+        return float(np.mean(each))
     if task == "regression":
         unit = power_of_two(y_train)
         y_train, y = y_train / unit, y / unit
@@ -310,6 +342,21 @@ def log_loss_words(found: dict[str, float]) -> str:
     if own > baseline + SAME_LOSS:
         words += ". Its probabilities are worse than the class frequencies"
     return words
+
+
+def output_words(found: dict) -> str:
+    """Write the score of each of several outputs: "width R² 0.81, height R² 0.7".
+
+    Parameters
+    ----------
+    found : dict
+        As ``split_scores`` returns it of one part of a data split; "" where there is
+        one output.
+    """
+    each = found.get("outputs") or {}
+    name = "d2" if "d2" in found else "r2"
+    words = (f"{out} {TITLES[name]} {own[name]:.3g}" for out, own in each.items())
+    return ", ".join(words)
 
 
 def total_words(found: dict[str, float], target: str) -> str:

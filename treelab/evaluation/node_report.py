@@ -10,7 +10,13 @@ import pandas as pd
 
 from treelab.trees.feature import as_table, feature_matrix
 from treelab.trees.text import rule_text, split_text
-from treelab.trees.tree import OBLIQUE, Tree, check_target, goes_left
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    check_one_output,
+    check_target,
+    goes_left,
+)
 from treelab.trees.words import counted, percent, significant
 
 # How good a leaf's prediction is on the rows that reach it.
@@ -205,9 +211,11 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
     Raises
     ------
     ValueError
-        If the tree has no such node, or rows and targets do not fit it.
+        If the tree has no such node or several outputs, or rows and targets do not fit
+        it.
     """
     tree.check_node(node)
+    check_one_output(tree)
     statistics = {
         name: _node_statistics(tree, node, *rows) for name, rows in splits.items()
     }

@@ -1,7 +1,7 @@
 """Predictions for a table, with the cells that it came with."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.data.values import cast_column, categories, class_labels
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import noted_form, read_column
 from treelab.trees.date_parts import parse_part
@@ -17,7 +17,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
-from treelab.trees.tree import knows_interval
+from treelab.trees.tree import Tree, knows_interval, predicts_several
 from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
@@ -42,7 +42,7 @@ def parts_of(model: Model) -> list[str]:
     left_out = set()
     if model.classes is None:
         left_out.add("probabilities")
-    if not knows_interval(model):
+    if not knows_interval(model) or predicts_several(model):
         left_out.add("interval")
     if not isinstance(model, WeightedTrees):
         left_out |= {"tree", "weight"}
@@ -65,15 +65,18 @@ def prediction_columns(
     Returns
     -------
     DataFrame of n_rows rows
-        ``prediction``, ``probability of LABEL`` for each class, ``quantile 0.1`` and
-        ``quantile 0.9`` (of an interval of 0.8), ``leaf``, ``rule``, ``tree`` and
-        ``weight``. Of an ensemble, leaf and rule are those of the tree
-        of highest weight on the row. Leaves have the numbers that pages show.
+        ``prediction`` (of several targets ``prediction of NAME`` each, of several
+        levels ``quantile 0.9``), ``probability of LABEL`` for each class,
+        ``quantile 0.1`` and ``quantile 0.9`` (of an interval of 0.8), ``leaf``,
+        ``rule``, ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of
+        the tree of highest weight on the row. Leaves have the numbers that pages show.
     """
     wanted = set(parts) & set(parts_of(model))
     columns: dict[str, object] = {}
     if "prediction" in wanted:
-        columns["prediction"] = model.predict(X)
+        names = model.output_columns if isinstance(model, Tree) else ["prediction"]
+        predicted = model.predict(X).reshape(len(X), -1)
+        columns |= dict(zip(names, predicted.T))
     if "probabilities" in wanted and model.classes is not None:
         probabilities = model.predict_proba(X)  # (n_rows, n_classes)
         for k, label in enumerate(model.classes):
@@ -273,6 +276,28 @@ def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
     return notes
 
 
+def _scores_of_several(
+    model: Tree, frame: pd.DataFrame, X: pd.DataFrame, problem: Problem | None
+) -> tuple[dict[str, float], str]:
+    """Score each target of a tree that a table holds; the mean, and what each has."""
+    found, notes = {}, []
+    for name in model.outputs:
+        own = problem and replace(problem, target=name, more_targets=())
+        scored, note = new_scores(model.of_output(name), frame, X, own)
+        if scored:
+            found[name] = scored
+        if note:
+            notes.append(f"{name}: {note}")
+    if not found:
+        return {}, " ".join(notes)
+    keys = [key for key in ("d2", "r2") if all(key in own for own in found.values())]
+    mean = {key: float(np.mean([own[key] for own in found.values()])) for key in keys}
+    each = ", ".join(f"{name} {own[keys[0]]:.3g}" for name, own in found.items())
+    notes.append(f"{TITLES[keys[0]]} of each: {each}.")
+    n_rows = min(int(own["n_rows"]) for own in found.values())
+    return mean | {"n_rows": n_rows}, " ".join(notes)
+
+
 def new_scores(
     model: Model, frame: pd.DataFrame, X: pd.DataFrame, problem: Problem | None = None
 ) -> tuple[dict[str, float], str]:
@@ -298,6 +323,8 @@ def new_scores(
         Why there are no scores, or what to know of them; "" for nothing.
     """
     frame = frame.rename(columns=str)
+    if predicts_several(model) and not model.levels:
+        return _scores_of_several(model, frame, X, problem)
     name = model.target if problem is None else problem.target
     if name not in frame.columns:
         return {}, ""
@@ -355,13 +382,14 @@ def predicted_words(model: Model, predicted: pd.Series) -> str:
     ----------
     model : Tree, WeightedTrees or PruningPath
     predicted : Series of shape (n_rows,)
-        At least one row.
+        At least one row; of several outputs the column of one, by its name.
     """
     n_rows = counted(len(predicted), "row")
     if model.classes is None:
+        name = str(predicted.name) if predicts_several(model) else model.target
         mean = with_unit(significant(predicted.mean()), model.target_unit)
         low, high = significant(predicted.min()), significant(predicted.max())
-        return f"{n_rows}: {model.target} {mean} on average, from {low} to {high}"
+        return f"{n_rows}: {name} {mean} on average, from {low} to {high}"
     counts = predicted.map(str).value_counts()
     most = ", ".join(
         f"“{label}” for {percent(n / len(predicted))}"

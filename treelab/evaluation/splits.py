@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from treelab.trees.tree import (
     filled,
     knows_interval,
     labels,
+    predicts_several,
     read_features,
 )
 
@@ -128,10 +130,11 @@ def split_scores(
         Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
         ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; of one with an interval
-        its ``coverage``; and of classes the log loss of the training rows' class
+        its ``coverage``; of several outputs the scores of each by its name, as
+        ``outputs``; and of classes the log loss of the training rows' class
         frequencies, ``metrics.BASELINE``.
     """
-    scores = {}
+    scores: dict[str, dict[str, Any]] = {}
     for name in SPLITS:
         X, y, weight = split.rows(name)
         if len(y) == 0:
@@ -152,6 +155,9 @@ def split_scores(
             scores[name]["coverage"] = metrics.coverage(
                 y, model.predict_interval(X), weight
             )
+        if predicts_several(model):
+            each = metrics.output_scores(np.asarray(y), predicted, model.loss, weight)
+            scores[name]["outputs"] = dict(zip(model.outputs, each))
         _, y_train, weight_train = split.rows("train")
         if task != "regression" and len(y_train):
             baseline = metrics.baseline_loss(task, y_train, y, weight_train, weight)

@@ -139,7 +139,7 @@ def _marker(
 ) -> tuple[dict, list[str]]:
     """Plotly's marker that colours the areas, and each area's colour as hex."""
     if tree.classes is None:
-        values = tree.value[drawn, 0]
+        values = tree.value[drawn, tree.main_output]
         places = ((values - values.min()) / (np.ptp(values) or 1.0)).tolist()
         unit = f" ({tree.target_unit})" if tree.target_unit else ""
         marker = {

@@ -175,7 +175,8 @@ def _fill(tree: Tree, node: int, colors: dict, accent: str) -> str:
     """Colour of a leaf: its class, or the accent as strong as its value is high."""
     if tree.classes is not None:
         return colors[tree.classes[tree.predicted_class[node]]]
-    values = tree.value[tree.is_leaf, 0]
+    of_nodes = tree.value[:, tree.main_output]
+    values = of_nodes[tree.is_leaf]
     value_range = np.ptp(values)
-    height = (tree.value[node, 0] - values.min()) / value_range if value_range else 0.5
+    height = (of_nodes[node] - values.min()) / value_range if value_range else 0.5
     return with_alpha(accent, 0.25 + 0.75 * height)

@@ -57,7 +57,7 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
 from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
-from treelab.trees.tree import Tree, plain_label
+from treelab.trees.tree import Tree, plain_label, predicts_several
 from treelab.trees.words import counted, listed, percent, probability, significant
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
@@ -326,6 +326,11 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
     for run, name in zip(runs, _names(runs)):
         frame = store.table(run.problem.table_id)
         split, model = run.problem.split(frame), store.model(run.id)
+        if predicts_several(model):
+            raise ValueError(
+                f"Reports and comparisons are of one prediction, and “{run.title}” has "
+                f"{len(model.outputs)}: {listed(model.outputs)}. The pages show each."
+            )
         found.append(RunFacts(run, name, model, split, frame.shape, store, metric))
     return found
 

@@ -81,6 +81,12 @@ class Loss:
         """Return a loss of this name, to ask it what hangs on no parameter."""
         return cls(name, PARAMETERS.get(name, ("", 0.0))[1])
 
+    @classmethod
+    def of_setting(cls, name: str, parameter: Any) -> "Loss":
+        """Return a loss by a setting, which may be a sequence of one number."""
+        own = np.ravel(parameter).tolist()
+        return cls(name, own[0] if len(own) == 1 else tuple(own))
+
     def __str__(self):
         """Return what it is called, as "pinball loss at 0.9"."""
         if self.name == CALLABLE:
@@ -116,6 +122,11 @@ class Loss:
         """Levels of one target that are predicted together; () where there is one."""
         is_several = self.name == "quantile" and isinstance(self.parameter, tuple)
         return self._each if is_several else ()
+
+    @property
+    def middle(self) -> int:
+        """Place of the level that is nearest the median; 0 where there is one."""
+        return int(np.argmin(np.abs(np.array(self.levels or (0.5,)) - 0.5)))
 
     def of_output(self, place: int) -> "Loss":
         """Return the loss of one of several outputs."""
@@ -404,6 +415,8 @@ class Loss:
         As scikit-learn's ``d2_pinball_score``, ``d2_tweedie_score`` and
         ``r2_score``; NaN where the constant costs nothing. Of several outputs the mean.
         """
+        if self.levels and y.ndim == 1:
+            y = np.repeat(y[:, None], len(self.levels), axis=1)
         if y.ndim == 2:
             pairs = enumerate(zip(predicted.T, y.T))
             return float(

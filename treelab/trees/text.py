@@ -518,12 +518,12 @@ def number_text(tree: Tree, node: int) -> str:
     """Return the number that a node predicts, say "152 mm".
 
     It is rounded by no more than 0.5% of the range of the tree's values. Several are
-    written with their names: "width 152; height 20.5".
+    written with their names: "width: 152; height: 20.5".
     """
     texts = output_texts(tree, node)
     if not tree.outputs:
         return texts[0]
-    return "; ".join(f"{clean(n)} {text}" for n, text in zip(tree.outputs, texts))
+    return "; ".join(f"{clean(n)}: {text}" for n, text in zip(tree.outputs, texts))
 
 
 def output_texts(tree: Tree, node: int) -> list[str]:

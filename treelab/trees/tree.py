@@ -543,6 +543,20 @@ def knows_interval(model: object) -> TypeGuard["Tree"]:
     return isinstance(model, Tree) and model.interval_fraction is not None
 
 
+def check_one_output(tree: "Tree") -> None:
+    """Raise ValueError where a tree predicts several numbers together."""
+    if tree.outputs:
+        raise ValueError(
+            f"This is of one prediction, and the tree has {len(tree.outputs)}: "
+            f"{', '.join(tree.outputs)}. Take tree.of_output({tree.outputs[0]!r})."
+        )
+
+
+def predicts_several(model: object) -> TypeGuard["Tree"]:
+    """Whether a model is a tree that predicts several numbers together."""
+    return isinstance(model, Tree) and bool(model.outputs)
+
+
 # Statistics of rows at every node of a tree: counts, impurity, means.
 
 
@@ -573,6 +587,8 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     Where a tree has several outputs they are (n_rows, n_outputs).
     """
     y, n_outputs = np.asarray(y), len(tree.outputs)
+    if n_outputs and not y.size:
+        y = y.reshape(0, n_outputs)
     if tree.levels and y.ndim == 1:
         y = np.repeat(y[:, None], n_outputs, axis=1)
     elif n_outputs and not y.size:
@@ -1093,7 +1109,7 @@ class Tree(Arrays):
 
         It is the level nearest to the median, else the first target.
         """
-        return int(np.argmin(np.abs(np.array(self.levels or [0.5]) - 0.5)))
+        return 0 if self.loss is None else self.loss.middle
 
     @property
     def output_columns(self) -> list[str]:
@@ -1107,6 +1123,9 @@ class Tree(Arrays):
 
         Its nodes have rows, but the impurity of one target alone is not known.
         """
+        if isinstance(output, str) and output not in self.outputs:
+            names = " and ".join(map(repr, self.outputs)) or "one number"
+            raise ValueError(f"The tree predicts {names}, not {output!r}.")
         place = self.outputs.index(output) if isinstance(output, str) else output
         return replace(
             self,

@@ -25,6 +25,7 @@ from treelab.trees.cells import CellForm
 from treelab.trees.colors import OTHER
 from treelab.trees.dates import ISO
 from treelab.trees.feature import Feature
+from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
 
 
@@ -114,6 +115,33 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert counts.shape == (len(edges[0]) - 1, 1)
     assert counts.sum() == len(y)
     assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
+
+
+def test_several_outputs_have_a_number_and_words_each():
+    tree, X, y = number_tree()
+    both = np.stack([y, 1000 * y], axis=1)
+    value = np.stack([tree.value[:, 0], 1000 * tree.value[:, 0]], axis=1)
+    tree = replace(tree, value=value, outputs=("light", "heavy"), target_unit="")
+    payload = tree_payload(tree, X, both)
+    ends = [(own["name"], own["low"], own["high"]) for own in payload["outputs"]]
+    assert ends == [("light", 2, 6), ("heavy", 2000, 6000)]
+    root, left, _ = only(payload)
+    assert left["outputs"] == [[2, "2"], [2000, "2000"]]
+    assert left["prediction"] == "light: 2; heavy: 2000"
+    assert root["impurity"] == pytest.approx(1)
+    assert "std" not in root  # targets have no common unit
+
+
+def test_quantiles_have_one_scale_and_their_outermost_are_the_interval():
+    tree, X, y = number_tree()
+    value = tree.value + np.array([-1.0, 0.0, 2.0])
+    names, loss = ("q1", "q5", "q9"), Loss("quantile", (0.1, 0.5, 0.9))
+    tree = replace(tree, value=value, outputs=names, loss=loss, target_unit="")
+    payload = tree_payload(tree, X, y)
+    assert {(own["low"], own["high"]) for own in payload["outputs"]} == {(1, 8)}
+    _, left, _ = only(payload)
+    assert left["interval"] == ["80%", 1, 4]
+    assert payload["scale"] == {"low": 2.0, "high": 6.0}  # of the median
 
 
 def test_linear_leaves_say_their_formula():

@@ -8,6 +8,13 @@ import pytest
 from tests.trees.code.evaluators import run_onnx
 from tests.trees.code.run import c_predictions, python_predictions, sql_predictions
 from tests.trees.make import make_table, make_tree
+from treelab.evaluation.counterfactuals import (
+    Changes,
+    KnownValues,
+    Wanted,
+    tree_counterfactuals,
+)
+from treelab.evaluation.node_report import node_report
 from treelab.trees.code import to_c, to_pmml, to_python
 from treelab.trees.dot import to_dot
 from treelab.trees.losses import Loss
@@ -52,7 +59,7 @@ def test_words_name_each_output_with_its_number():
     tree = tree_of_two(1)
     leaf = int(np.flatnonzero(tree.is_leaf)[0])
     words = number_text(tree, leaf)
-    names = [part.rpartition(" ")[0] for part in words.split("; ")]
+    names = [part.rpartition(": ")[0] for part in words.split("; ")]
     shown = [
         float(part.rpartition(" ")[2].replace("−", "-").replace(",", ""))
         for part in words.split("; ")
@@ -74,6 +81,17 @@ def test_siblings_are_merged_only_where_every_output_is_equal():
     value[:, 1] = 1e6
     value[tree.is_leaf, 0] = 1e-9 * np.arange(tree.n_leaves)  # small in its own unit
     assert simplify(replace(tree, value=value)).n_leaves > 1
+
+
+def test_what_is_of_one_prediction_refuses_several():
+    tree, table = tree_of_two(3), make_table(np.random.default_rng(3), 20)
+    with pytest.raises(ValueError, match=r"Take tree\.of_output\('width'\)"):
+        node_report(tree, 0, {"train": (table, np.zeros((20, 2)))})
+    changes = Changes(table.iloc[[0]], KnownValues(table))
+    with pytest.raises(ValueError, match="This is of one prediction"):
+        tree_counterfactuals(tree, changes, Wanted(low=0.0))
+    with pytest.raises(ValueError, match="not 'depth'"):
+        tree.of_output("depth")
 
 
 def test_a_tree_refuses_outputs_that_make_no_sense():

@@ -19,6 +19,7 @@ from treelab.trees.text import (
     has_scores,
     left_categories,
     number_text,
+    output_texts,
     prediction_text,
     rare_apart,
     row_value_text,
@@ -429,8 +430,25 @@ def value_scale(trees: Sequence[Tree]) -> dict | None:
     """Return the lowest and highest prediction of all leaves; None for classes."""
     if trees[0].classes is not None:
         return None
-    leaves = np.concatenate([tree.value[tree.is_leaf, 0] for tree in trees])
+    shown = trees[0].main_output
+    leaves = np.concatenate([tree.value[tree.is_leaf, shown] for tree in trees])
     return {"low": plain_number(leaves.min()), "high": plain_number(leaves.max())}
+
+
+def output_entries(trees: Sequence[Tree]) -> list[dict]:
+    """Return name, lowest and highest prediction of several outputs; [] for one.
+
+    Quantiles of one target have one scale.
+    """
+    values = np.concatenate([tree.value[tree.is_leaf] for tree in trees])
+    low, high = values.min(axis=0), values.max(axis=0)
+    if trees[0].levels:
+        low[:], high[:] = low.min(), high.max()
+    ends = zip(trees[0].outputs, low.tolist(), high.tolist())
+    return [
+        {"name": short(name, NAME_LENGTH), "low": first, "high": last}
+        for name, first, last in ends
+    ]
 
 
 # Sentences below the picture of a tree, made from its rows.
@@ -534,6 +552,8 @@ class TreeWriter:
         self.y = check_target(tree, len(self.leaf), y)
         if X is not None:
             self.tree = with_leaves(tree, self.matrix, self.leaf, self.y, weight)
+        if self.y.ndim == 2:  # what stands for all where one target alone is drawn
+            self.y = self.y[:, tree.main_output]
         self.rows_at = RowsAt(self.tree, self.leaf)
         self.fold = fold
         self.n_codes = 1 if fold is None else int(fold.max()) + 1
@@ -633,16 +653,23 @@ class TreeWriter:
             else plain_number(tree.activity[node]),
         }
         if tree.classes is None:
-            facts["mean"] = plain_number(tree.value[node, 0])
+            facts["mean"] = plain_number(tree.value[node, tree.main_output])
+            if tree.outputs:
+                facts["outputs"] = [
+                    [plain_number(own), text]
+                    for own, text in zip(tree.value[node], output_texts(tree, node))
+                ]
             is_linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
-            if tree.interval is not None and not is_linear:
-                assert tree.interval_level is not None
-                ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
+            level = tree.interval_fraction
+            if level is not None and not is_linear:
+                ends = tree.value[node, [0, -1]]
+                if tree.interval is not None:
+                    ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
                 facts["interval"] = [
-                    percent(tree.interval_level),
+                    percent(level),
                     *map(plain_number, ends.tolist()),
                 ]
-            if n_rows:
+            if n_rows and (tree.levels or not tree.outputs):
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
             if len(rows := self.rows_at[node]):
                 facts["target_hist"] = {
@@ -976,7 +1003,10 @@ def tree_payload(
     entries, fold = class_entries(tree, values, colors)
     edges = None
     if tree.classes is None:
-        everything = values if len(values) else tree.value[tree.is_leaf, 0]
+        place = tree.main_output
+        everything = values[:, place] if values.ndim == 2 else values
+        if not len(everything):
+            everything = tree.value[tree.is_leaf, place]
         edges = shared_edges(everything, TARGET_BARS)
     columns: dict = {}
     writers = [TreeWriter(each, (X, y, weight), fold, edges, columns) for each in shown]
@@ -993,6 +1023,8 @@ def tree_payload(
         },
         "classes": entries,
         "scale": value_scale(shown),
+        "outputs": output_entries(shown),
+        "main": tree.main_output,
         "rows": {"split": split, "label": ROWS_LABELS[split], "total": n_rows},
         "axis": tested_features(shown),
         "frames": {"kind": None} if frames is None else frames.to_dict(),

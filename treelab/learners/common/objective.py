@@ -201,8 +201,7 @@ def loss_of(settings, y: np.ndarray) -> Loss:
         return CallableLoss.of(name, y)
     if name not in PARAMETERS:
         return Loss(name)
-    own = getattr(settings, PARAMETERS[name][0])
-    loss = Loss(name, own[0] if np.ndim(own) and len(own) == 1 else own)
+    loss = Loss.of_setting(name, getattr(settings, PARAMETERS[name][0]))
     return loss.scaled(TargetScale.for_loss(y, SQUARED_ERROR, rounded=False).scale)
 
 

@@ -83,7 +83,7 @@ def save_derived(
 
 def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     """Let a tree that was made of another one know its interval, if that knew one."""
-    if not knows_interval(parent):
+    if not knows_interval(parent) or parent.outputs:
         return tree
     from treelab.learners.common.intervals import with_interval  # loads scikit-learn
 

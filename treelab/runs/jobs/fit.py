@@ -47,8 +47,11 @@ def target_facts(problem: Problem, X: pd.DataFrame | None = None) -> dict[str, A
     """
     units = dict(problem.units)
     unit, per = (units.get(name, "") for name in (problem.target, problem.exposure))
+    if {units.get(name, "") for name in problem.targets} != {unit}:
+        unit = ""  # a word for all of them
     form = None
-    if X is not None and not problem.exposure:  # a rate is written nowhere
+    # A rate is written nowhere, and several targets each in a way of its own.
+    if X is not None and not problem.exposure and not problem.more_targets:
         form = noted_form(X, problem.target)
     return {
         "target": problem.target_name,
@@ -189,8 +192,11 @@ def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
 def can_be_chosen_from(tree: Tree) -> bool:
     """Whether other trees compare with a run's: they are scored alike.
 
-    It splits, its leaves are constant, of squared error, and its rows count alike.
+    It splits, its leaves are constant, of squared error, and its rows count alike; it
+    predicts one number.
     """
+    if tree.outputs:
+        return False
     is_plain = tree.leaf_weights is None and tree.loss is None and tree.weight is None
     return bool(tree.n_splits) and is_plain
 
@@ -398,8 +404,6 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
-    if np.size(getattr(estimator, "quantile", 0.5)) > 1:
-        raise ValueError("The app predicts one quantile; in Python several.")
     check_loss(getattr(estimator, "loss", ""), run.problem, split)
     fit_rows(estimator, split.rows("train"), split.rows("valid"), callbacks)
     path = getattr(estimator, "path_", None)  # ensembles have none

@@ -174,7 +174,7 @@ class Run:
         if self.problem.task != "regression" or name == SQUARED_ERROR.name:
             return None
         setting, default = PARAMETERS.get(name, ("", 0.0))
-        return Loss(name, float(self.settings.get(setting, default)))
+        return Loss.of_setting(name, self.settings.get(setting, default))
 
     @property
     def headline(self) -> str:

@@ -156,8 +156,8 @@ def from_sklearn(
     classes = getattr(model, "classes_", None)
     if getattr(model, "n_outputs_", 1) != 1:
         raise ValueError(
-            f"The model predicts {model.n_outputs_} targets; a Tree predicts one. "
-            "Fit one model a target."
+            f"The model predicts {model.n_outputs_} targets, and models of one are "
+            "read. Fit one model a target, or treelab's CartRegressor to all."
         )
     if classes is not None:
         classes = tuple(plain_label(label) for label in classes)

@@ -456,7 +456,8 @@ def refuse_several(tree: Tree, language: str) -> None:
         raise ValueError(
             f"{language} code of a tree predicts one number, and this tree predicts "
             f"{len(tree.outputs)}: {listed(tree.outputs)}. Write one of them, "
-            f"tree.of_output({tree.outputs[0]!r}), or take Python, SQL or ONNX."
+            f"tree.of_output({tree.outputs[0]!r}) or --of in the shell, or take "
+            "Python, SQL or ONNX."
         )
 
 

@@ -1,0 +1,159 @@
+"""Trees of several targets, and of several quantiles, on every page."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+from pages.cached.runs import load_whole
+from tests.pages.stores import table
+from treelab.data.problem import make_problem, several_targets
+from treelab.evaluation.predictions import (
+    new_scores,
+    new_table,
+    parts_of,
+    prediction_columns,
+)
+from treelab.reports.run_report import read_facts
+from treelab.runs.jobs.run_one import run_one
+from treelab.trees.words import percent
+
+LEVELS = (0.1, 0.5, 0.9)
+
+
+def frame():
+    """The usual table with a second number to predict, in a unit of its own."""
+    found = table(120)
+    noise = np.random.default_rng(1).normal(0, 0.001, len(found))
+    found["width"] = 0.01 * (found["colour"] == "blue") + noise
+    return found
+
+
+def train(store, *more: str, **settings) -> str:
+    """Train a CART on the targets "weight" and others."""
+    own = frame()
+    problem = make_problem(own, "weight", table_name="fruit", task="regression")
+    problem = several_targets(problem, more)
+    problem = replace(problem, table_id=store.add_table(own, "fruit"))
+    run_id = store.create("cart", settings, problem)
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    return run_id
+
+
+def train_quantiles(store) -> str:
+    return train(store, loss="quantile", quantile=LEVELS)
+
+
+def train_two(store) -> str:
+    return train(store, "width")
+
+
+MAKERS = [train_two, train_quantiles]
+
+
+def words(app) -> str:
+    parts = (*app.markdown, *app.caption, *app.header, *app.info, *app.subheader)
+    return " ".join(part.value for part in parts)
+
+
+@pytest.mark.parametrize("tab", ["Rules", "Routes", "Alternatives", "Scores", "Export"])
+def test_tree_shows_one_output_at_a_time(visit, store, tab):
+    app = visit("tree", run=train(store, "width"), tab=tab)
+    (choice,) = (app.segmented_control(key="output").options,)
+    assert list(choice) == ["weight", "width"]
+    app.segmented_control(key="output").set_value("width").run()
+    assert not app.exception
+    assert "width R²" in words(app)
+
+
+@pytest.mark.parametrize("tab", ["Why", "What if", "Overall", "New rows"])
+@pytest.mark.parametrize("make", MAKERS)
+def test_explain_speaks_of_each_output(visit, store, make, tab):
+    app = visit("explain", run=make(store), tab=tab)
+    assert "quantile 0.9" in words(app) or "width" in words(app)
+    last = app.segmented_control(key="output").options[-1]
+    app.segmented_control(key="output").set_value(last).run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("page", ["train", "runs", "data"])
+def test_other_pages_open(visit, store, make, page):
+    visit(page, run=make(store))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("tab", ["Why", "Splits", "Errors", "Repeats"])
+def test_compare_shows_one_output_at_a_time(visit, store, make, tab):
+    first, second = make(store), make(store)
+    app = visit("compare", run=second, against=first, tab=tab)
+    last = app.segmented_control(key="output").options[-1]
+    app.segmented_control(key="output").set_value(last).run()
+    assert not app.exception
+
+
+def test_explain_writes_the_interval_of_the_outermost_quantiles(visit, store):
+    run_id = train_quantiles(store)
+    app = visit("explain", run=run_id)
+    inside = store.run(run_id).metrics["test"]["coverage"]
+    assert "80% between" in words(app)
+    assert f"holds for {percent(inside)} of the test rows" in words(app)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_file_of_predictions_has_a_column_for_each_output(store, make):
+    run = store.run(make(store))
+    loaded = load_whole(run)
+    X = loaded.split.X_test
+    columns = prediction_columns(loaded.model, X, parts_of(loaded.model))
+    wanted = ["prediction of weight", "prediction of width"]
+    if loaded.model.levels:
+        wanted = ["quantile 0.1", "quantile 0.5", "quantile 0.9"]
+    assert columns.columns.tolist() == [*wanted, "leaf", "rule"]
+    np.testing.assert_array_equal(columns[wanted], loaded.model.predict(X))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_scores_of_each_output_and_their_mean_are_stored(store, make):
+    run = store.run(make(store))
+    found, key = run.metrics["test"], run.headline
+    each = [own[key] for own in found["outputs"].values()]
+    assert found[key] == pytest.approx(np.mean(each))
+    assert ("rmse" in found) == (key == "d2")  # targets have no common unit
+
+
+def test_a_new_table_is_scored_for_every_target_that_it_has(store):
+    loaded = load_whole(store.run(train(store, "width")))
+    new = frame().iloc[:40]
+    model, problem = loaded.model, loaded.run.problem
+    X = new_table(model, new, "new").X
+    scores, note = new_scores(model, new, X, problem)
+    assert scores["n_rows"] == 40
+    assert "R² of each: weight" in note
+    one, note = new_scores(model, new.drop(columns="width"), X, problem)
+    assert "width" not in note
+    assert one["r2"] == pytest.approx(r2_score(new["weight"], model.predict(X)[:, 0]))
+
+
+def test_more_targets_are_chosen_on_train(visit, store):
+    app = visit("train", run=train(store))
+    key = next(own.key for own in app.multiselect if "more-targets" in str(own.key))
+    app.multiselect(key=key).set_value(["width"]).run()
+    assert not app.exception
+    problem = app.session_state["problem"]
+    assert problem.targets == ("weight", "width")
+    assert "width" not in problem.columns
+    app.multiselect(key=key).set_value([]).run()
+    problem = app.session_state["problem"]
+    assert problem.targets == ("weight",)
+    assert "width" in problem.columns
+
+
+def test_what_is_of_one_prediction_says_so(visit, store):
+    run_id = train(store, "width")
+    app = visit("tree", run=run_id)
+    app.toggle(key="edit").set_value(True).run()
+    assert "is not edited by hand" in words(app)
+    with pytest.raises(ValueError, match="Reports and comparisons are of one"):
+        read_facts(store, [store.run(run_id)])
