@@ -2,7 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
@@ -198,3 +200,15 @@ def test_a_path_that_is_followed_comes_into_view(page, width):
         x, y, w, h = boxes[key]
         assert stage["x"] <= x and x + w <= stage["x"] + stage["width"]  # noqa: PT018
         assert stage["y"] <= y and y + h <= stage["y"] + stage["height"]  # noqa: PT018
+
+
+def test_every_leaf_has_a_bar_for_each_of_several_outputs(page):
+    tree, X, y = number_tree()
+    value = np.stack([tree.value[:, 0], 1000 * tree.value[:, 0]], axis=1)
+    both = np.stack([y, 1000 * y], axis=1)
+    several = replace(tree, value=value, outputs=("light", "<b>heavy</b>"))
+    show(page, tree_payload(several, X, both))
+    assert page.locator(".outputs .output").count() == 2 * tree.n_leaves
+    words = page.locator(".outputs").first.inner_html()
+    assert "light" in words
+    assert "&lt;b&gt;heavy&lt;/b&gt;" in words
