@@ -8,6 +8,7 @@ import pytest
 from tests.runs.conftest import small_table
 from treelab.evaluation.metrics import scores
 from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.memory import needed_bytes
 from treelab.runs.jobs.run_one import error_sentence, run_one
@@ -44,6 +45,21 @@ def test_a_run_ends_with_a_model_whose_scores_are_the_ones_shown(
         again = scores("binary", y, model.predict(X), proba, model.classes)
         assert {key: shown[key] for key in again} == pytest.approx(again)
         assert set(shown) - set(again) <= {"baseline_log_loss"}
+
+
+def test_a_run_says_by_what_its_size_was_chosen(store, problem):
+    frame = store.table(problem.table_id)
+    first, second = (str(label) for label in sorted(frame["kind"].unique()))
+    costs = {"constraints": {"class_costs": {first: {second: 9.0}}}}
+    run = train(store, problem, "cart", costs)
+    assert run.held_out_title == "cost saved"
+    smallest = store.path(run.id).trees[0]
+    assert smallest.n_leaves != run.summary["leaves"]
+    saved = save_pruned(store, run, smallest)
+    assert store.run(saved).held_out_title == "cost saved"
+    before = replace(run, summary={"leaves": 3})  # of a version that took macro F1
+    assert before.held_out_title == "macro F1"
+    assert train(store, problem, "cart").held_out_title == "macro F1"
 
 
 def test_a_run_saves_its_curve_and_a_tree(store, problem):

@@ -76,6 +76,8 @@ def save_derived(
     )
     add(run_id)
     summary |= {**facts, "provenance": notes[0]}
+    if "held_out_title" in run.summary:
+        summary["held_out_title"] = run.summary["held_out_title"]
     metrics = split_scores(model, run.problem.task, split)
     store.finish(run_id, "done", metrics=metrics, summary=summary)
     return run_id

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 import treelab
 from treelab.data.split import SPLITS, DataSplit
+from treelab.evaluation.metrics import COST_SAVED
 from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import (
@@ -19,6 +20,7 @@ from treelab.runs.jobs.fit import (
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
+from treelab.trees.constraints import Constraints
 from treelab.trees.pruning_path import Model
 
 
@@ -59,6 +61,9 @@ def save_fitted(
     if fitted.rashomon is not None:
         facts = target_facts(fitted.problem, fitted.split.X_train)
         store.add_rashomon(run.id, fitted.rashomon.with_target(**facts))
+    asked = Constraints.read(run.settings.get("constraints"))
+    if fitted.path is not None and asked.class_costs:
+        summary["held_out_title"] = COST_SAVED
     if fitted.origin is not None:
         summary["origin"] = fitted.origin.to_dict()
     return metrics, summary | fitted.measured

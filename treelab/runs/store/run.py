@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treelab.data.problem import Problem
-from treelab.evaluation.metrics import COST_SAVED, TITLES, headline
+from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.workers import ProcessId
-from treelab.trees.constraints import Constraints
 from treelab.trees.losses import PARAMETERS, SQUARED_ERROR, Loss, as_loss
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
@@ -185,13 +184,10 @@ class Run:
     def held_out_title(self) -> str:
         """Name of the score on held-out rows by which a tree's size is chosen.
 
-        Where errors have costs, the fraction that a tree saves of what one prediction
-        for all costs.
+        Where errors have costs it is what a tree saves; runs from before that was so
+        do not have it in their summary.
         """
-        is_tree = "estimators" not in self.summary
-        if is_tree and Constraints.read(self.settings.get("constraints")).class_costs:
-            return COST_SAVED
-        return TITLES[self.headline]
+        return self.summary.get("held_out_title", TITLES[self.headline])
 
     @property
     def origin(self) -> Origin | None:
