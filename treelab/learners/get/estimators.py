@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import torch
+from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits
 
 from treelab.learners.common.base import (
@@ -323,6 +324,18 @@ class GetRegressor(
     """
 
     predicts_several = True
+
+    def __sklearn_tags__(self):
+        """Tell scikit-learn that linear leaves predict one target."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not self.linear
+        return tags
+
+    def _name_outputs(self, y):
+        """Warn of a target in a column where there may be one alone, as others do."""
+        super()._name_outputs(y)
+        if self.linear and not self.outputs_:
+            column_or_1d(y, warn=True)
 
     def _set_target(self, data, settings):
         """Standardise by the training rows, or only scale where 0 has a meaning."""
