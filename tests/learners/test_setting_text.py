@@ -2,7 +2,8 @@
 
 import pytest
 
-from treelab.learners.setting_text import parse_settings
+from treelab.learners.registry import find_spec
+from treelab.learners.setting_text import ascending_floats, parse_settings
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,11 @@ def test_parts_of_constraints_are_set_one_by_one_or_together():
         parse_settings("cart", ["constraints.monotone=age: left"])
     with pytest.raises(ValueError, match="no constraint 'monoton'"):
         parse_settings("cart", ["constraints.monoton=age: up"])
+
+
+@pytest.mark.parametrize("text", ["0", "1.5", "0.1, 1", "0.9 0.1", "0.5 0.5"])
+def test_a_form_refuses_levels_that_a_fit_would(text):
+    settings = {setting.name: setting for setting in find_spec("cart").settings}
+    assert ascending_floats(settings["quantile"], "0.1 0.9") == (0.1, 0.9)
+    with pytest.raises(ValueError, match="quantile must be"):
+        ascending_floats(settings["quantile"], text)

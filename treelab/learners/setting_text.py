@@ -98,7 +98,7 @@ def ascending_floats(setting: Setting, text: str) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        If there is none, one is no number or too small, or they do not ascend.
+        If there is none, one is no number or out of bounds, or they do not ascend.
     """
     values: list[float] = []
     for word in text.replace(",", " ").split():
@@ -114,13 +114,9 @@ def ascending_floats(setting: Setting, text: str) -> tuple[float, ...]:
             raise ValueError(
                 f"{word} is too small; the minimum is {setting.minimum:g}."
             )
-        if len(values) > 1 and values[-1] <= values[-2]:
-            raise ValueError(
-                f"{word} follows {values[-2]:g}; write the numbers in ascending order, "
-                "each once."
-            )
     if not values:
         raise ValueError(f"{setting.label} needs at least one number.")
+    setting.check(values)
     return tuple(values)
 
 
