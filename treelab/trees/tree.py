@@ -591,8 +591,6 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
         y = y.reshape(0, n_outputs)
     if tree.levels and y.ndim == 1:
         y = np.repeat(y[:, None], n_outputs, axis=1)
-    elif n_outputs and not y.size:
-        y = y.reshape(0, n_outputs)
     if y.shape != ((n_rows, n_outputs) if n_outputs else (n_rows,)):
         each = f"{n_outputs} values" if n_outputs else "one value"
         raise ValueError(

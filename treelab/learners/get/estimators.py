@@ -332,18 +332,19 @@ class GetRegressor(
         return tags
 
     def _name_outputs(self, y):
-        """Warn of a target in a column where there may be one alone, as others do."""
+        """Refuse several where leaves are linear; warn of one that is a column."""
         super()._name_outputs(y)
-        if self.linear and not self.outputs_:
-            column_or_1d(y, warn=True)
-
-    def _set_target(self, data, settings):
-        """Standardise by the training rows, or only scale where 0 has a meaning."""
-        if self.outputs_ and settings.linear:
+        if not self.linear:
+            return
+        if self.outputs_:
             raise ValueError(
                 f'leaves="linear" predicts one number, got {len(self.outputs_)}: '
                 f'{", ".join(self.outputs_)}. Take leaves="constant".'
             )
+        column_or_1d(y, warn=True)
+
+    def _set_target(self, data, settings):
+        """Standardise by the training rows, or only scale where 0 has a meaning."""
         self._settings, self._loss_of_rows = settings, loss_of(settings, data.y)
         loss = self._loss_of_rows
         self._target_scale = TargetScale.for_loss(data.y, loss, rounded=False)
