@@ -1,5 +1,7 @@
 """A visitor's own table: read it, store it, report what was done to it."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -11,12 +13,32 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
 from treelab.data.reading.file_format import DATABASES, KINDS, format_of
 from treelab.data.reading.read_table import ReadResult, TextForm, read_table
-from treelab.data.reading.said import TEXT_OPTIONS, said_of_cells
 from treelab.data.reading.table_error import ChoiceError, TableError
 from treelab.runs.store.run_store import default_home
 
 UPLOAD_OPEN = "upload-open"  # key of the popover around the box
 LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
+# What a person may say of a text file, where it was found out wrong.
+TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "delimiter": (
+        "Delimiter",
+        {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"},
+    ),
+    "decimal": ("Decimal separator", {".": "point", ",": "comma"}),
+    "encoding": (
+        "Encoding",
+        {
+            "utf-8": "UTF-8",
+            "cp1252": "Western European (Windows-1252)",
+            "cp1250": "Central European (Windows-1250)",
+            "cp1251": "Cyrillic (Windows-1251)",
+            "iso8859-15": "Western European (ISO 8859-15)",
+            "utf-16": "UTF-16",
+            "shift_jis": "Japanese (Shift JIS)",
+            "gb18030": "Chinese (GB 18030)",
+        },
+    ),
+}
 
 
 def upload_box() -> None:
@@ -258,3 +280,17 @@ def _show(found: ReadResult, title: str) -> None:
     choose_table(store().add_table(found.frame, title))
     st.session_state["upload-notes"] = found.notes
     st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
+
+
+def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:
+    """Return what was edited, by row of the editor, as ``read_table`` takes it."""
+    said: dict = {"missing": {}, "keep_na": [], "as_text": []}
+    for place, values in edited.items():
+        column = columns[int(place)]
+        cells = [cell.strip() for cell in (values.get("missing") or "").split(",")]
+        if cells := [cell for cell in cells if cell]:
+            said["missing"][column] = cells
+        for option in ("keep_na", "as_text"):
+            if values.get(option):
+                said[option].append(column)
+    return said
