@@ -203,9 +203,12 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
         _line(name, model, color, X, y, losses[0])
         for (name, model), color in zip(named.items(), _colors(list(named.values())))
     ]
-    metric = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
-    if X is None and any(_has_costs(model) for model in named.values()):
-        metric = COST_SAVED
+    title = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
+    titles = [
+        COST_SAVED if X is None and _has_costs(model) else title
+        for model in named.values()
+    ]
+    metric = " or ".join(dict.fromkeys(titles))
     where = "held-out rows" if X is None else counted(len(np.asarray(y)), "row")
     return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
 
