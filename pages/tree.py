@@ -76,7 +76,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         return
     size = None
     if not own.is_ensemble:
-        tree_alone = own.has_predictor and own.has_labels and pick_predictor(own)
+        tree_alone = own.model.has_predictor and own.has_labels and pick_predictor(own)
         size = size_of(own, view, tree_alone)
     loaded = own if size is None else size.shown
     one = pick_output(loaded)
@@ -222,7 +222,7 @@ def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
     if loaded.model.classes is None:
         return
     st.subheader("Rates by group", anchor=False)
-    if loaded.is_ensemble or loaded.has_predictor:
+    if loaded.is_ensemble or loaded.model.has_predictor:
         show_groups_of_tree(loaded, None, None)
         return
     key = selected_node(loaded.run.id)

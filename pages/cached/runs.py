@@ -79,11 +79,6 @@ class LoadedRun:
         """Whether a prediction is that of many trees together."""
         return isinstance(self.model, WeightedTrees)
 
-    @property
-    def has_predictor(self) -> bool:
-        """Whether a predictor on top of the tree makes the predictions."""
-        return isinstance(self.model, PruningPath) and self.model.has_predictor
-
 
 def is_single_tree(run: Run) -> bool:
     """Whether a run has one tree that predicts what people know."""

@@ -254,7 +254,7 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
     if {"leaf", "rule"} & set(chosen):
         if loaded.is_ensemble:
             words.append("Leaf and rule are those of the tree of highest weight.")
-        words += [ON_TOP] if loaded.has_predictor else []
+        words += [ON_TOP] if loaded.model.has_predictor else []
         words.append(empty_branch_note(loaded.model, new.ready.X))
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

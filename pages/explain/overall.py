@@ -25,7 +25,7 @@ from treelab.trees.words import counted, percent
 def show_overall(loaded: LoadedRun, row: Row) -> None:
     """Show what matters to the run on all test rows."""
     shuffled = shuffled_importances(loaded)
-    if loaded.is_ensemble or loaded.has_predictor:
+    if loaded.is_ensemble or loaded.model.has_predictor:
         _show_shuffled(loaded, shuffled)
     else:
         left, right = st.columns(2, gap="large")

@@ -236,7 +236,7 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
         wanted = _pick_wanted(loaded, row, key)
         with st.popover("Limits", icon=":material/lock:"):
             limits = _pick_limits(loaded)
-    is_exact = not loaded.is_ensemble and not loaded.has_predictor
+    is_exact = not loaded.is_ensemble and not loaded.model.has_predictor
     is_exact = is_exact and run_tree(loaded).leaf_weights is None
     if not is_exact and not st.toggle(
         "Search",

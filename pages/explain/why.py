@@ -92,7 +92,7 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
 
 def _because(loaded: LoadedRun, row: Row) -> str:
     """Write which features speak for the prediction, the strongest first."""
-    if loaded.has_predictor:
+    if loaded.model.has_predictor:
         return (
             "The predictor on top reads how far the row passes each node of the tree."
         )
@@ -125,7 +125,7 @@ def show_why(loaded: LoadedRun, row: Row) -> None:
     with left:
         path = show_path(loaded, tree, [row], estimator)
     with right:
-        if loaded.has_predictor:
+        if loaded.model.has_predictor:
             _show_steps(loaded, tree, row, path)
         else:
             _show_contributions(loaded, row)
@@ -135,7 +135,7 @@ def show_why(loaded: LoadedRun, row: Row) -> None:
         st.markdown(f"**Its rule**: {plain(short_rule(tree, path[-1]))}.")
         st.caption(_leaf_words(loaded, tree, path))
     elif (tree.feature == OBLIQUE).any():
-        if not loaded.has_predictor:  # what is drawn already, in long sums
+        if not loaded.model.has_predictor:  # what is drawn already, in long sums
             with st.expander("Decision path in words"):
                 _show_steps(loaded, tree, row, path)
     else:
@@ -277,7 +277,7 @@ def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> Non
     """Write the row's decision path, a line a column, and how good its leaf is."""
     lines = [plain(line) for line in path_lines(tree, row.values, most=3)]
     end = plain(prediction_text(tree, path[-1], most=3))
-    if loaded.has_predictor:
+    if loaded.model.has_predictor:
         end = f"The predictor on top predicts {plain(prediction_words(loaded, row))}."
     st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
     st.caption(_leaf_words(loaded, tree, path))
@@ -285,7 +285,7 @@ def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> Non
 
 def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     """Write how many test rows reach the leaf, and how well they are predicted."""
-    predicted = predictions(loaded, "test") if loaded.has_predictor else None
+    predicted = predictions(loaded, "test") if loaded.model.has_predictor else None
     test = loaded.split.rows("test")
     score = score_leaf(tree, path[-1], *test, predictions=predicted)
     return score.sentence(plain(loaded.model.target_unit))

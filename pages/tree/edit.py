@@ -419,6 +419,6 @@ def _explained(editing: Editing) -> str:
             " The unedited tree's splits were chosen with validation rows among "
             "others, so its score is a little too high."
         )
-    if editing.loaded.has_predictor:
+    if editing.loaded.model.has_predictor:
         words += " The predictor on top of the tree is left out: its leaves predict."
     return words

@@ -109,7 +109,7 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         delta_color="off" if abs(shown - _test_score(own)) < 0.0005 else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
-    if loaded.has_predictor:
+    if loaded.model.has_predictor:
         st.caption(
             "Of the tree as drawn. With the predictor on top, which makes this run's "
             f"predictions: {significant(scores[best])} {TITLES[best]}.",
@@ -147,7 +147,7 @@ def _against(score: float, own: LoadedRun) -> str:
 
 def _test_score(loaded: LoadedRun) -> float:
     """Return the score of the tree as drawn, or of the ensemble, on the test rows."""
-    if loaded.has_predictor:
+    if loaded.model.has_predictor:
         return tree_score(loaded, "test")
     return split_scores(loaded, "test")[loaded.headline]
 

@@ -89,7 +89,7 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
 
 def pick_predictor(loaded: LoadedRun) -> bool:
     """Let the visitor choose what predicts; True for the tree alone."""
-    if not (loaded.has_predictor and loaded.has_labels):
+    if not (loaded.model.has_predictor and loaded.has_labels):
         return False
     metric = TITLES[loaded.headline]
     words = {}

@@ -57,7 +57,7 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             f"Runs without treelab and returns this tree's prediction{only} for each "
             "row."
         )
-    elif loaded.has_predictor:
+    elif loaded.model.has_predictor:
         st.caption(
             "As code it would predict otherwise: a predictor on top of the tree makes "
             "the predictions. The model file and JSON hold both."

@@ -274,11 +274,6 @@ class RunFacts:
         """The tree that is drawn."""
         return shown_tree(self.model, estimator=self.estimator)
 
-    @property
-    def has_predictor(self) -> bool:
-        """Whether a predictor on top of the tree makes the predictions."""
-        return isinstance(self.model, PruningPath) and self.model.has_predictor
-
     def imitation_sentences(self) -> list[str]:
         """Say how a surrogate does beside the model it imitates; else nothing."""
         problem = self.run.problem
@@ -416,7 +411,7 @@ def _own_limits(facts: RunFacts) -> list[str]:
             f"{counted(facts.model.n_estimators, 'tree')} predict together; the one "
             "that is drawn is not the model."
         )
-    if facts.has_predictor:
+    if facts.model.has_predictor:
         lines.append(
             "A predictor on top of the tree makes the predictions; the leaves that are "
             "drawn do not."
@@ -525,7 +520,7 @@ def _single_tree(model: Tree | PruningPath, row, test: Rows) -> list[str]:
     tree = shown_tree(model)
     steps = path_sentences(tree, row, most=3)
     predicted = None
-    if isinstance(model, PruningPath) and model.has_predictor:
+    if model.has_predictor:
         predicted = model.predict(test.X)
         steps[-1] = ON_TOP
     return [*steps, _leaf_words(tree, row, test, predicted)]
@@ -621,7 +616,7 @@ def _size_words(facts: RunFacts) -> str:
     if isinstance(facts.model, WeightedTrees):
         words = f"{counted(facts.model.n_estimators, 'tree')}, "
     words += f"{counted(size['leaves'], 'leaf', 'leaves')}, depth {size['depth']}"
-    return f"{words}, a predictor on top" if facts.has_predictor else words
+    return f"{words}, a predictor on top" if facts.model.has_predictor else words
 
 
 def _differences(one: RunFacts, other: RunFacts) -> ScoreDifference:

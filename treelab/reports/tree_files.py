@@ -9,7 +9,7 @@ from treelab.figures.layout import picture_file
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
 from treelab.trees.dot import to_dot
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import Model, PruningPath
+from treelab.trees.pruning_path import Model
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
@@ -41,11 +41,10 @@ def tree_files(model: Model, tree: Tree) -> dict[str, TreeFile]:
     tree : Tree
         As it is drawn.
     """
-    has_predictor = isinstance(model, PruningPath) and model.has_predictor
     files: dict[str, TreeFile] = {
         "Picture (DOT)": ("dot", partial(to_dot, tree), "text/vnd.graphviz")
     }
-    if not has_predictor:
+    if not model.has_predictor:
         for title, ending, write in LANGUAGES.values():
             files[title] = ending, partial(write, tree), "text/plain"
         if HAS_ONNX:
@@ -58,7 +57,7 @@ def tree_files(model: Model, tree: Tree) -> dict[str, TreeFile]:
             files[f"{WHOLE} as ONNX"] = "onnx", partial(to_onnx, model), _BINARY
     files["Rules (text)"] = "txt", partial(to_text, tree), "text/plain"
     files["Model (treelab.load)"] = "treelab", model.to_bytes, "application/zip"
-    stored = model if has_predictor else tree
+    stored = model if model.has_predictor else tree
 
     def data() -> str:
         return json.dumps(stored.to_dict(), indent=1)

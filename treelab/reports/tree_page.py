@@ -8,7 +8,7 @@ from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import Model, PruningPath
+from treelab.trees.pruning_path import Model
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, significant
@@ -69,7 +69,7 @@ def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]
         n_trees = counted(model.n_estimators, "tree")
         what = f"The ensemble of {n_trees} predicts, not this one tree"
         alone = "this tree alone"
-    elif isinstance(model, PruningPath) and model.has_predictor:
+    elif model.has_predictor:
         what = "A predictor on top of this tree makes the predictions"
         alone = "the leaves of the tree alone"
     if name not in measured:

@@ -61,6 +61,7 @@ class Arrays(Stored):
     """Base of a frozen dataclass of features, read-only arrays and plain settings."""
 
     array_types: ClassVar[dict[str, type]]
+    has_predictor: ClassVar[bool] = False  # on top of the trees, as a path may have
 
     def __post_init__(self):
         put = object.__setattr__

@@ -33,7 +33,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import prune_empty, rebuild
-from treelab.trees.pruning_path import Model, PruningPath, shown_tree
+from treelab.trees.pruning_path import Model, shown_tree
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
@@ -291,7 +291,7 @@ def run_constraints(run: Run) -> Constraints:
 def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     """Say what of the first model its edited tree no longer has."""
     notes = []
-    if isinstance(model, PruningPath) and model.has_predictor:
+    if model.has_predictor:
         notes.append("The predictor on top of the first tree is left out.")
     before = shown_tree(model)
     if before.leaf_weights is not None and before.leaf_weights.any():
