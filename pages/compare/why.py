@@ -147,8 +147,8 @@ def _show_optimality(pair: Pair, names: Names) -> None:
     searched = [run_tree(best)] if path is None else list(path.trees)
     lines = []
     for loaded, name in zip(pair, names):
-        is_one_tree = not (loaded.is_ensemble or loaded.model.has_predictor)
-        if not is_one_tree or loaded.run.id == best.run.id:
+        is_optimal_itself = loaded.run.id == best.run.id
+        if is_optimal_itself or loaded.is_ensemble or loaded.model.has_predictor:
             continue
         gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
         if gap is None:
