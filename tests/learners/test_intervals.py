@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, make_friedman1
 
 from treelab.editing.limits import EditRows
 from treelab.editing.regrow import refit_nodes
@@ -63,6 +63,17 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
         1024 * one.predict_interval(X), other.predict_interval(X), rtol=1e-6
     )
     assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
+
+
+def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
+    found = []
+    for seed in range(3):
+        X, y = make_friedman1(2600, n_features=8, noise=2.0, random_state=seed)
+        y = np.round(y / 4)
+        model = GetRegressor(random_state=seed, **FAST[GetRegressor])
+        found.append(covered(model.fit(X[:600], y[:600]), X[600:], y[600:]))
+    assert np.mean(found) == pytest.approx(0.8, abs=0.05)
+    assert min(found) > 0.75
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])

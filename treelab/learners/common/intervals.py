@@ -5,6 +5,8 @@ On rows that the tree has not seen fewer lie between these, since the leaf's few
 shaped its splits, too. So both ends are moved apart by what greedy trees of as many
 numbers, grown on folds, lack on the rows that they did not see: conformalized quantile
 regression (Romano, Patterson and Candes, NeurIPS 2019, arXiv:1905.03222) across folds.
+Where leaves are linear these grow on what the tree leaves unexplained: of counts the ends
+of constant leaves are counts, which say nothing of ends that change from row to row.
 """
 
 from dataclasses import replace
@@ -66,9 +68,10 @@ def with_interval(
     for node in np.argsort(tree.level, kind="stable"):  # parents first
         if np.isnan(ends[node]).any():
             ends[node] = ends[tree.parent[node]]  # nobody comes here
+    target = y if tree.leaf_weights is None else off
     return replace(
         tree,
-        interval=_apart(ends, _lacking(tree, frame, y, each, level, seed)),
+        interval=_apart(ends, _lacking(tree, frame, target, each, level, seed)),
         interval_level=level,
     )
 
