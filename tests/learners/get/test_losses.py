@@ -119,12 +119,12 @@ def test_a_linear_leaf_costs_its_rows_no_more_than_its_constant(loss):
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 @pytest.mark.parametrize("loss", slow_after(2, [loss.name for loss in OTHERS]))
 def test_every_loss_is_below_that_of_the_best_constant_on_test_rows(loss, leaves):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = make_friedman1(900, n_features=8, noise=1.0, random_state=0)
     more = {"quantile": 0.8} if loss == "quantile" else {}
-    model = quick(loss=loss, leaves=leaves, **more).fit(X[:330], y[:330])
-    assert model.score(X[330:], y[330:]) > 0.1
+    model = quick(loss=loss, leaves=leaves, **more).fit(X[:450], y[:450])
+    assert model.score(X[450:], y[450:]) > 0.3
     assert model.tree_.loss.name == loss
-    assert model.path_.scores["score"].iloc[model.path_.chosen] > 0.1
+    assert model.path_.scores["score"].iloc[model.path_.chosen] > 0.3
     assert f"trained and pruned by {model.tree_.loss}" in model.tree_.notes[-1]
 
 
