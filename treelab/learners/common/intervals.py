@@ -5,8 +5,9 @@ On rows that the tree has not seen fewer lie between these, since the leaf's few
 shaped its splits, too. So both ends are moved apart by what greedy trees of as many
 numbers, grown on folds, lack on the rows that they did not see: conformalized quantile
 regression (Romano, Patterson and Candes, NeurIPS 2019, arXiv:1905.03222) across folds.
-Where leaves are linear these grow on what the tree leaves unexplained: of counts the ends
-of constant leaves are counts, which say nothing of ends that change from row to row.
+Where leaves are linear these grow on what the tree leaves unexplained: the ends of
+constant leaves are counts where the target is, and say nothing of ends that change from
+row to row.
 """
 
 from dataclasses import replace
