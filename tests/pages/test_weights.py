@@ -131,3 +131,10 @@ def test_a_tree_that_no_others_compare_with_says_why(visit, store):
     run = add_run(store, "cart", "weight", weight="years", more=YEARS)
     words = page_text(visit("tree", run=run, tab="Alternatives"))
     assert "compare with this one: its rows are weighted." in words
+
+
+def test_routes_count_rows_and_say_so(visit, store):
+    run = add_run(store, "cart", "weight", weight="years", more=YEARS)
+    app = visit("tree", run=run, tab="Routes")
+    (rows,) = [group for group in app.button_group if group.key == "routing-rows"]
+    assert "test, 48 rows" in rows.options

@@ -569,7 +569,8 @@ def result_section(found: Sequence[RunFacts]) -> Section:
         blocks.append(Paragraph(_result_words(first), strong=True))
         blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
         test = first.run.metrics.get("test", {})
-        if words := total_words(test, first.run.problem.target):
+        problem = first.run.problem
+        if words := total_words(test, problem.target, problem.weight):
             blocks.append(Paragraph(f"Test rows: {words}."))
     else:
         rows = [
