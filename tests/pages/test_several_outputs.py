@@ -92,6 +92,12 @@ def test_what_is_not_made_of_several_outputs_is_not_offered(visit, store, make):
     )
 
 
+def test_data_marks_every_target(visit, store):
+    app = visit("data", run=train_two(store))
+    drawn = "".join(html.proto.body for html in app.get("html"))
+    assert drawn.count('<th class="target') == 2
+
+
 def test_rows_of_a_file_are_routed_by_the_target_that_is_looked_at(visit, store):
     run = train_two(store)
     visit("tree", run=run)
