@@ -335,22 +335,6 @@ class CostComplexityPath:
             }
         )
 
-    def index_of(self, alpha: float) -> int:
-        """Return the index of the minimal subtree at a complexity parameter.
-
-        0 stands for the tree that is not pruned, as in scikit-learn.
-
-        Raises
-        ------
-        ValueError
-            If ``alpha`` is negative or not a number.
-        """
-        if not alpha >= 0:
-            raise ValueError(f"alpha must be a number >= 0, got {alpha!r}.")
-        if alpha == 0:
-            return 0
-        return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
-
 
 class _Trees(Sequence):
     """The subtrees of a path, each made when it is read."""
@@ -406,18 +390,6 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     return CostComplexityPath(
         tree, np.array(alphas), np.array(impurities), np.array(n_leaves), step
     )
-
-
-def cost_complexity_prune(tree: Tree, alpha: float) -> Tree:
-    """Return the minimal subtree at a complexity parameter, as ``ccp_alpha`` prunes.
-
-    Raises
-    ------
-    ValueError
-        If ``alpha`` is negative, or the tree has no rows or impurities.
-    """
-    path = cost_complexity_path(tree)
-    return path.trees[path.index_of(alpha)]
 
 
 class _Links:
@@ -498,10 +470,9 @@ class _Links:
 # Trees by size: which numbers of leaves are tried, and the pruning for each.
 #
 # A fold's tree is pruned by cost-complexity to each size, its held-out rows are counted
-# (``evaluation.pruned_scores.sums_at_sizes``), the folds' scores (``pooled_scores``
-# there) choose a size (``size_path.within_one_standard_error``), and the tree of all
-# rows
-# is pruned to it.
+# (``class_sums`` and ``value_sums`` in ``evaluation/pruning.py``), the folds' scores
+# (``pooled_scores`` there) choose a size (``within_one_standard_error``), and the tree
+# of all rows is pruned to it.
 
 
 SMALLEST = 2  # a tree of one leaf tells nothing
