@@ -36,7 +36,7 @@ from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
-from treelab.figures.viewer.payload import keys
+from treelab.figures.viewer.payload import node_at
 from treelab.runs.jobs.edited import create_trained, run_constraints, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
@@ -97,7 +97,7 @@ def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
         height=HEIGHT + MORE,
     )
     key = selection.key or ""
-    if key not in keys(now.tree):
+    if node_at(now.tree, key) is None:
         key = ""
     select_node(loaded.run.id, key)
     return path_of_key(key)

@@ -12,7 +12,6 @@ from plotly.subplots import make_subplots
 from treelab.evaluation.routing import LARGE, LITTLE, LeafPurity, RouteSimilarity
 from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style import (
-    VIRIDIS,
     Mode,
     Palette,
     escape_html,
@@ -22,6 +21,7 @@ from treelab.figures.style import (
     template,
     text_on,
 )
+from treelab.trees.colors import VIRIDIS
 from treelab.trees.tree import Tree
 from treelab.trees.words import percent, short
 

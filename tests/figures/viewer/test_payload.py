@@ -16,6 +16,7 @@ from treelab.figures.viewer.payload import (
     MOST_NODES,
     Frames,
     keys,
+    node_at,
     row_path,
     to_json,
     tree_payload,
@@ -89,15 +90,14 @@ def test_keys_lead_to_their_nodes_and_parents_come_first():
     tree, X, y = random_case(3)
     nodes = only(tree_payload(tree, X, y))
     for place, entry in enumerate(nodes):
-        node = 0
-        for side in entry["key"]:
-            node = (tree.left if side == "0" else tree.right)[node]
-        assert node == entry["id"]
+        assert node_at(tree, entry["key"]) == entry["id"]
         if entry["parent"] < 0:
             assert entry["key"] == ""
         else:
             assert entry["parent"] < place
             assert nodes[entry["parent"]]["key"] == entry["key"][:-1]
+    assert node_at(tree, "0" * 50) is None
+    assert node_at(tree, "x") is None
 
 
 def test_a_number_target_has_means_and_one_axis_of_bars():

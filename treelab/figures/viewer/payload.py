@@ -67,6 +67,16 @@ def keys(tree: Tree) -> list[str]:
     return found
 
 
+def node_at(tree: Tree, key: str) -> int | None:
+    """Return the node that a key leads to; None where the tree has none there."""
+    node = 0
+    for side in key:
+        if side not in "01" or tree.left[node] < 0:
+            return None
+        node = int(tree.left[node] if side == "0" else tree.right[node])
+    return node
+
+
 # How names and numbers are written for the viewer, and how fully.
 
 
