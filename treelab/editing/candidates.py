@@ -17,28 +17,16 @@ SPARSE = 4  # values of a column for each row of a node
 
 @dataclass(frozen=True)
 class Candidate:
-    """A split that a node could have.
-
-    Attributes
-    ----------
-    column : str
-    threshold : float or None
-        Of a number column.
-    categories : tuple of str or None
-        Of a category column: those that go left.
-    missing_left : bool
-    gain : float
-        Impurity (Gini, or variance) of the node less that of its children, weighted by
-        their rows.
-    n_left, n_right : int
-        Rows on either side.
-    """
+    """A split that a node could have."""
 
     column: str
-    threshold: float | None
-    categories: tuple[str, ...] | None
+    threshold: float | None  # of a number column
+    categories: tuple[str, ...] | None  # of a category column: those that go left
     missing_left: bool
+    # Impurity (Gini, or variance) of the node less that of its children, weighted by
+    # their rows.
     gain: float
+    # Rows on either side.
     n_left: int
     n_right: int
 
@@ -175,25 +163,13 @@ def _category(
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows of a node by value of a column: distinct values m, outputs C.
+    """Rows of a node by value of a column: distinct values m, outputs C."""
 
-    Attributes
-    ----------
-    code : int array of shape (m,)
-        Place of the value among all of the column, ascending.
-    count : int array of shape (m,)
-    total : ndarray of shape (m, C)
-        Sum of the target.
-    n_missing : int
-    missing : ndarray of shape (C,)
-        Of rows without a value.
-    """
-
-    code: np.ndarray
-    count: np.ndarray
-    total: np.ndarray
+    code: np.ndarray  # int (m,): place of the value among all of the column, ascending
+    count: np.ndarray  # int (m,)
+    total: np.ndarray  # (m, C): sum of the target
     n_missing: int
-    missing: np.ndarray
+    missing: np.ndarray  # (C,): of rows without a value
 
     @classmethod
     def of(cls, rows: EditRows, at: np.ndarray, code: np.ndarray, n: int) -> "_Groups":

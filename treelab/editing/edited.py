@@ -28,28 +28,17 @@ class Edited:
 
     Leaves are not fitted, nor rows counted, before ``leaves.refit``. No node is left
     out for want of rows, so a path means one place as long as nobody prunes above it.
-
-    Attributes
-    ----------
-    tree : Tree
-    start : Tree
-        As it was before the first edit.
-    locked : frozenset of str
-        Paths that are held fixed.
-    forbidden, preferred : tuple of (str, str)
-        A path and a column, which is forbidden there and below.
-    changed : frozenset of str
-        Paths of nodes whose split is new: what is below them has other rows.
-    constraints : Constraints
-        Of the run whose tree it was; edits stay within them.
     """
 
     tree: Tree
-    start: Tree
-    locked: frozenset[str] = frozenset()
+    start: Tree  # as it was before the first edit
+    locked: frozenset[str] = frozenset()  # paths that are held fixed
+    # A path and a column, which is forbidden there and below.
     forbidden: tuple[tuple[str, str], ...] = ()
     preferred: tuple[tuple[str, str], ...] = ()
+    # Paths of nodes whose split is new: what is below them has other rows.
     changed: frozenset[str] = frozenset()
+    # Of the run whose tree it was; edits stay within them.
     constraints: Constraints = field(default_factory=Constraints)
 
     @classmethod

@@ -100,19 +100,12 @@ def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
 
 @dataclass(frozen=True)
 class CostCurve:
-    """Mean cost of a row by the threshold from which a class is predicted.
+    """Mean cost of a row by the threshold from which a class is predicted."""
 
-    Attributes
-    ----------
-    threshold : float64 array of shape (k,)
-        Ascending from 0 to 1; the cost is the same from just above one of them up to
-        the next.
-    cost : float64 array of shape (k,)
-        At each threshold.
-    """
-
+    # float64 (k,): ascending from 0 to 1; the cost is the same from just above one of
+    # them up to the next.
     threshold: np.ndarray
-    cost: np.ndarray
+    cost: np.ndarray  # float64 (k,): at each threshold
 
     def at(self, threshold: float) -> float:
         """Return the cost at any threshold in [0, 1]."""
@@ -205,24 +198,15 @@ N_BINS = 10  # of probabilities, for the calibration
 
 @dataclass(frozen=True)
 class ClassCurves:
-    """How well probabilities of one class tell its rows from the rest.
+    """How well probabilities of one class tell its rows from the rest."""
 
-    Attributes
-    ----------
-    roc : DataFrame
-        ``x`` (false positive rate), ``y`` (true positive rate) and ``threshold``.
-    precision_recall : DataFrame
-        ``x`` (recall), ``y`` (precision) and ``threshold``, NaN at the last point.
-    calibration : DataFrame
-        As ``calibration`` returns it.
-    roc_area, average_precision, brier : float
-        Area under the ROC curve, mean precision over recall, mean squared error of
-        the probabilities.
-    """
-
+    # ``x`` (false positive rate), ``y`` (true positive rate) and ``threshold``.
     roc: pd.DataFrame
+    # ``x`` (recall), ``y`` (precision) and ``threshold``, NaN at the last point.
     precision_recall: pd.DataFrame
-    calibration: pd.DataFrame
+    calibration: pd.DataFrame  # as ``calibration`` returns it
+    # Area under the ROC curve, mean precision over recall, mean squared error of the
+    # probabilities.
     roc_area: float
     average_precision: float
     brier: float
@@ -313,26 +297,16 @@ CHANCE = 0.05  # a p value below it is called more than chance
 
 @dataclass(frozen=True)
 class SeedComparison:
-    """The second learner's score minus the first's, over data splits.
+    """The second learner's score minus the first's, over data splits."""
 
-    Attributes
-    ----------
-    difference : float64 array of shape (n_splits,)
-    mean : float
-    low, high : float
-        Ends of the confidence interval of the mean, by the corrected variance.
-    level : float
-        Its confidence level.
-    t_p, wilcoxon_p : float
-        Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
-        signed-rank test.
-    """
-
-    difference: np.ndarray
+    difference: np.ndarray  # float64 (n_splits,)
     mean: float
+    # Ends of the confidence interval of the mean, by the corrected variance.
     low: float
     high: float
-    level: float
+    level: float  # confidence level of that interval
+    # Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
+    # signed-rank test.
     t_p: float
     wilcoxon_p: float
 
@@ -486,19 +460,11 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class SplitLine:
-    """A split as a line in the plane of two features.
-
-    Attributes
-    ----------
-    node : int
-    level : int
-        Of the node, from 0 at the node where the plane begins.
-    x, y : tuple of two float
-        Its ends.
-    """
+    """A split as a line in the plane of two features."""
 
     node: int
-    level: int
+    level: int  # of the node, from 0 at the node where the plane begins
+    # Of its ends.
     x: tuple[float, float]
     y: tuple[float, float]
 
@@ -729,27 +695,18 @@ def most_used(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Rows for which two models predict differently.
+    """Rows for which two models predict differently."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
-        ``second`` (the predictions), and ``better`` (0 or 1 for the model that is
-        right, or nearer; -1 where they are equally good).
-    n_rows : int
-        Rows that both predicted.
-    first_better, second_better : int
-        Rows on which the one is right and the other wrong, or nearer than the other.
-    mean_distance : float or None
-        Mean absolute difference of the predictions in the target's unit, by weight;
-        None for classes.
-    """
-
+    # One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
+    # ``second`` (the predictions), and ``better`` (0 or 1 for the model that is right,
+    # or nearer; -1 where they are equally good).
     rows: pd.DataFrame
-    n_rows: int
+    n_rows: int  # rows that both predicted
+    # Rows on which the one is right and the other wrong, or nearer than the other.
     first_better: int
     second_better: int
+    # Mean absolute difference of the predictions in the target's unit, by weight; None
+    # for classes.
     mean_distance: float | None = None
 
     @property

@@ -91,32 +91,17 @@ _ROWS_AT_ONCE = 2_000  # rows at once; the weights of all rows and trees are lar
 
 @dataclass(frozen=True, eq=False)
 class DecidedRows:
-    """Rows of which one leaf of one tree has most of the prediction.
+    """Rows of which one leaf of one tree has most of the prediction."""
 
-    Attributes
-    ----------
-    estimator : int
-        Number of the tree.
-    rule : str
-        The leaf's path, in words.
-    prediction : object
-        Label, or value in the target's unit, that the leaf alone predicts.
-    rows : int array
-        Places of the rows, from 0, ascending.
-    weight : float
-        Mean weight of the tree on these rows, in [0, 1].
-    n_right : int or None
-        Rows whose class the leaf predicts; None for regression.
-    mean_absolute_error : float or None
-        Of the leaf's value, in the target's unit; None for classes.
-    """
-
-    estimator: int
-    rule: str
+    estimator: int  # number of the tree
+    rule: str  # the leaf's path, in words
+    # Label, or value in the target's unit, that the leaf alone predicts.
     prediction: object
-    rows: np.ndarray
-    weight: float
+    rows: np.ndarray  # places of the rows, from 0, ascending
+    weight: float  # mean weight of the tree on these rows, in [0, 1]
+    # Rows whose class the leaf predicts; None for regression.
     n_right: int | None = None
+    # Of the leaf's value, in the target's unit; None for classes.
     mean_absolute_error: float | None = None
 
 

@@ -31,20 +31,14 @@ RATES = {
 
 @dataclass(frozen=True)
 class RateGap:
-    """How far a rate is apart between the groups.
+    """How far a rate is apart between the groups."""
 
-    Attributes
-    ----------
-    difference, ratio : float
-        Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
-        have the rate.
-    low, high : float
-        Of the difference between these two groups: 95% of bootstrap resamples lie
-        between. Below 0 the other group is ahead.
-    """
-
+    # Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
+    # have the rate.
     difference: float
     ratio: float
+    # Of the difference between these two groups: 95% of bootstrap resamples lie
+    # between. Below 0 the other group is ahead.
     low: float
     high: float
 

@@ -241,24 +241,16 @@ MOST_DEPENDENCE_ROWS = 200
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Predictions of rows in which one column takes one value after the other.
-
-    Attributes
-    ----------
-    column : str
-    values : array of shape (n_values,)
-        Numbers, ascending, or categories, the most frequent first.
-    is_number : bool
-    lines : float64 array of shape (n_rows, n_values)
-        A prediction: a class's probability, or a value in the target's unit.
-    weight : float64 array of shape (n_rows,) or None
-        Of each row; None: all count alike.
-    """
+    """Predictions of rows in which one column takes one value after the other."""
 
     column: str
+    # (n_values,): numbers, ascending, or categories, the most frequent first.
     values: np.ndarray
     is_number: bool
+    # float64 (n_rows, n_values): a prediction: a class's probability, or a value in the
+    # target's unit.
     lines: np.ndarray
+    # float64 (n_rows,): of each row; None: all count alike.
     weight: np.ndarray | None = None
 
     @property

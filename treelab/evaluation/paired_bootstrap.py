@@ -15,29 +15,17 @@ _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """The second model's score minus the first's, and its confidence interval.
+    """The second model's score minus the first's, and its confidence interval."""
 
-    Attributes
-    ----------
-    metric : str
-        Key of the score, as in ``metrics.TITLES``.
-    first, second : float
-        The two scores, each on all rows.
-    low, high : float
-        Ends of the interval of ``second - first``.
-    level : float
-        Confidence level of the interval, in (0, 1).
-    n_rows : int
-        Rows on which both were scored.
-    """
-
-    metric: str
+    metric: str  # key of the score, as in ``metrics.TITLES``
+    # The two scores, each on all rows.
     first: float
     second: float
+    # Ends of the interval of ``second - first``.
     low: float
     high: float
-    level: float
-    n_rows: int
+    level: float  # confidence level of the interval, in (0, 1)
+    n_rows: int  # rows on which both were scored
 
     @property
     def estimate(self) -> float:

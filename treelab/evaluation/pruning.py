@@ -316,28 +316,17 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class PruningSteps:
-    """A pruning path made ready: each tree that is drawn, and a table of scores.
+    """A pruning path made ready: each tree that is drawn, and a table of scores."""
 
-    Attributes
-    ----------
-    trees : sequence of Tree
-        As they are drawn, large to small; some are made only when they are asked for.
-    table : DataFrame
-        A row a step, as the functions below make it.
-    chosen : int or None
-        The step of the model's own tree, where training chose among them.
-    kind : {"lambda", "leaves", "alpha"}
-        Trees trained one a strength, the best tree found at each size, or one tree cut
-        back by cost-complexity pruning.
-    is_by_hand : bool, default=False
-        Whether a person chose the step, and no cross-validation.
-    """
-
+    # As they are drawn, large to small; some are made only when they are asked for.
     trees: Sequence[Tree]
-    table: pd.DataFrame
+    table: pd.DataFrame  # a row a step, as the functions below make it
+    # The step of the model's own tree, where training chose among them.
     chosen: int | None
+    # "lambda", "leaves" or "alpha": trees trained one a strength, the best tree found
+    # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
-    is_by_hand: bool = False
+    is_by_hand: bool = False  # whether a person chose the step, and no cross-validation
 
     @property
     def labels(self) -> list[str]:

@@ -35,23 +35,14 @@ class RefittedScorer:
     rows of that fold are predicted. All training rows shaped the splits, so the score
     is too high, the more so the larger the tree: it compares trees of one size and is
     no estimate for new rows.
-
-    Attributes
-    ----------
-    task : {"binary", "multiclass", "regression"}
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    folds : int array of shape (N_REPEATS, n_rows)
-    parts : int array of shape (n_rows,)
     """
 
-    task: str
-    y: np.ndarray
+    task: str  # "binary", "multiclass" or "regression"
+    y: np.ndarray  # (n_rows,): class codes, or values
+    # (n_classes,): of the classes in the leaves; (1,) for regression.
     weights: np.ndarray
-    folds: np.ndarray
-    parts: np.ndarray
+    folds: np.ndarray  # int (N_REPEATS, n_rows)
+    parts: np.ndarray  # int (n_rows,)
 
     @classmethod
     def of(cls, task: str, y: np.ndarray, weights: np.ndarray) -> "RefittedScorer":
@@ -405,39 +396,21 @@ Nested = tuple[
 
 @dataclass(frozen=True)
 class Splits:
-    """What trees may be made of: K yes/no questions to n rows.
+    """What trees may be made of: K yes/no questions to n rows."""
 
-    Attributes
-    ----------
-    left : bool array of shape (K, n)
-        Rows that each sends left.
-    feature : int array of shape (K,)
-        What it tests; of one feature, the rows of one split contain another's.
-    """
-
-    left: np.ndarray
+    left: np.ndarray  # bool (K, n): rows that each sends left
+    # int (K,): what it tests; of one feature, the rows of one split contain another's.
     feature: np.ndarray
 
 
 @dataclass(frozen=True)
 class Enumerated:
-    """The best trees, and from which score on none is left out.
+    """The best trees, and from which score on none is left out."""
 
-    Attributes
-    ----------
-    trees : list of nested tuples
-        ``(split, left, right)``, None for a leaf; the best first.
-    score : ndarray of shape (T,)
-    above : float
-        Every tree that scores more is among them.
-    n_trees : float
-        Trees there are in all, good and bad.
-    """
-
-    trees: list[Nested]
-    score: np.ndarray
-    above: float
-    n_trees: float
+    trees: list[Nested]  # ``(split, left, right)``, None for a leaf; the best first
+    score: np.ndarray  # (T,)
+    above: float  # every tree that scores more is among them
+    n_trees: float  # trees there are in all, good and bad
 
 
 def best_trees(

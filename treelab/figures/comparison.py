@@ -377,18 +377,11 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """A model's curve.
-
-    Attributes
-    ----------
-    name, color : str
-    points : DataFrame
-        ``x`` and ``y``; for a calibration also ``rows``.
-    """
+    """A model's curve."""
 
     name: str
     color: str
-    points: pd.DataFrame
+    points: pd.DataFrame  # ``x`` and ``y``; for a calibration also ``rows``
 
 
 def curves_figure(
@@ -561,37 +554,23 @@ _BEHIND = 0.28  # of a class's colour, behind the rows
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of the plane.
-
-    Attributes
-    ----------
-    title : str
-    low, high : float
-    ticks : dict of float to str
-        Names of the scores of categories, ascending, which stand at even distances;
-        empty: numbers.
-    """
+    """An axis of the plane."""
 
     title: str
     low: float
     high: float
+    # Names of the scores of categories, ascending, which stand at even distances;
+    # empty: numbers.
     ticks: dict[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Predictions on a grid of the plane.
+    """Predictions on a grid of the plane."""
 
-    Attributes
-    ----------
-    x, y : float arrays of shapes (n_x,), (n_y,)
-    predicted : array of shape (n_y, n_x)
-        Labels, or values.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    predicted: np.ndarray
+    x: np.ndarray  # float (n_x,)
+    y: np.ndarray  # float (n_y,)
+    predicted: np.ndarray  # (n_y, n_x): labels, or values
 
 
 def axis_of(feature: Feature, values: np.ndarray) -> Axis:

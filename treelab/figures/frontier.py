@@ -16,35 +16,21 @@ _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon"
 
 @dataclass(frozen=True, eq=False)
 class DrawnLine:
-    """A run on the frontier.
-
-    Attributes
-    ----------
-    name, color : str
-    line : FrontierLine or None
-        Its trees by size; None for an ensemble, which is a line across.
-    score : float
-        Of an ensemble.
-    band : DataFrame or None
-        Its scores over several data splits, as ``split_band`` makes it; of an
-        ensemble one row.
-    n_splits : int
-        How many data splits these are.
-    few_trees : DataFrame or None
-        Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
-        ``leaves``, so many average trees have, and ``score``.
-    symbol : str
-        Plotly's name of its marker; "": one that no other line has.
-    """
+    """A run on the frontier."""
 
     name: str
     color: str
+    # Its trees by size; None for an ensemble, which is a line across.
     line: FrontierLine | None = None
-    score: float = np.nan
+    score: float = np.nan  # of an ensemble
+    # Its scores over several data splits, as ``split_band`` makes it; of an ensemble
+    # one row.
     band: pd.DataFrame | None = None
-    n_splits: int = 0
+    n_splits: int = 0  # how many data splits these are
+    # Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
+    # ``leaves``, so many average trees have, and ``score``.
     few_trees: pd.DataFrame | None = None
-    symbol: str = ""
+    symbol: str = ""  # plotly's name of its marker; "": one that no other line has
 
 
 def frontier_figure(

@@ -65,21 +65,11 @@ def two_lines(words: str, letters: int) -> list[str]:
 
 @dataclass(frozen=True)
 class TreeDrawing:
-    """Where the nodes of a tree stand that are drawn, down to a level.
+    """Where the nodes of a tree stand that are drawn, down to a level."""
 
-    Attributes
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    depth : int
-        Deepest level that is drawn.
-    width : int
-        Pixels across that the figure will at least have.
-    """
-
-    tree: Tree
-    depth: int
-    width: int = WIDTH
+    tree: Tree  # with ``n`` nodes
+    depth: int  # deepest level that is drawn
+    width: int = WIDTH  # pixels across that the figure will at least have
 
     @property
     def n_ends(self) -> int:

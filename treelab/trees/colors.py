@@ -40,34 +40,24 @@ Mode = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of one mode, as hex strings.
+    """The colours of one mode, as hex strings."""
 
-    Attributes
-    ----------
-    background, panel : str
-        Of the page and of what lies on it: sidebar, cards, leaves without a colour.
-    text, muted : str
-        Text, and text that matters less; both at least 4.5:1 on background and panel.
-    line, grid : str
-        Edges and axes; lines behind a chart.
-    accent : str
-        The one colour that draws attention: a highlighted path, a marked column.
-    good, bad, warn : str
-        A run that is done, one that failed, one that was stopped.
-    diverging : tuple of str
-        Two colours and the grey between them, for differences around zero.
-    """
-
+    # Of the page and of what lies on it: sidebar, cards, leaves without a colour.
     background: str
     panel: str
+    # Text, and text that matters less; both at least 4.5:1 on background and panel.
     text: str
     muted: str
+    # Edges and axes; lines behind a chart.
     line: str
     grid: str
+    # The one colour that draws attention: a highlighted path, a marked column.
     accent: str
+    # A run that is done, one that failed, one that was stopped.
     good: str
     bad: str
     warn: str
+    # Two colours and the grey between them, for differences around zero.
     diverging: tuple[str, str, str]
 
 

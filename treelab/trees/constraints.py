@@ -414,25 +414,17 @@ SIGNS = {"up": 1, "down": -1}
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes of some nodes.
+    """Boxes of some nodes."""
 
-    Attributes
-    ----------
-    low, high : float arrays of shape (n_nodes, n_numbers)
-        Values x of each number column with ``low < x <= high``; none where equal.
-    missing : bool array of shape (n_nodes, n_numbers)
-        Whether a missing value of the column can arrive.
-    numbers : tuple of str
-        The number columns.
-    categories : tuple of bool arrays of shape (n_nodes, n_kinds)
-        Of each category column, which categories can arrive; the last two stand for
-        one that no training row held and for a missing value.
-    """
-
+    # float (n_nodes, n_numbers): values x of each number column with ``low < x <=
+    # high``; none where equal.
     low: np.ndarray
     high: np.ndarray
+    # bool (n_nodes, n_numbers): whether a missing value of the column can arrive.
     missing: np.ndarray
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...]  # the number columns
+    # (n_nodes, n_kinds): of each category column, which categories can arrive; the last
+    # two stand for one that no training row held and for a missing value.
     categories: tuple[np.ndarray, ...]
 
     def of(self, nodes: np.ndarray) -> "Boxes":
@@ -670,21 +662,12 @@ def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ConstraintCheck:
-    """One thing that was asked, and where a tree breaks it.
+    """One thing that was asked, and where a tree breaks it."""
 
-    Attributes
-    ----------
-    asked : str
-        A phrase, as "income up".
-    broken : tuple of str
-        A sentence for each breach; empty where the tree keeps it.
-    where : str
-        On which rows it holds, where it does.
-    """
-
-    asked: str
+    asked: str  # a phrase, as "income up"
+    # A sentence for each breach; empty where the tree keeps it.
     broken: tuple[str, ...] = ()
-    where: str = "on every possible row"
+    where: str = "on every possible row"  # on which rows it holds, where it does
 
     @property
     def holds(self) -> bool:

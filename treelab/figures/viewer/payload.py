@@ -85,24 +85,12 @@ NAME_LENGTH = 80  # letters of a name in the legend or on an axis
 
 @dataclass(frozen=True)
 class Wording:
-    """How fully a node is written.
+    """How fully a node is written."""
 
-    Attributes
-    ----------
-    length : int
-        Letters of a feature's or category's name before it is cut.
-    listed : int
-        Categories in a condition.
-    left : int
-        Categories that are named as going left.
-    terms : int
-        Features of a weighted sum.
-    """
-
-    length: int
-    listed: int
-    left: int
-    terms: int
+    length: int  # letters of a feature's or category's name before it is cut
+    listed: int  # categories in a condition
+    left: int  # categories that are named as going left
+    terms: int  # features of a weighted sum
 
 
 # From the fullest to the briefest: what a larger tree has room for.
@@ -337,23 +325,13 @@ FIRST_PATH, SECOND_PATH = "var(--path-one)", "var(--path-two)"
 
 @dataclass(frozen=True)
 class RowPath:
-    """The decision path of a row that is followed through a tree.
+    """The decision path of a row that is followed through a tree."""
 
-    Attributes
-    ----------
-    label : str
-        What the row is called.
-    color : str
-        Colour of its path, as CSS writes it: FIRST_PATH or SECOND_PATH.
-    keys : list of str
-        Keys of the nodes it passes, root first.
-    values : dict of str to str
-        The row's value at each of these splits: "petal width is 0.2 cm".
-    """
-
-    label: str
-    color: str
+    label: str  # what the row is called
+    color: str  # colour of its path, as CSS writes it: FIRST_PATH or SECOND_PATH
+    # Keys of the nodes it passes, root first.
     keys: list[str] = field(default_factory=list)
+    # The row's value at each of these splits: "petal width is 0.2 cm".
     values: dict[str, str] = field(default_factory=dict)
 
 
@@ -842,34 +820,17 @@ FEWEST_FRAMES = 8  # that stay; of their trees, only what many rows pass is writ
 
 @dataclass(frozen=True)
 class Frames:
-    """What the trees of one picture stand for, one a frame.
+    """What the trees of one picture stand for, one a frame."""
 
-    Attributes
-    ----------
-    kind : {"epoch", "lambda", "leaves", "alpha"}
-    name : str
-        The scrubber's name.
-    values : sequence of float
-        Epoch, pruning strength or number of leaves of each frame, in order.
-    labels : sequence of str
-        What is written beside the scrubber.
-    chosen : int
-        The frame that is shown first.
-    scores : sequence of float or None, default=None
-        Score of each frame's tree.
-    score_label : str
-        Which score on which rows: "macro F1 · validation".
-    marks : sequence of (int, str), default=()
-        Frames that the scrubber marks, each with the words for it.
-    """
-
-    kind: str
-    name: str
+    kind: str  # "epoch", "lambda", "leaves" or "alpha"
+    name: str  # the scrubber's name
+    # Epoch, pruning strength or number of leaves of each frame, in order.
     values: Sequence[float]
-    labels: Sequence[str]
-    chosen: int
-    scores: Sequence[float] | None = None
-    score_label: str = ""
+    labels: Sequence[str]  # what is written beside the scrubber
+    chosen: int  # the frame that is shown first
+    scores: Sequence[float] | None = None  # score of each frame's tree
+    score_label: str = ""  # which score on which rows: "macro F1 · validation"
+    # Frames that the scrubber marks, each with the words for it.
     marks: Sequence[tuple[int, str]] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
