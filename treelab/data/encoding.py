@@ -285,10 +285,6 @@ def fit_target_encoding(
         Shuffles the folds.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row, above 0; None: all count alike.
-
-    Returns
-    -------
-    TargetEncoding
     """
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)

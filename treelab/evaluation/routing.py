@@ -326,10 +326,6 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n)
         Rows of each class that pass each node; at least one.
-
-    Returns
-    -------
-    LeafPurity
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 

@@ -54,12 +54,6 @@ def difference_figure(
         The models' names; to the right of zero the second scores more.
     colors : tuple of two str
         The models' colours; a difference that is not clear is grey.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-
-    Returns
-    -------
-    go.Figure
     """
     theme = palette(mode)
     figure = go.Figure()
@@ -324,8 +318,6 @@ def agreement_figure(
     names : sequence of k str
     as_percent : bool, default=True
         Whether cells are written as percentages.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors, n = palette(mode), len(names)
     shown = np.where(np.eye(n, dtype=bool), np.nan, matrix)
@@ -400,8 +392,6 @@ def curves_figure(
     x_title, y_title : str
     diagonal : bool, default=False
         Whether the diagonal is drawn.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     if diagonal:
@@ -454,8 +444,6 @@ def costs_figure(
         ``x`` ascending from 0 to 1; a cost holds from just above the one before.
     threshold : float
     x_title : str
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
@@ -506,8 +494,6 @@ def residuals_figure(
         Of both.
     color : str
         Of the model.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     behind = f" ({unit})" if unit else ""
     figure = go.Figure()
@@ -649,8 +635,6 @@ def plane_figure(
         Lowest and highest value on the colour scale; None: of the rows.
     unit : str, default=""
         Of the target, where it is a number.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
@@ -847,8 +831,6 @@ def seeds_figure(
     score_title : str
     split_title : str, default="seed"
         What the names of splits are, in words.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     rows = list(splits)
     figure = go.Figure()

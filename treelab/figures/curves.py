@@ -58,8 +58,6 @@ def loss_figure(
         What the axes hold, with units.
     baseline : float, optional
         Loss of a constant prediction; drawn as a thin line.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     for curve in curves:
@@ -100,8 +98,6 @@ def loss_panels(
         In reading order; at least one.
     x_title, y_title : str
         What the axes hold, with units.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     n_columns = min(COLUMNS, len(curves))
     n_rows = -(-len(curves) // n_columns)

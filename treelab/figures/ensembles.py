@@ -33,8 +33,6 @@ def deciders_figure(
         Index of the count that a ring marks.
     score_title : str
         Of the axis: "macro F1".
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

@@ -52,8 +52,6 @@ def frontier_figure(
         Of the axis: "macro F1, test rows".
     height : int, default=420
         Pixels.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

@@ -38,8 +38,6 @@ def confusion_figure(
     classes : sequence of length n_classes
     target_is : {"true", "imitated"}, default="true"
         What the rows of the matrix are.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     names = [escape_html(short(str(label), _NAME)) for label in classes]
@@ -115,8 +113,6 @@ def scatter_figure(
         Of the target, with its unit.
     target_is : {"true", "imitated"}, default="true"
         What ``y_true`` is.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     ends = [

@@ -70,8 +70,6 @@ def pruning_figure(
         Of the axis: "macro F1".
     n_rows : dict of str to int
         Rows behind each score column, for the legend.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

@@ -35,8 +35,6 @@ def likeness_map(
         Which point is the run's own tree: it is ringed and named.
     score_title : str
         Of the colour bar.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     bar = {

@@ -239,8 +239,6 @@ def heat_tree_figure(
         Whether the colours' scale is drawn below the tree.
     width : int, default=WIDTH
         Pixels across that the figure will at least have.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -351,8 +349,6 @@ def difference_figure(
         Difference at which the colours are strongest.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -445,8 +441,6 @@ def months_figure(found: pd.DataFrame, *, mode: Mode = "light") -> go.Figure:
     ----------
     found : DataFrame
         As ``shift_by_month`` returns it.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     figure = go.Figure()
@@ -501,15 +495,7 @@ _BAR = 26  # pixels a leaf
 def purity_figure(
     found: LeafPurity, colors: Mapping[str, str], *, mode: Mode = "light"
 ) -> go.Figure:
-    """Draw a bar for each leaf, left to right from the top, in the classes' colours.
-
-    Parameters
-    ----------
-    found : LeafPurity
-    colors : mapping of class to hex colour
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-    """
+    """Draw a bar for each leaf, left to right from the top, in the classes' colours."""
     most = found.leaves["rows"].nlargest(MOST_LEAVES).index
     leaves = found.leaves.loc[found.leaves.index.isin(most)]
     rows = found.rows.loc[leaves.index]
@@ -559,12 +545,6 @@ _CELL = 44  # pixels
 
 def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Figure:
     """Draw how alike the routes of each two classes are, those alike together.
-
-    Parameters
-    ----------
-    found : RouteSimilarity
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

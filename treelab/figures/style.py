@@ -142,10 +142,6 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 def template(mode: Mode = "light") -> go.layout.Template:
     """Return the plotly template of one mode: quiet axes, no box, room to breathe.
 
-    Parameters
-    ----------
-    mode : {"light", "dark"}, default="light"
-
     Returns
     -------
     go.layout.Template

@@ -50,10 +50,6 @@ def plan_picture(
         Pixels of the picture.
     depth : int or None, default=None
         Levels that must be drawn; None: as many as fit, at least one.
-
-    Returns
-    -------
-    PicturePlan
     """
     if depth is not None:
         return _plan(tree, width, min(depth, tree.depth))
@@ -116,8 +112,6 @@ def thumbnail_svg(
     tree : Tree
     colors : dict
         Hex colour of each class; empty for regression.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     highlighted : bool, default=False
         Whether its border has the accent colour, as that of the open tree.
 

@@ -35,7 +35,7 @@ VIRIDIS = (
     "#fde725",
 )
 
-Mode = Literal["light", "dark"]
+Mode = Literal["light", "dark"]  # the background that a picture is drawn for
 
 
 @dataclass(frozen=True)

@@ -685,10 +685,6 @@ def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCh
     tree : Tree
         In the user's columns, with the training rows at its nodes.
     constraints : Constraints
-
-    Returns
-    -------
-    list of ConstraintCheck
     """
     found = []
     for name, way in constraints.monotone.items():

@@ -361,10 +361,6 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     tree : Tree
         With rows and impurities, as ``with_rows`` gives them.
 
-    Returns
-    -------
-    CostComplexityPath
-
     Raises
     ------
     ValueError
@@ -527,10 +523,6 @@ def path_of_sizes(
         Most leaves, cross-validated score and its standard error over the folds.
     chosen : int
         Which tree is the learner's own; it stays, whatever its score.
-
-    Returns
-    -------
-    SizePath
     """
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():

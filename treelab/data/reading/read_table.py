@@ -134,10 +134,6 @@ def read_table(
     **options
         What a person says of the file, see ``ReadOptions``.
 
-    Returns
-    -------
-    ReadResult
-
     Raises
     ------
     ChoiceError

@@ -113,10 +113,6 @@ def read_column(
     as_in : CellForm or None, default=None
         How the column was written at training, and so is read; None finds it out.
 
-    Returns
-    -------
-    ColumnReading
-
     Raises
     ------
     TableError

@@ -101,10 +101,6 @@ def viewer_page(
         Sentences below the title, such as a score and the rows it was measured on.
     **options
         As in ``view_settings``: direction, depth, ...
-
-    Returns
-    -------
-    str
     """
     # The title is the page's heading; saved pictures have it, too.
     options = {"controls": True, "height": 720, "heading": False} | options
@@ -140,10 +136,6 @@ def document(
         element that it is drawn in.
     style : str, default=""
         CSS besides the page's own.
-
-    Returns
-    -------
-    str
     """
     scripts = "\n".join(
         f'<script type="application/json" id="{name}-data">{script_json(data)}</script>'
