@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -226,16 +226,8 @@ MOST_ROWS = 2000  # that may lend their values
 N_LENDERS = 5
 
 
-class Predicts(Protocol):
-    """What the search needs of a model."""
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return a label or a value a row."""
-        ...
-
-
 def searched_counterfactuals(
-    model: Predicts, changes: Changes, wanted: Wanted, columns, most: int = 3
+    model, changes: Changes, wanted: Wanted, columns, most: int = 3
 ) -> list[Counterfactual]:
     """Return near rows that the model predicts as wanted; nearer ones may exist.
 

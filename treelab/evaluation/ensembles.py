@@ -34,7 +34,7 @@ def estimator_predictions(
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
     value = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
-    return ensemble.predicted_labels(ensemble.class_probabilities(value))
+    return _predicted(ensemble, value)
 
 
 # The weights of an ensemble's trees, averaged over rows.

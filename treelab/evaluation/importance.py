@@ -25,21 +25,6 @@ CLEAR = 2  # standard deviations above 0
 MOST_ROWS = 1_000
 
 
-class _AsEstimator:
-    """A model as scikit-learn's functions take it; it is fitted already."""
-
-    def __init__(self, model):
-        self.model = model
-
-    def fit(self, X, y=None):
-        """Return self."""
-        return self
-
-    def predict(self, X) -> np.ndarray:
-        """Return the model's predictions."""
-        return self.model.predict(X)
-
-
 def permutation_importances(
     model,
     X: pd.DataFrame,
@@ -73,6 +58,7 @@ def permutation_importances(
         that the model does not read have 0.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.frozen import FrozenEstimator
     from sklearn.inspection import permutation_importance
 
     y = np.asarray(y)
@@ -85,7 +71,7 @@ def permutation_importances(
     if used:
         others = X.drop(columns=used)
         found = permutation_importance(
-            _AsEstimator(model),
+            FrozenEstimator(model),  # it is fitted already
             X[used],
             y,
             scoring=lambda own, rows, truth: _score(
@@ -119,12 +105,11 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
     )
 
 
-def _score(model: _AsEstimator, rows, truth, others, task: str, weight) -> float:
+def _score(model, rows, truth, others, task: str, weight) -> float:
     """The headline score; ``others`` are columns that stay as they are."""
     predicted = model.predict(pd.concat([rows, others], axis=1))
-    loss = model.model.loss
-    found = scores(task, truth, predicted, sample_weight=weight, loss=loss)
-    return found[headline(task, loss)]
+    found = scores(task, truth, predicted, sample_weight=weight, loss=model.loss)
+    return found[headline(task, model.loss)]
 
 
 def impurity_importances(tree: Tree) -> pd.DataFrame:

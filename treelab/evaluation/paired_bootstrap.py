@@ -1,7 +1,6 @@
 """The paired bootstrap: how sure one model is better than another on some rows."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -123,7 +122,6 @@ def paired_bootstrap(
         If the lengths differ or there are fewer than two rows.
     """
     y_true, first, second = map(np.asarray, (y_true, first, second))
-    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
     n_rows = len(y_true)
     if not n_rows == len(first) == len(second):
         raise ValueError(
@@ -132,11 +130,7 @@ def paired_bootstrap(
         )
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
-    rng = np.random.default_rng(seed)
-    resample = _resample_labels
-    if task == "regression":
-        resample = partial(_resample_values, loss)
-    pairs = resample(y_true, first, second, weight, n_resamples, rng)
+    pairs = _resampled(task, loss, y_true, first, second, weight, n_resamples, seed)
     tail = (1 - level) / 2
     differences = {}
     for metric, (one, two) in pairs.items():
@@ -177,12 +171,8 @@ def score_intervals(
         By the same names as there.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
-    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
-    rng = np.random.default_rng(seed)
-    resample = _resample_labels
-    if task == "regression":
-        resample = partial(_resample_values, loss)
-    pairs = resample(y_true, predicted, predicted, weight, n_resamples, rng)
+    both = predicted, predicted
+    pairs = _resampled(task, loss, y_true, *both, weight, n_resamples, seed)
     tail = (1 - level) / 2
     ends = {
         m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
@@ -218,6 +208,17 @@ def resampled_sums(
         size = min(block, n_resamples - start)
         sums.append(rng.multinomial(n_rows, occurs / n_rows, size=size) @ columns)
     return np.vstack(sums)
+
+
+def _resampled(
+    task, loss, y_true, first, second, weight, n_resamples, seed
+) -> dict[str, list[np.ndarray]]:
+    """Scores of both models, by name, for the rows and then their resamples."""
+    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
+    rows = y_true, first, second, weight, n_resamples, np.random.default_rng(seed)
+    if task == "regression":
+        return _resample_values(loss, *rows)
+    return _resample_labels(*rows)
 
 
 def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -283,30 +283,9 @@ class TrainingRows:
 
 
 # What a leaf's rows add to a tree's training score, classes or values.
-
-
-class LeafSums(Protocol):
-    """Sums over rows from which a leaf, and then a tree, is scored.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_rows, C)
-        What is summed up over the rows of a leaf.
-    """
-
-    columns: np.ndarray
-
-    def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
-
-    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class of leaves, -1 for values, and their sums (m, S)."""
-
-    def perfect(self, total: np.ndarray) -> np.ndarray:
-        """Return the sums (S,) of rows that are predicted without error."""
-
-    def score(self, sums: np.ndarray) -> np.ndarray:
-        """Return the score of trees from their sums, (..., S) to (...)."""
+#
+# ``columns`` (n_rows, C) are summed up over the rows of each leaf; what rows sum up to
+# (C,) makes sums (S,), which are added up over leaves and scored.
 
 
 class ClassSums:
@@ -324,22 +303,22 @@ class ClassSums:
         self._rows = self.columns.sum(axis=0, dtype=np.float64)
 
     def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,)."""
+        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
         return total.sum(axis=-1).astype(np.int64)
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class of each leaf, and rows right and predicted, by class."""
+        """Return the class of leaves (m,), and rows right and predicted (m, S)."""
         label = (total * self._weights).argmax(axis=1)
         is_class = np.eye(len(self._weights))[label]
         n_rows = total.sum(axis=1, keepdims=True)
         return label, np.hstack([total * is_class, n_rows * is_class])
 
     def perfect(self, total: np.ndarray) -> np.ndarray:
-        """Return the sums of rows that are predicted without error."""
+        """Return the sums (S,) of rows that are predicted without error."""
         return np.concatenate([total, total]).astype(float)
 
     def score(self, sums: np.ndarray) -> np.ndarray:
-        """Return macro F1."""
+        """Return macro F1 (...) of trees from their sums (..., S)."""
         right, predicted = np.split(sums, 2, axis=-1)
         return macro_f1_of_counts(right, predicted + self._rows)
 
@@ -376,13 +355,14 @@ class ValueSums:
         return 1 - sums[..., 0] / self._variation
 
 
+LeafSums = ClassSums | ValueSums
+
+
 # Every tree of a small depth over given splits, and those that score best.
 #
 # The score is that of the rows themselves. It is computed for each pair of subtrees
-# below
-# each root; of subtrees whose rows come out alike one is computed for all, and a
-# subtree
-# is passed over where the best conceivable one beside it would not be enough.
+# below each root; of subtrees whose rows come out alike one is computed for all, and a
+# subtree is passed over where the best conceivable one beside it would not be enough.
 
 
 MOST_PAIRS = 200_000_000  # of subtrees that are scored; a few million take a second

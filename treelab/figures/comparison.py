@@ -13,7 +13,9 @@ from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
 from treelab.evaluation.metrics import COST_SAVED, TITLES, headline, scores
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
+from treelab.figures.curves import thin
 from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.figures.matrix import cell_numbers, matrix_cells
 from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
@@ -21,15 +23,15 @@ from treelab.figures.style import (
     learner_color,
     mix,
     palette,
+    ring,
     shade,
     shorten,
     template,
-    text_on,
 )
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, task_of
 from treelab.trees.words import counted, significant
 
 # The difference of two models' scores, with its interval, around zero.
@@ -249,10 +251,7 @@ def _inner(model, X):
 
 def _task(model) -> str:
     """Return what a model predicts."""
-    classes = getattr(model, "classes_", getattr(model, "classes", None))
-    if classes is None:
-        return "regression"
-    return "binary" if len(classes) == 2 else "multiclass"
+    return task_of(getattr(model, "classes_", getattr(model, "classes", None)))
 
 
 def _has_costs(model) -> bool:
@@ -324,37 +323,18 @@ def agreement_figure(
     low, high = np.nanmin(shown, initial=1.0), np.nanmax(shown, initial=-1.0)
     depth = 0.08 + 0.92 * (shown - low) / ((high - low) or 1.0)
     labels = [escape_html(shorten(name, _NAME)) for name in names]
-    figure = go.Figure(
-        go.Heatmap(
-            z=depth,
-            x=list(range(n)),
-            y=list(range(n)),
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, colors.background], [1, colors.accent]],
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hoverinfo="skip",
-        )
-    )
-    numbers = [
-        {
-            "x": j,
-            "y": i,
-            "text": f"{100 * value:.0f}" if as_percent else f"{value:.2f}",
-            "showarrow": False,
-            "font": {"color": text_on(mix(colors.accent, colors.background, share))},
-        }
-        for (i, j), value, share in zip(np.ndindex(n, n), shown.flat, depth.flat)
-        if not np.isnan(value)
+    scale = [[0, colors.background], [1, colors.accent]]
+    cells = matrix_cells(depth, colors, colorscale=scale, hoverinfo="skip")
+    texts = [
+        [f"{100 * value:.0f}" if as_percent else f"{value:.2f}" for value in row]
+        for row in shown
     ]
     ticks = {"tickvals": list(range(n)), "ticktext": labels, "showgrid": False}
-    return figure.update_layout(
+    return go.Figure(cells).update_layout(
         template=template(mode),
         height=100 + _CELL * n,
         margin={"t": 8},
-        annotations=numbers,
+        annotations=cell_numbers(texts, depth, colors),
         xaxis={**ticks, "showline": False},
         yaxis={**ticks, "autorange": "reversed"},
     )
@@ -363,7 +343,6 @@ def agreement_figure(
 # Curves of several models in one chart: ROC, precision-recall, calibration, costs.
 
 
-_MOST_POINTS = 600  # of a curve
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -404,7 +383,7 @@ def curves_figure(
             showlegend=False,
         )
     for place, own in enumerate(curves):
-        points = _thinned(own.points)
+        points = own.points.iloc[thin(len(own.points))]
         has_rows = "rows" in points
         figure.add_scatter(
             x=points["x"],
@@ -447,7 +426,7 @@ def costs_figure(
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
-        points = _thinned(own.points)
+        points = own.points.iloc[thin(len(own.points))]
         figure.add_scatter(
             x=points["x"],
             y=points["y"],
@@ -513,14 +492,6 @@ def residuals_figure(
         xaxis={"title": escape_html(f"predicted{behind}"), "range": ends[0]},
         yaxis={"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]},
     )
-
-
-def _thinned(points: pd.DataFrame) -> pd.DataFrame:
-    """Return at most 600 points, the first and the last among them."""
-    if len(points) <= _MOST_POINTS:
-        return points
-    some = np.linspace(0, len(points) - 1, _MOST_POINTS).round().astype(int)
-    return points.iloc[some]
 
 
 def _dash(place: int) -> str:
@@ -731,12 +702,7 @@ def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
             y=[row["y"]],
             mode="markers",
             name=escape_html(row["label"]),
-            marker={
-                "symbol": "circle-open",
-                "size": 18,
-                "color": palette(mode).text,
-                "line": {"width": 2.5},
-            },
+            marker=ring(palette(mode).text, width=2.5),
             hoverinfo="skip",
         )
 

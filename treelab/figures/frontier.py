@@ -8,7 +8,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style import Mode, escape_html, palette, template, with_alpha
+from treelab.figures.style import (
+    Mode,
+    escape_html,
+    palette,
+    ring,
+    template,
+    with_alpha,
+)
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")
@@ -177,12 +184,7 @@ def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
         x=[row["leaves"]],
         y=[row[column]],
         mode="markers",
-        marker={
-            "symbol": "circle-open",
-            "size": 18,
-            "color": color,
-            "line": {"width": 2},
-        },
+        marker=ring(color),
         unselected={"marker": {"opacity": 1}},
         hoverinfo="skip",
         showlegend=False,

@@ -11,11 +11,11 @@ from plotly.subplots import make_subplots
 
 from treelab.evaluation.routing import LARGE, LITTLE, LeafPurity, RouteSimilarity
 from treelab.figures.layout import n_drawn_leaves, tree_layout
+from treelab.figures.matrix import cell_numbers, matrix_cells
 from treelab.figures.style import (
     Mode,
     Palette,
     escape_html,
-    fraction_scale,
     mix,
     palette,
     template,
@@ -560,23 +560,15 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
     figure = make_subplots(
         cols=2, column_widths=[0.8, 0.2], shared_yaxes=True, horizontal_spacing=0.02
     )
-    figure.add_heatmap(
-        z=found.similarity[np.ix_(order, order)],
-        x=np.arange(n),
-        y=np.arange(n),
-        zmin=0,
-        zmax=1,
-        colorscale=fraction_scale(colors),
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        customdata=np.dstack(np.meshgrid(whole, whole)),
-        hovertemplate="%{customdata[1]} and %{customdata[0]}: %{z:.2f}<extra></extra>",
-        row=1,
-        col=1,
-    )
+    similarity = found.similarity[np.ix_(order, order)]
+    hover = "%{customdata[1]} and %{customdata[0]}: %{z:.2f}<extra></extra>"
+    both = np.dstack(np.meshgrid(whole, whole))
+    cells = matrix_cells(similarity, colors, customdata=both, hovertemplate=hover)
+    figure.add_trace(cells, row=1, col=1)
     if n <= _MOST_NUMBERS:
-        _add_numbers(figure, found.similarity[np.ix_(order, order)], colors)
+        texts = [[f"{value:.2f}" for value in row] for row in similarity]
+        size = 13 if n <= _MOST_LARGE else 11
+        figure.layout.annotations = cell_numbers(texts, similarity, colors, size=size)
     _add_dendrogram(figure, found, colors.muted)
     ticks = {"tickvals": np.arange(n), "showgrid": False, "showline": False}
     figure.update_xaxes(
@@ -598,24 +590,6 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
         margin={"t": 8, "b": 8},
         showlegend=False,
     )
-
-
-def _add_numbers(figure: go.Figure, similarity: np.ndarray, colors: Palette) -> None:
-    """Write each similarity into its cell."""
-    size = 13 if len(similarity) <= _MOST_LARGE else 11
-    figure.layout.annotations = [  # all at once; one by one plotly copies them all
-        {
-            "x": j,
-            "y": i,
-            "text": f"{value:.2f}",
-            "showarrow": False,
-            "font": {
-                "size": size,
-                "color": text_on(mix(colors.accent, colors.background, value)),
-            },
-        }
-        for (i, j), value in np.ndenumerate(similarity)
-    ]
 
 
 def _add_dendrogram(figure: go.Figure, found: RouteSimilarity, color: str) -> None:

@@ -93,6 +93,12 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
     return dict(zip(ranked, class_colors(len(ranked))))
 
 
+def ring(color: str, size: int = 18, width: float = 2) -> dict:
+    """Return plotly's marker of a ring around a point, its sizes in pixels."""
+    line = {"width": width}
+    return {"symbol": "circle-open", "size": size, "color": color, "line": line}
+
+
 def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
     """Return the colour scale of fractions from 0 to 1 in the cells of a matrix."""
     return [(0.0, mix(colors.accent, colors.background, 0.06)), (1.0, colors.accent)]

@@ -405,8 +405,7 @@ class Constraints:
 # A tree of ordinary splits gives each node a box: an interval of each number, a set of
 # categories of each category column, and whether a missing value comes along. Whether a
 # tree is monotone is a question about pairs of leaves' boxes alone, so it is answered
-# for
-# every possible row and not for those of a sample.
+# for every possible row and not for those of a sample.
 
 
 SIGNS = {"up": 1, "down": -1}

@@ -607,24 +607,6 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     return y
 
 
-def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
-    """Count the rows of ``X`` that pass each node; see ``Tree.node_counts``."""
-    leaf = tree.apply(X)
-    if y is None:
-        return rows_through(tree, leaf)
-    if tree.classes is None:
-        raise ValueError("y can only be counted by class; this tree is a regression.")
-    return rows_through(tree, leaf, check_target(tree, len(leaf), y), len(tree.classes))
-
-
-def with_rows(tree: "Tree", X, y, sample_weight=None) -> "Tree":
-    """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
-    matrix = read_features(tree, X)
-    leaf = leaf_of(tree, matrix)
-    y = check_target(tree, len(leaf), y)
-    return with_leaves(tree, matrix, leaf, y, sample_weight)
-
-
 def with_leaves(
     tree: "Tree",
     matrix: np.ndarray | None,
@@ -1255,7 +1237,15 @@ class Tree(Arrays):
         int64 array of shape (n_nodes,), or (n_nodes, n_classes) where the labels ``y``
         are given
         """
-        return node_counts(self, X, y)
+        leaf = self.apply(X)
+        if y is None:
+            return rows_through(self, leaf)
+        if self.classes is None:
+            raise ValueError(
+                "y can only be counted by class; this tree is a regression."
+            )
+        codes = check_target(self, len(leaf), y)
+        return rows_through(self, leaf, codes, len(self.classes))
 
     def with_rows(self, X, y, sample_weight=None) -> "Tree":
         """Return the tree with rows, impurity and means taken from these rows.
@@ -1267,7 +1257,10 @@ class Tree(Arrays):
         training rows, also set ``between`` and ``missing_rows``, so that words stay the
         same whatever rows come after. ``sample_weight`` (n_rows,) is above 0.
         """
-        return with_rows(self, X, y, sample_weight)
+        matrix = read_features(self, X)
+        leaf = leaf_of(self, matrix)
+        y = check_target(self, len(leaf), y)
+        return with_leaves(self, matrix, leaf, y, sample_weight)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.

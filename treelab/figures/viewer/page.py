@@ -17,8 +17,7 @@ from treelab.trees.tree import Tree
 # The viewer's script and style as one text each, for a page or a component.
 #
 # The script is kept as small modules in ``assets/viewer``. A browser that gets it as
-# text
-# cannot follow their imports, so the modules are joined, in the order that
+# text cannot follow their imports, so the modules are joined, in the order that
 # ``order.json`` states, within one function.
 
 

@@ -121,8 +121,7 @@ def plain_number(value: float | None) -> float | None:
 # Histograms of the rows at a node, small enough to travel to a browser.
 #
 # A split's threshold is always an edge between two bars, so that each bar lies wholly
-# on
-# one side of it, however few bars there are.
+# on one side of it, however few bars there are.
 
 
 MOST_BINS = 24
@@ -886,8 +885,7 @@ def thinned(trees: Sequence[Tree], frames: Frames) -> tuple[list[Tree], Frames]:
 # The server makes the histograms, so the payload does not grow with the table. It stays
 # under ``MOST_BYTES``, for which large trees are written more briefly, in this order:
 # histograms have fewer bars; only splits that many rows pass have one; names are cut
-# and
-# lists are short; nodes that few rows pass are only counted; frames are left out,
+# and lists are short; nodes that few rows pass are only counted; frames are left out,
 # evenly.
 
 
