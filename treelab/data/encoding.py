@@ -94,14 +94,9 @@ LARGEST = 1e150  # what values far outside of the known ones are encoded as
 
 @dataclass(frozen=True)
 class Affine:
-    """``(x - shift) / scale``; a constant column has an infinite scale and maps to 0.
+    """``(x - shift) / scale``; a constant column's scale is infinite, all maps to 0."""
 
-    Parameters
-    ----------
-    shift, scale : float
-        In the column's own unit.
-    """
-
+    # In the column's own unit.
     shift: float = 0.0
     scale: float = 1.0
 
@@ -116,17 +111,10 @@ class Interpolation:
     """Piecewise linear and increasing through the score of each known value.
 
     Outside the known values the ends hold.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The known values, ascending and distinct.
-    scores : ndarray of shape (n_values,)
-        What each maps to, ascending.
     """
 
-    values: np.ndarray
-    scores: np.ndarray
+    values: np.ndarray  # (n_values,): the known values, ascending and distinct
+    scores: np.ndarray  # (n_values,): what each maps to, ascending
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Map values of any shape; never decreasing, also in the last bit."""

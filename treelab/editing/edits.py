@@ -15,18 +15,14 @@ MOST_DEPTH = 64  # letters of a path
 class Edit:
     """Something done to a tree.
 
-    Parameters
-    ----------
-    path : str
-        The node, "L" and "R" from the root, as the tree is before the edit; "" is the
-        root.
-
     Raises
     ------
     ValueError
         If a value is not of its kind.
     """
 
+    # The node, "L" and "R" from the root, as the tree is before the edit; "" is the
+    # root.
     path: str
 
     kind: ClassVar[str]
@@ -60,23 +56,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class SetSplit(Edit):
-    """Let a node test one column; a leaf grows two children.
-
-    Parameters
-    ----------
-    column : str
-    threshold : float or None, default=None
-        Of a number column: rows with at most this go left.
-    categories : tuple of str or None, default=None
-        Of a category column: rows with one of these go left.
-    missing_left : bool, default=False
-        Whether rows without a value go left.
-    """
+    """Let a node test one column; a leaf grows two children."""
 
     column: str
-    threshold: float | None = None
+    threshold: float | None = None  # of a number column: rows with at most this go left
+    # Of a category column: rows with one of these go left.
     categories: tuple[str, ...] | None = None
-    missing_left: bool = False
+    missing_left: bool = False  # whether rows without a value go left
 
     kind: ClassVar[str] = "split"
 
@@ -164,15 +150,9 @@ class Allow(ColumnEdit):
 
 @dataclass(frozen=True)
 class LockEdit(Edit):
-    """An edit on what is held fixed.
+    """An edit on what is held fixed."""
 
-    Parameters
-    ----------
-    below : bool, default=False
-        Whether all that is below the node is meant, too.
-    """
-
-    below: bool = False
+    below: bool = False  # whether all that is below the node is meant, too
 
     def __post_init__(self):
         super().__post_init__()

@@ -20,14 +20,6 @@ from treelab.trees.words import counted, significant
 class ScoredTrees(Stored):
     """Trees that predict one target from one table, each with its scores.
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-    scores : DataFrame
-        A row a tree, with ``columns`` among its columns.
-    chosen : int
-        Which tree is the run's own.
-
     Raises
     ------
     ValueError
@@ -38,8 +30,8 @@ class ScoredTrees(Stored):
     noun: ClassVar[str] = "A set of trees"
 
     trees: tuple[Tree, ...]
-    scores: pd.DataFrame
-    chosen: int
+    scores: pd.DataFrame  # a row a tree, with ``columns`` among its columns
+    chosen: int  # which tree is the run's own
 
     def __post_init__(self):
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -293,28 +285,20 @@ _TIE = 1e-12  # alphas that differ by less than this, relative to the root, are 
 
 @dataclass(frozen=True, eq=False)
 class CostComplexityPath:
-    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3).
+    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3)."""
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree that is pruned.
-    alphas : float64 array of shape (n_steps,)
-        Ascending complexity parameter (``ccp_alpha``), in units of impurity, from
-        which each subtree is the minimal one; the first, 0, is the tree itself.
-    impurities : float64 array of shape (n_steps,)
-        R(T) of each subtree: impurity of its leaves, weighted by their rows.
-    n_leaves : int64 array of shape (n_steps,)
-        Leaves |T| of each subtree.
-    step : int64 array of shape (n_nodes,)
-        First step at which each node is a leaf or pruned; ``n_steps`` where never (a
-        leaf of the tree counts from the step at which a node above it is cut).
-    """
-
-    tree: Tree
+    tree: Tree  # the tree that is pruned
+    # float64 (n_steps,): ascending complexity parameter (``ccp_alpha``), in units of
+    # impurity, from which each subtree is the minimal one; the first, 0, is the tree
+    # itself.
     alphas: np.ndarray
+    # float64 (n_steps,): R(T) of each subtree: impurity of its leaves, weighted by
+    # their rows.
     impurities: np.ndarray
-    n_leaves: np.ndarray
+    n_leaves: np.ndarray  # int64 (n_steps,): leaves |T| of each subtree
+    # int64 (n_nodes,): first step at which each node is a leaf or pruned; ``n_steps``
+    # where never (a leaf of the tree counts from the step at which a node above it is
+    # cut).
     step: np.ndarray
 
     def __len__(self):
