@@ -364,7 +364,7 @@ class Problem:
             notes += rare_class_notes(target)
         assigned = self.assign(as_frame(frame).loc[target.index], strata)
         n_known = len(target)
-        known = _classes_trained(strata, assigned)
+        known = np.isin(strata, strata[assigned == 0])  # of a class that is trained on
         X, target, assigned = X[known], target[known], assigned[known]
         if n_lost := n_known - len(target):
             notes.append(
@@ -421,11 +421,6 @@ class Problem:
                 f"{amount.iloc[row]:g} in row {row + 1}. Fill it in, or {else_}."
             )
         return amount
-
-
-def _classes_trained(strata: np.ndarray, assigned: np.ndarray) -> np.ndarray:
-    """Whether each row is of a class with a training row, bool (n_rows,)."""
-    return np.isin(strata, strata[assigned == 0])
 
 
 def make_problem(

@@ -11,6 +11,7 @@ from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
+from treelab.trees.text import term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 from treelab.trees.words import counted, percent, significant
 
@@ -647,7 +648,7 @@ def typical_row(X: pd.DataFrame) -> pd.DataFrame:
 def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     """Return the fraction of all tests of training rows that falls to each column.
 
-    An oblique split counts for its columns by their weight times spread.
+    An oblique split counts for its columns by ``term_fractions``.
     """
     use = np.zeros(len(model.features))
     if isinstance(model, WeightedTrees):
@@ -659,11 +660,7 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
         axis = model.feature >= AXIS
         np.add.at(use, model.feature[axis], tests[axis])
         if model.weights is not None:
-            spread = np.array([feature.spread for feature in model.features])
-            moves = np.abs(model.weights) * np.where(np.isfinite(spread), spread, 1)
-            total = moves.sum(axis=1)
-            some = total > 0
-            use += (moves[some] * (tests[some] / total[some])[:, None]).sum(axis=0)
+            use += tests @ term_fractions(model.features, model.weights)
     by_column: dict[str, float] = {}
     for feature, amount in zip(model.features, use / (use.sum() or 1.0)):
         by_column[feature.column] = by_column.get(feature.column, 0.0) + float(amount)

@@ -86,7 +86,6 @@ def are_equal(weight: np.ndarray) -> bool:
 
 
 COUNTS = (1, 2, 3, 5, 10, 20, 50)
-_ROWS_AT_ONCE = 2_000  # rows at once; the weights of all rows and trees are large
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +140,8 @@ def predictions_of_heaviest(
         )
     fewer = [count for count in counts if count < ensemble.n_deciding]
     found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
-    for first in range(0, len(X) if fewer else 0, _ROWS_AT_ONCE):
-        block = X.iloc[first : first + _ROWS_AT_ONCE]
+    for first in range(0, len(X) if fewer else 0, _BLOCK):
+        block = X.iloc[first : first + _BLOCK]
         index, weight = ensemble.top_estimators(block, max(fewer))
         leaf = np.take_along_axis(ensemble.leaves(block), index, axis=1)
         value = ensemble.leaf_value[index, leaf]  # (rows, k, n_outputs)

@@ -25,7 +25,7 @@ from treelab.trees.text import (
     value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, sum_up
-from treelab.trees.words import clean, signed, significant, with_unit
+from treelab.trees.words import clean, joined, signed, significant, with_unit
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -468,12 +468,6 @@ def because(
         strong = [own for own in found if own.change * sign >= least][:most]
     words = f"because {joined([own.fact for own in strong])}"
     return f"{words}, although {against[0].fact}" if against else words
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Return "a", "a and b" or "a, b and c"."""
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 # The part of a row's decision path that settles its class, whatever else it holds.

@@ -10,7 +10,7 @@ from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.midpoints import midpoint
-from treelab.trees.text import split_text
+from treelab.trees.text import split_text, term_fractions
 from treelab.trees.tree import AXIS, Tree, check_target, goes_left, leaf_of, sum_up
 from treelab.trees.words import counted, percent
 
@@ -260,9 +260,7 @@ def main_feature(tree: Tree, node: int) -> int:
     """Return the feature of a split; of an oblique one that which moves it most."""
     if tree.feature[node] >= AXIS or tree.weights is None:
         return int(tree.feature[node])
-    spread = np.array([feature.spread for feature in tree.features])
-    weight = np.abs(tree.weights[node])
-    return int((weight * np.where(np.isfinite(spread), spread, 1.0)).argmax())
+    return int(term_fractions(tree.features, tree.weights[node]).argmax())
 
 
 def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from treelab.trees.tree import (
     check_one_output,
     check_target,
     goes_left,
+    rows_at,
 )
 from treelab.trees.words import counted, percent, significant
 
@@ -291,10 +291,7 @@ def _follow_path(tree: Tree, node: int, X) -> tuple[np.ndarray, np.ndarray | Non
     path = tree.path_to(node)
     used = sorted({j for above in path for j in _features_tested(tree, above)})
     matrix = feature_matrix(tree.features, X, np.array(used, dtype=int))
-    rows = np.arange(len(X))
-    for above, below in pairwise(path):
-        left = goes_left(tree, matrix, np.full(len(rows), above), rows)
-        rows = rows[left == (tree.left[above] == below)]
+    rows = rows_at(tree, matrix, node)
     if tree.is_leaf[node]:
         return rows, None
     return rows, goes_left(tree, matrix, np.full(len(rows), node), rows)

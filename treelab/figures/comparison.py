@@ -382,29 +382,39 @@ def curves_figure(
             hoverinfo="skip",
             showlegend=False,
         )
+    hover = f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
     for place, own in enumerate(curves):
-        points = own.points.iloc[thin(len(own.points))]
-        has_rows = "rows" in points
-        figure.add_scatter(
-            x=points["x"],
-            y=points["y"],
-            mode="lines+markers" if has_rows else "lines",
-            name=escape_html(shorten(own.name, 24)),
-            line={"color": own.color, "width": 2.5, "dash": _dash(place)},
-            marker={"size": 4 + 10 * np.sqrt(points["rows"] / points["rows"].max())}
-            if has_rows
-            else None,
-            customdata=points["rows"] if has_rows else None,
-            hovertemplate=f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
-            + (", %{customdata:,} rows" if has_rows else "")
-            + "<extra>%{fullData.name}</extra>",
-        )
+        if "rows" not in own.points:
+            _add_curve(figure, own, place, hover)
+            continue
+        rows = own.points["rows"]
+        size = 4 + 10 * np.sqrt(rows / rows.max())
+        marks = {"mode": "lines+markers", "marker": {"size": size}}
+        with_rows = f"{hover}, %{{customdata:,}} rows"
+        _add_curve(figure, own, place, with_rows, **marks, customdata=rows)
     return figure.update_layout(
         template=template(mode),
         height=340,
         margin={"t": 40},
         xaxis={"title": x_title, "range": [-0.02, 1.02], "nticks": 6},
         yaxis={"title": y_title, "range": [-0.02, 1.04], "nticks": 6},
+    )
+
+
+def _add_curve(
+    figure: go.Figure, own: DrawnCurve, place: int, hover: str, **more
+) -> None:
+    """Draw a curve with a dash of its own, as none is known by its colour alone."""
+    points = own.points.iloc[thin(len(own.points))]
+    look = {"mode": "lines", "line_dash": _DASHES[place % len(_DASHES)]}
+    figure.add_scatter(
+        x=points["x"],
+        y=points["y"],
+        name=escape_html(shorten(own.name, 24)),
+        line_color=own.color,
+        line_width=2.5,
+        hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
+        **look | more,
     )
 
 
@@ -426,21 +436,7 @@ def costs_figure(
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
-        points = own.points.iloc[thin(len(own.points))]
-        figure.add_scatter(
-            x=points["x"],
-            y=points["y"],
-            mode="lines",
-            name=escape_html(shorten(own.name, 24)),
-            line={
-                "color": own.color,
-                "width": 2.5,
-                "dash": _dash(place),
-                "shape": "vh",
-            },
-            hovertemplate="threshold %{x:.3f}: %{y:.4~g}"
-            "<extra>%{fullData.name}</extra>",
-        )
+        _add_curve(figure, own, place, "threshold %{x:.3f}: %{y:.4~g}", line_shape="vh")
     figure.add_vline(
         x=threshold, line={"color": palette(mode).accent, "width": 2, "dash": "dot"}
     )
@@ -492,11 +488,6 @@ def residuals_figure(
         xaxis={"title": escape_html(f"predicted{behind}"), "range": ends[0]},
         yaxis={"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]},
     )
-
-
-def _dash(place: int) -> str:
-    """Return a dash, as no curve is known by its colour alone."""
-    return _DASHES[place % len(_DASHES)]
 
 
 # Rows in the plane of two features, the splits as lines, predictions behind them.

@@ -501,7 +501,11 @@ def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
     names = dict.fromkeys(
         tree.features[j].column for j in tested if kinds[j] != "number"
     )
-    sets = {name: _all_categories(tree, name) for name in names}
+    # Every category, an unseen one and a missing value can reach the root.
+    sets = {
+        name: np.ones((tree.n_nodes, len(_labels(tree, name)) + 2), dtype=bool)
+        for name in names
+    }
     for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
         j, threshold = int(tree.feature[node]), tree.threshold[node]
         left, right = int(tree.left[node]), int(tree.right[node])
@@ -528,11 +532,6 @@ def _labels(tree: Tree, column: str) -> list[str]:
     """Categories of a column, of all features that read it."""
     own = [f.categories for f in tree.features if f.column == column]
     return [*dict.fromkeys(label for labels in own for label in labels)]
-
-
-def _all_categories(tree: Tree, column: str) -> np.ndarray:
-    """Every category, an unseen one and a missing value can reach the root."""
-    return np.ones((tree.n_nodes, len(_labels(tree, column)) + 2), dtype=bool)
 
 
 def _goes_left(tree: Tree, node: int) -> np.ndarray:
@@ -690,15 +689,14 @@ def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCh
         broken = _out_of_order(tree, constraints, name)
         found.append(ConstraintCheck(f"{name} {way}", broken))
     if constraints.allowed:
-        found.append(
-            ConstraintCheck("columns by level", _at_wrong_level(tree, constraints))
-        )
+        only = Constraints(allowed=constraints.allowed)
+        broken = _named(tree, wrong_splits(tree, only), "at level {level}")
+        found.append(ConstraintCheck("columns by level", broken))
     if constraints.together:
-        found.append(
-            ConstraintCheck(
-                "columns together on a path", _not_together(tree, constraints)
-            )
-        )
+        only = Constraints(together=constraints.together)
+        where = "below columns of another group"
+        broken = _named(tree, wrong_splits(tree, only), where)
+        found.append(ConstraintCheck("columns together on a path", broken))
     if constraints.max_columns is not None:
         n, most = len(tree.columns), constraints.max_columns
         too_many = (f"It tests {n} columns.",) if n > most else ()
@@ -750,18 +748,6 @@ def _out_of_order(tree: Tree, constraints: Constraints, name: str) -> tuple[str,
         for low, high in pairs.tolist()
         if value[low] > value[high]
     )
-
-
-def _at_wrong_level(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
-    """Splits whose column is not allowed at their level."""
-    only = Constraints(allowed=constraints.allowed)
-    return _named(tree, wrong_splits(tree, only), "at level {level}")
-
-
-def _not_together(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
-    """Splits whose column is in no group with those above it."""
-    only = Constraints(together=constraints.together)
-    return _named(tree, wrong_splits(tree, only), "below columns of another group")
 
 
 def _named(tree: Tree, wrong: np.ndarray, where: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, TypeGuard
 
 import numpy as np
@@ -216,6 +217,18 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
             total[reads] += weight[reads] * x
     left[oblique] = total <= tree.threshold[node]
     return left
+
+
+def rows_at(tree: "Tree", matrix: np.ndarray, node: int) -> np.ndarray:
+    """Return the places, ascending, of the rows of the matrix that reach a node.
+
+    Only the splits above it are evaluated, each on the rows that still pass.
+    """
+    rows = np.arange(len(matrix))
+    for above, below in pairwise(tree.path_to(node)):
+        left = goes_left(tree, matrix, np.full(len(rows), above), rows)
+        rows = rows[left == (tree.left[above] == below)]
+    return rows
 
 
 def _axis_left(tree: "Tree", matrix, node, rows):
@@ -949,25 +962,13 @@ class Tree(Arrays):
     outputs: tuple[str, ...] = ()
 
     array_types: ClassVar[dict[str, type]] = {
-        "left": np.int32,
-        "right": np.int32,
-        "feature": np.int32,
-        "threshold": np.float64,
+        **dict.fromkeys(("left", "right", "feature", "decision"), np.int32),
+        **dict.fromkeys(("n_rows", "missing_rows"), np.int64),
+        **dict.fromkeys(("threshold", "value", "impurity", "class_counts"), np.float64),
+        **dict.fromkeys(("weights", "leaf_weights", "leaf_bias"), np.float64),
+        **dict.fromkeys(("activity", "between", "class_weights"), np.float64),
+        **dict.fromkeys(("weight", "interval"), np.float64),
         "missing_left": np.bool_,
-        "value": np.float64,
-        "n_rows": np.int64,
-        "impurity": np.float64,
-        "class_counts": np.float64,
-        "weights": np.float64,
-        "leaf_weights": np.float64,
-        "leaf_bias": np.float64,
-        "activity": np.float64,
-        "between": np.float64,
-        "missing_rows": np.int64,
-        "decision": np.int32,
-        "class_weights": np.float64,
-        "weight": np.float64,
-        "interval": np.float64,
     }
 
     def __post_init__(self):
