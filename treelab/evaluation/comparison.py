@@ -253,12 +253,9 @@ def class_curves(
 
 
 def calibration(
-    is_class: np.ndarray,
-    probability: np.ndarray,
-    weight: np.ndarray | None = None,
-    n_bins: int = N_BINS,
+    is_class: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Compare probabilities with fractions, in bins of equal width.
+    """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
     Parameters
     ----------
@@ -266,7 +263,6 @@ def calibration(
     probability : float array of shape (n_rows,)
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
-    n_bins : int, default=10
 
     Returns
     -------
@@ -274,14 +270,14 @@ def calibration(
         A row a bin that has rows: ``predicted`` (mean probability), ``observed``
         (fraction of the class), both by weight, and ``rows``.
     """
-    edges = np.linspace(0, 1, n_bins + 1)
+    edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
-    rows = np.bincount(place, minlength=n_bins)
+    rows = np.bincount(place, minlength=N_BINS)
     some = rows > 0
     each = np.ones(len(place)) if weight is None else weight
-    mass = np.bincount(place, each, minlength=n_bins)[some]
+    mass = np.bincount(place, each, minlength=N_BINS)[some]
     means = [
-        np.bincount(place, each * own, minlength=n_bins)[some] / mass
+        np.bincount(place, each * own, minlength=N_BINS)[some] / mass
         for own in (probability, is_class)
     ]
     return pd.DataFrame(
@@ -293,6 +289,7 @@ def calibration(
 
 
 FEWEST_SEEDS = 2  # data splits for a test
+LEVEL = 0.95  # of the confidence interval
 CHANCE = 0.05  # a p value below it is called more than chance
 
 
@@ -305,7 +302,6 @@ class SeedComparison:
     # Ends of the confidence interval of the mean, by the corrected variance.
     low: float
     high: float
-    level: float  # confidence level of that interval
     # Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
     # signed-rank test.
     t_p: float
@@ -338,7 +334,7 @@ class SeedComparison:
         how = "More than chance" if self.clear else "No clear difference"
         text = (
             f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
-            f"{other} on average, {self.level:.0%} interval "
+            f"{other} on average, {LEVEL:.0%} interval "
             f"{significant(low)} to {significant(high)} (corrected resampled t-test, "
             f"p = {significant(self.t_p, 2)}). Wilcoxon's signed-rank test: p = "
             f"{significant(self.wilcoxon_p, 2)}"
@@ -349,9 +345,7 @@ class SeedComparison:
         return f"{text}."
 
 
-def compare_over_seeds(
-    first, second, n_train: int, n_test: int, *, level: float = 0.95
-) -> SeedComparison:
+def compare_over_seeds(first, second, n_train: int, n_test: int) -> SeedComparison:
     """Test whether two learners' scores differ over data splits of one table.
 
     The splits share rows, so their scores vary less than those of new tables: the
@@ -366,8 +360,6 @@ def compare_over_seeds(
         Scores on the test rows of each data split, at least two.
     n_train, n_test : int
         Rows that a model was fitted to, and rows that it was tested on.
-    level : float, default=0.95
-        Confidence level of the interval.
 
     Raises
     ------
@@ -386,15 +378,13 @@ def compare_over_seeds(
     n = len(difference)
     mean = float(difference.mean())
     error = float(np.sqrt((1 / n + n_test / n_train) * difference.var(ddof=1)))
-    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
     if error > 0:
         t_p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     else:
         t_p = float(mean == 0)
     wilcoxon_p = float(stats.wilcoxon(difference).pvalue) if difference.any() else 1.0
-    return SeedComparison(
-        difference, mean, mean - reach, mean + reach, level, t_p, wilcoxon_p
-    )
+    return SeedComparison(difference, mean, mean - reach, mean + reach, t_p, wilcoxon_p)
 
 
 # Score by size over several data splits: the mean, and how sure it is.

@@ -20,7 +20,7 @@ from treelab.trees.words import counted, significant
 # Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
 
 
-REPEATS = 5
+REPEATS = 5  # shuffles of each column
 CLEAR = 2  # standard deviations above 0
 MOST_ROWS = 1_000
 
@@ -31,9 +31,6 @@ def permutation_importances(
     y,
     task: str,
     weight: np.ndarray | None = None,
-    *,
-    n_repeats: int = REPEATS,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Return how much the score falls when a column's values are shuffled.
 
@@ -47,9 +44,6 @@ def permutation_importances(
         The score is macro F1 of classes, or R² of numbers, or D² of the model's loss.
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
-    n_repeats : int, default=5
-        Shuffles of each column.
-    seed : int, default=0
 
     Returns
     -------
@@ -63,7 +57,7 @@ def permutation_importances(
 
     y = np.asarray(y)
     if len(X) > MOST_ROWS:
-        rows = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]
+        rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         X, y = X.iloc[rows], y[rows]
         weight = None if weight is None else weight[rows]
     used = [column for column in X.columns if str(column) in set(model.columns)]
@@ -77,8 +71,8 @@ def permutation_importances(
             scoring=lambda own, rows, truth: _score(
                 own, rows, truth, others, task, weight
             ),
-            n_repeats=n_repeats,
-            random_state=seed,
+            n_repeats=REPEATS,
+            random_state=0,
         )
         places = X.columns.isin(used)
         mean[places], std[places] = found.importances_mean, found.importances_std
@@ -304,9 +298,9 @@ def grid(values: pd.Series) -> np.ndarray:
     return np.unique(np.concatenate([ranks, sizes]))
 
 
-def sample_rows(X: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def sample_rows(X: pd.DataFrame) -> pd.DataFrame:
     """Return at most ``MOST_ROWS`` rows, drawn at random, in the table's order."""
     if len(X) <= MOST_DEPENDENCE_ROWS:
         return X
-    rows = np.random.default_rng(seed).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
+    rows = np.random.default_rng(0).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
     return X.iloc[np.sort(rows)]

@@ -9,6 +9,7 @@ from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_coun
 from treelab.trees.losses import Loss
 from treelab.trees.words import counted, signed, significant
 
+LEVEL, N_RESAMPLES = 0.95, 2000
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 
@@ -83,8 +84,8 @@ def paired_bootstrap(
     weight=None,
     *,
     loss: Loss | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
+    level: float = LEVEL,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> dict[str, ScoreDifference]:
     """Compare two models' predictions by a paired bootstrap over the rows.
@@ -149,20 +150,15 @@ def score_intervals(
     weight=None,
     *,
     loss: Loss | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    seed: int = 0,
 ) -> dict[str, tuple[float, float]]:
-    """Return bootstrap confidence intervals of one model's scores.
+    """Return 95% bootstrap confidence intervals of one model's scores.
 
     Parameters
     ----------
     task : {"binary", "multiclass", "regression"}
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
-    weight
-        As in ``paired_bootstrap``.
-    loss, level, n_resamples, seed
+    weight, loss
         As in ``paired_bootstrap``, whose resamples these are.
 
     Returns
@@ -172,8 +168,8 @@ def score_intervals(
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     both = predicted, predicted
-    pairs = _resampled(task, loss, y_true, *both, weight, n_resamples, seed)
-    tail = (1 - level) / 2
+    pairs = _resampled(task, loss, y_true, *both, weight, N_RESAMPLES, 0)
+    tail = (1 - LEVEL) / 2
     ends = {
         m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
     }

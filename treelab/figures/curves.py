@@ -125,11 +125,11 @@ def loss_panels(
     )
 
 
-def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
-    """Return at most ``most`` evenly spaced row numbers, first and last included."""
-    if n_points <= most:
+def thin(n_points: int) -> np.ndarray:
+    """Return at most ``MAX_POINTS`` evenly spaced row numbers, both ends included."""
+    if n_points <= MAX_POINTS:
         return np.arange(n_points)
-    return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
+    return np.unique(np.linspace(0, n_points - 1, MAX_POINTS).round().astype(int))
 
 
 def _end(curves: Sequence[Curve], *, percent: bool) -> float:

@@ -471,16 +471,13 @@ class Boxes:
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
 
 
-def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
+def node_boxes(tree: Tree) -> Boxes:
     """Return the box of every node of a tree.
 
     Parameters
     ----------
     tree : Tree
         Of splits that test one column each.
-    encoded : bool, default=False
-        Whether thresholds are of encoded columns, in which nothing is missing and
-        categories are numbers; then each feature is a number column of its own.
 
     Raises
     ------
@@ -491,13 +488,13 @@ def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
         raise ValueError(
             "Constraints are checked on splits of one column and constant leaves."
         )
-    kinds = ["number" if encoded else f.kind for f in tree.features]
+    kinds = [feature.kind for feature in tree.features]
     tested = np.unique(tree.feature[tree.feature >= 0])
     numbers = [j for j in tested.tolist() if kinds[j] == "number"]
     place = {j: at for at, j in enumerate(numbers)}
     shape = (tree.n_nodes, len(numbers))
     low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
-    missing = np.full(shape, not encoded)
+    missing = np.ones(shape, dtype=bool)
     names = dict.fromkeys(
         tree.features[j].column for j in tested if kinds[j] != "number"
     )

@@ -188,7 +188,6 @@ def category_bars(
     category: np.ndarray,
     code: np.ndarray,
     n_codes: int,
-    most: int = MOST_CATEGORIES,
 ) -> dict | None:
     """Count categories by class, those that go left first.
 
@@ -201,14 +200,13 @@ def category_bars(
     category, code : int arrays of shape (n_rows,)
         Category and class of each row.
     n_codes : int
-    most : int, default=12
-        Bars; the rarer categories of each side are counted together.
 
     Returns
     -------
     dict or None
         ``categories`` (names of the bars), ``left`` (their sides) and ``counts``
-        (k lists of n_codes), the most frequent first on each side; None without rows.
+        (k lists of n_codes), the most frequent first on each side; of more than
+        ``MOST_CATEGORIES`` the rarer ones of each side together. None without rows.
     """
     if not len(category):
         return None
@@ -217,7 +215,8 @@ def category_bars(
     total = table.sum(axis=1)
     order = np.argsort(-total, kind="stable")
     order = order[total[order] > 0]
-    shown = order if len(order) <= most else order[: most - 2]
+    n_own = MOST_CATEGORIES - 2
+    shown = order if len(order) <= MOST_CATEGORIES else order[:n_own]
     rest = order[len(shown) :]
     bars, sides, counts = [], [], []
     for side in (True, False):
@@ -914,7 +913,6 @@ def tree_payload(
     split: str = "train",
     colors: Mapping | None = None,
     frames: Frames | None = None,
-    notes: Iterable[str] = (),
 ) -> dict:
     """Return all that the viewer draws and that stays while nothing else is shown.
 
@@ -936,8 +934,6 @@ def tree_payload(
         The most frequent class first; None: by frequency in ``y``.
     frames : Frames or None, default=None
         What each tree stands for, where there are several.
-    notes : iterable of str, default=()
-        Sentences shown with the tree, besides its own.
 
     Returns
     -------
@@ -971,7 +967,7 @@ def tree_payload(
     writers = [TreeWriter(each, (X, y, weight), fold, edges, columns) for each in shown]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
-    notes = [*notes, *sum_notes(shown, X)]
+    notes = sum_notes(shown, X)
     payload = {
         "version": VERSION,
         "title": clean(title),
