@@ -21,19 +21,12 @@ MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
 class Rows(NamedTuple):
-    """Rows of a table, with what each of them counts in whatever is measured.
+    """Rows of a table, with what each of them counts in whatever is measured."""
 
-    Attributes
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-    y : Series of shape (n_rows,)
-        The target: labels, or numbers for regression; several are a frame.
-    weight : float64 array of shape (n_rows,) or None
-        Above 0; None: all count alike.
-    """
-
-    X: pd.DataFrame
+    X: pd.DataFrame  # (n_rows, n_columns)
+    # (n_rows,): the target: labels, or numbers for regression; several are a frame.
     y: pd.Series
+    # float64 (n_rows,): above 0; None: all count alike.
     weight: np.ndarray | None = None
 
     def take(self, places: np.ndarray) -> "Rows":

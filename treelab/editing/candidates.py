@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,28 +38,13 @@ class Candidate:
         )
 
 
-@dataclass(frozen=True)
-class _Cut:
+class _Cut(NamedTuple):
     """The best place to cut an ordered list of groups of rows."""
 
     gain: float
     place: int
     missing_left: bool
     n_left: int
-
-    def candidate(
-        self,
-        column: str,
-        n_rows: int,
-        *,
-        threshold: float | None = None,
-        categories: tuple[str, ...] | None = None,
-    ) -> Candidate:
-        """Return the split that the cut makes of a column."""
-        side, n_left = self.missing_left, self.n_left
-        return Candidate(
-            column, threshold, categories, side, self.gain, n_left, n_rows - n_left
-        )
 
 
 def candidates(
@@ -139,7 +125,7 @@ def _number(
         return None
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
-    return cut.candidate(feature.column, len(at), threshold=threshold)
+    return _candidate(feature.column, threshold, None, cut, len(at))
 
 
 def _category(
@@ -158,7 +144,13 @@ def _category(
     if best is None:
         return None
     names = tuple(feature.categories[code] for code in np.sort(best[1]))
-    return best[0].candidate(feature.column, len(at), categories=names)
+    return _candidate(feature.column, None, names, best[0], len(at))
+
+
+def _candidate(column: str, threshold, categories, cut: _Cut, n: int) -> Candidate:
+    """Return the split that a cut makes of a column at a node of n rows."""
+    gain, _, side, n_left = cut
+    return Candidate(column, threshold, categories, side, gain, n_left, n - n_left)
 
 
 @dataclass(frozen=True)

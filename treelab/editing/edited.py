@@ -11,6 +11,7 @@ from treelab.editing.candidates import (
     candidate_of,
     candidates,
 )
+from treelab.editing.edits import SetSplit
 from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import Constraints
@@ -128,9 +129,9 @@ class Edited:
         liked = (one for one in found if one.column in wanted and one.gain >= enough)
         return next(liked, found[0])
 
-    def with_split(self, path: str, split: Candidate) -> "Edited":
+    def with_split(self, split: SetSplit) -> "Edited":
         """Return it with another split at a node; a leaf grows two children."""
-        node = node_of(self.tree, path)
+        node = node_of(self.tree, split.path)
         tree = self.tree if self.tree.left[node] >= 0 else _grown(self.tree, node)
         if split.threshold is not None:
             columns = [feature.column for feature in self.features]
@@ -138,7 +139,7 @@ class Edited:
         else:
             tree, index, threshold = _with_set(tree, split)
         tree = _with_arrays(tree, node, index, threshold, split.missing_left)
-        return replace(self, tree=tree, changed=self.changed | {path})
+        return replace(self, tree=tree, changed=self.changed | {split.path})
 
     def with_threshold(self, path: str, threshold: float) -> "Edited":
         """Return it with another threshold of a split."""
@@ -208,7 +209,7 @@ def _with_arrays(
     )
 
 
-def _with_set(tree: Tree, split: Candidate) -> tuple[Tree, int, float]:
+def _with_set(tree: Tree, split: SetSplit) -> tuple[Tree, int, float]:
     """Return the tree, a feature and a threshold that send some categories left.
 
     Where no feature orders the categories so, one is added to the tree.
