@@ -185,17 +185,10 @@ class TrainingRows:
     y : array-like of shape (n_rows,)
     weights : ndarray of shape (n_classes,)
         Of the classes in the leaves; (1,) for regression.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    weights : ndarray of shape (n_classes,)
-    scorer : RefittedScorer
     """
 
     def __init__(self, own: Tree, X: pd.DataFrame, y, weights: np.ndarray):
-        self.y = check_target(own, len(X), y)
+        self.y = check_target(own, len(X), y)  # class codes, or values
         self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
         self._shrinkage = own.shrinkage

@@ -373,21 +373,11 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
 
 
 class _Links:
-    """A tree that is cut further and further, as lists by node.
-
-    Attributes
-    ----------
-    risk : list of float
-        R(t), the impurity of each node weighted by its rows, or their weights.
-    leaf_risk : list of float
-        R(T_t), the same of the leaves under each node.
-    n_leaves : list of int
-        Leaves |T_t| under each node.
-    strength : list of float or None
-        g(t) of each split; None for leaves and pruned nodes.
-    """
+    """A tree that is cut further and further, as lists by node."""
 
     def __init__(self, tree: Tree):
+        # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of
+        # the leaves under it; and |T_t|, how many these are.
         fraction = tree.mass / tree.mass[0]
         risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
         self.risk = risk.tolist()
@@ -396,6 +386,7 @@ class _Links:
         self.left, self.right = tree.left.tolist(), tree.right.tolist()
         self.parent = tree.parent.tolist()
         self.is_pruned = [False] * tree.n_nodes
+        # g(t) of each split; None for leaves and pruned nodes.
         self.strength = [
             self._strength(node) if n > 1 else None
             for node, n in enumerate(self.n_leaves)

@@ -253,7 +253,7 @@ def margins(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     missing = np.where(tree.missing_left[axis], np.inf, -np.inf)[:, None]
     margin[axis] = np.where(np.isnan(value), missing, _side(tree, axis, value))
     oblique = np.flatnonzero(tree.feature == OBLIQUE)
-    margin[oblique] = _side(tree, oblique, _weighted_sums(tree, matrix, oblique))
+    margin[oblique] = _side(tree, oblique, weighted_sums(tree, matrix, oblique))
     return margin.T
 
 
@@ -268,8 +268,8 @@ def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
     return side
 
 
-def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """What each of these oblique splits adds up, (k, n_rows); columns in order."""
+def weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return what each of k oblique splits adds up, (k, n_rows), columns in order."""
     total = np.zeros((len(nodes), len(matrix)))
     if tree.weights is None or not len(nodes):
         return total

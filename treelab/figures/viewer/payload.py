@@ -33,9 +33,9 @@ from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     check_target,
-    filled,
     leaf_of,
     read_features,
+    weighted_sums,
     with_leaves,
 )
 from treelab.trees.words import (
@@ -594,7 +594,7 @@ class TreeWriter:
             return {}
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         if j == OBLIQUE:
-            x = self._sums(node)
+            x = weighted_sums(tree, self.matrix[rows], np.array([node]))[0]
         else:
             x = self.matrix[rows, j]
             known = ~np.isnan(x)
@@ -707,16 +707,6 @@ class TreeWriter:
             if tree.features[j].is_date and isfinite(threshold):
                 entry["bound"] = shown_threshold(tree, node)
         return entry
-
-    def _sums(self, node: int) -> np.ndarray:
-        """What an oblique split adds up at each of its rows."""
-        tree = self.tree
-        assert tree.weights is not None  # as of every tree with an oblique split
-        here = self.matrix[self.rows_at[node]]
-        total = np.zeros(len(here))
-        for j in np.flatnonzero(tree.weights[node]).tolist():
-            total += tree.weights[node, j] * filled(tree.features, here, j)
-        return total
 
     def _weights(self, node: int, wording: Wording) -> list[list]:
         """The terms of an oblique split: each feature's name, weight, share and size.
