@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import treelab.trees.feature as feature_module
+from treelab.trees.cells import CATEGORY
 from treelab.trees.feature import Feature, FeatureReader, feature_matrix
 
 JOB = Feature(
@@ -54,6 +55,18 @@ def test_equal_numbers_are_one_category_however_they_are_written(names, dtype):
     table = pd.DataFrame({"a": pd.Series([1, 0, 1], dtype=dtype)})
     assert feature_matrix([feature], table)[:, 0].tolist() == [8, 7, 8]
     assert feature_matrix([feature], table[:1])[0, 0] == 8
+
+
+@pytest.mark.parametrize("levels", [("False", "True"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("form", [None, CATEGORY])
+def test_true_and_false_are_read_alone_as_among_others(levels, form):
+    flag = Feature("a", "category", categories=levels, scores=(7, 8), form=form)
+    table = pd.DataFrame({"a": ["true", "FALSE", "True", "false", "NA", "no"]})
+    matrix = feature_matrix([flag], table)
+    alone = [feature_matrix([flag], table.iloc[[i]])[0, 0] for i in range(len(table))]
+    np.testing.assert_array_equal(matrix[:, 0], alone)
+    is_true = [levels[0].lower() != "true", levels[0].lower() == "true"]
+    assert matrix[:4, 0].tolist() == [7 + (w == is_true[0]) for w in (1, 0, 1, 0)]
 
 
 def test_text_is_one_category_as_it_is_written_alone():

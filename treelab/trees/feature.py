@@ -176,7 +176,7 @@ class Feature:
 
     def category(self, cell) -> str:
         """Return one cell as the category that it is; an unknown one as its text."""
-        if isinstance(cell, str) and (self.form is None or cell in self.scored):
+        if isinstance(cell, str) and cell in self.scored:
             return cell
         return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
 
@@ -420,7 +420,7 @@ def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[s
     """Return a category column as codes (-1 missing) and the text of each code."""
     if len(series) == 1:  # a row that is explained is read again and again
         value = series.iloc[0]
-        if isinstance(value, str) and (feature.form is None or value in feature.scored):
+        if isinstance(value, str) and value in feature.scored:
             return np.array([0]), [value]
     codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
     return codes, list(values)
