@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import treelab.trees.feature as feature_module
 from treelab.trees.cells import CATEGORY
@@ -101,6 +102,11 @@ def test_an_array_is_read_by_number_or_by_position():
     assert feature_matrix([Feature("x2")], X)[:, 0].tolist() == [2, 5]
     named = [Feature("a"), Feature("b"), Feature("a"), Feature("c")]
     assert feature_matrix(named, X)[0].tolist() == [0, 1, 0, 2]
+
+
+def test_a_sparse_matrix_is_refused_with_what_to_give():
+    with pytest.raises(TypeError, match=r"Give its numbers as X\.toarray\(\)"):
+        feature_matrix([Feature("a")], csr_array(np.eye(2)))
 
 
 def test_a_table_without_rows_gives_a_matrix_without_rows():

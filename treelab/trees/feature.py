@@ -362,6 +362,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
         _check_held(X, {name: forms[name] for name in forms if name not in parts})
         known = {name: form for name, form in forms.items() if form is not None}
         return with_date_parts(plain_frame(X, dates | kinds), kinds, known)
+    if hasattr(X, "toarray"):
+        raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
