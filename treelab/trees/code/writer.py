@@ -24,7 +24,7 @@ from treelab.trees.text import (
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 
-M = TypeVar("M", Tree, WeightedTrees)
+M = TypeVar("M", bound=Tree | WeightedTrees)
 _TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
