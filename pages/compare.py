@@ -32,4 +32,4 @@ for tab, show in zip(page_tabs(*parts), parts.values()):
     if tab.open:
         with tab:
             show(pair, names)
-report_buttons([loaded.run for loaded in (*pair, *others)])
+report_buttons([*pair, *others])

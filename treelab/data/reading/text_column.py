@@ -26,11 +26,12 @@ from treelab.trees.cells import (
     unread_sentence,
     without_mark,
 )
-from treelab.trees.dates import find_style
+from treelab.trees.dates import STYLES, find_style, read_dates
 from treelab.trees.words import counted
 
 NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
+HEAD = 100  # cells by which it is guessed what a column holds
 
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
@@ -272,21 +273,23 @@ def find_form(
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
     absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
-    for missing in (absent, _is_in(words, wide)):
+    marked = (absent, _is_in(words, wide))
+    for missing in marked:
         present = words.filter(pa.array(~missing & ~infinite))
         form = _number_form(present, name, delimiter, decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
         if notes:
             break  # it was explained already
-    present = bare.filter(pa.array(~absent))
-    if not notes and len(present):
+    for missing in () if notes else marked:
+        present = bare.filter(pa.array(~missing))
         style, note = find_style(pd.Series(present, dtype="str"))
         if style:
             notes.append(f"{date_note(name)} {note}".strip())
             return CellForm("date", wide, date=style)
         if note:
             notes.append(f"Column {name!r} {note}")
+            break
     return CellForm("category", usual)
 
 
@@ -387,19 +390,46 @@ def _note_bad_cells(
     place_of: Callable[[int], str],
     notes: list[str],
 ) -> None:
-    """Note the cells because of which a column is no column of numbers."""
+    """Note the cells because of which a column is none of numbers or of dates."""
     counts = np.bincount(codes, minlength=len(words))
-    bad = ~plain_numbers(words, PLAIN)[1] & ~absent
+    what, good, is_plain = _most_alike(words)
+    bad = ~good & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
         return  # it is a column of words
     row = int(np.argmax(bad[codes]))
+    remedy = "leave them empty."
+    if is_plain:
+        remedy = "change its kind to number, and they count as missing."
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
-        f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
+        f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
         f"{words[codes[row]].as_py().removeprefix(TYPED)!r} on {place_of(row)}. "
-        "Correct them, or change its kind to number, and they count as missing."
+        f"Correct them, or {remedy}"
     )
+
+
+def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
+    """Return what most of some words are: numbers in one form, or dates in one style.
+
+    Returns
+    -------
+    what : {"number", "date"}
+    fits : bool array of shape (n_words,)
+        Which of the words are.
+    is_plain : bool
+        Whether they are numbers as Python writes them.
+    """
+    found = UNIT.search(" ".join(words[:HEAD].to_pylist()))
+    units = ["", found.group()] if found else [""]
+    forms = [replace(form, unit=unit) for unit in units for form in STYLED]
+    fits = [plain_numbers(words, form)[1] for form in forms]
+    texts = pd.Series(without_mark(words), dtype="str")
+    if texts[:HEAD].str.contains(r"\d{4}").mean() >= MOSTLY_NUMBERS:
+        dates = (read_dates(texts, style).notna() for style in STYLES)
+        fits += [date.to_numpy() for date in dates]
+    best = int(np.argmax([fit.sum() for fit in fits]))
+    return "number" if best < len(forms) else "date", fits[best], best == 0
 
 
 def date_note(name: str) -> str:

@@ -11,6 +11,7 @@ from treelab.trees.code.writer import (
     heading,
     inputs,
     source_of,
+    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -349,6 +350,7 @@ def to_onnx(tree: Tree | WeightedTrees) -> bytes:
         If the tree reads no column, one column as numbers and as text, or a category
         that is no text at all.
     """
+    tree = with_spellings(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_onnx(tree)
     graph = _Graph(tree)

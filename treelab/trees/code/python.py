@@ -16,6 +16,7 @@ from treelab.trees.code.writer import (
     heading,
     inputs,
     source_of,
+    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -286,6 +287,7 @@ def to_python(tree: Tree | WeightedTrees) -> str:
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
     """
+    tree = with_spellings(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_python(tree)
     return _Module(tree).text()

@@ -4,10 +4,10 @@ import keyword
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from math import isnan
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from treelab.trees.text import (
 )
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
+
+M = TypeVar("M", bound=Tree | WeightedTrees)
+_TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
 
@@ -106,6 +109,38 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     return Input(feature.column, feature.kind, feature.unit, feature.missing_interval)
+
+
+def are_truths(categories: Collection[str]) -> bool:
+    """Whether the categories of a column are true and false, however they are spelt."""
+    return {category.lower() for category in categories} <= _TRUTHS
+
+
+def with_spellings(model: M) -> M:
+    """Return a model whose categories are true and false in each spelling of these.
+
+    A feature reads True, TRUE and true as one category; code reads what it lists.
+
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    """
+    features = tuple(map(_with_spellings, model.features))
+    return replace(model, features=features)
+
+
+def _with_spellings(feature: Feature) -> Feature:
+    """Return a feature that lists true and false in each spelling."""
+    categories = feature.categories
+    several = len({category.lower() for category in categories}) < len(categories)
+    if not categories or several or not are_truths(categories):
+        return feature
+    scores = {
+        spelt: score
+        for category, score in zip(categories, feature.scores)
+        for spelt in (category, category.title(), category.upper(), category.lower())
+    }
+    return replace(feature, categories=tuple(scores), scores=tuple(scores.values()))
 
 
 def inputs(model: Tree | WeightedTrees) -> list[Input]:
