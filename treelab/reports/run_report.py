@@ -1060,7 +1060,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
         Picture(frontier_svg(named, column, title)),
-        Paragraph(_finding_words(found, column), strong=True),
+        Paragraph(_finding_words(found, column, title), strong=True),
         Paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
             "Held-out rows, of cross-validation or validation, chose the size; test "
@@ -1073,7 +1073,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     return Section("Score against size", blocks)
 
 
-def _finding_words(found: Sequence[RunFacts], column: str) -> str:
+def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
     """Say what the runs reach at the size of the smallest tree that one retained."""
     lines = [own.line for own in found if own.line is not None]
     n_leaves = min(
@@ -1085,7 +1085,8 @@ def _finding_words(found: Sequence[RunFacts], column: str) -> str:
         for own in found
         if own.line is not None
     )
-    return f"With at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
+    first = title[:1].upper() + title[1:]
+    return f"{first}, at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
 
 
 def _size_table(own: RunFacts) -> Table:
@@ -1108,5 +1109,10 @@ def _size_table(own: RunFacts) -> Table:
             table["test"],
         )
     ]
-    head = ["leaves", "held-out rows", "standard error", "test rows"]
+    head = [
+        "leaves",
+        f"{own.run.held_out_title}, held-out rows",
+        "standard error",
+        f"{own.metric_title}, test rows",
+    ]
     return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")
