@@ -198,16 +198,6 @@ class Graph:
 # An ensemble as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
-def ensemble_to_onnx(model: WeightedTrees) -> bytes:
-    """Write an ensemble as ``to_onnx`` writes a tree.
-
-    Its probabilities and values are those of ``model`` up to rounding, about 1e-15 of
-    their size: a sum over trees is added up in another order.
-    """
-    graph = _Ensemble(model)
-    return graph.finish(graph.outputs(), ensemble_heading(model))
-
-
 class _Ensemble(Graph):
     """The operators of an ensemble; all arrays between are (rows, E)."""
 
@@ -353,7 +343,8 @@ def to_onnx(tree: Tree | WeightedTrees | Forest) -> bytes:
     """
     tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
-        return ensemble_to_onnx(tree)
+        ensemble = _Ensemble(tree)
+        return ensemble.finish(ensemble.outputs(), ensemble_heading(tree))
     graph = _Graph(tree)
     return graph.finish(graph.outputs(), heading(tree, graph.read))
 

@@ -309,7 +309,9 @@ class _Module(NestedWriter):
         """Write the module."""
         tree = self.tree
         functions = [
-            "\n".join(self._branch(root)) for root in self.function_roots() if root
+            "\n".join([f"def _branch_{root}({self._arguments()}):", *self.body(root)])
+            for root in self.function_roots()
+            if root
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
@@ -347,10 +349,6 @@ class _Module(NestedWriter):
         for source, name in self.names.items():
             lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]
-
-    def _branch(self, root: int) -> list[str]:
-        """Write the function of a branch far below the root."""
-        return [f"def _branch_{root}({self._arguments()}):", *self.body(root)]
 
     def _arguments(self) -> str:
         """Name what a branch is called with: everything that was read."""

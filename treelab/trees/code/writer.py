@@ -67,27 +67,15 @@ class CategoryTest:
 
 @dataclass(frozen=True)
 class Term:
-    """A weight times a number column, or times the score of a category.
+    """A weight times a number column, or times the score of a category."""
 
-    Attributes
-    ----------
-    index : int
-        Place of the feature in the tree.
-    fill : float
-        Number that stands for a missing value; NaN where none is known.
-    scores : dict of str to float, or None
-        Category columns: the number of each known category, never NaN unless
-        ``fill`` is.
-    unseen : float
-        Category columns: the number of every other category.
-    """
-
-    index: int
+    index: int  # place of the feature in the tree
     source: Input
     weight: float
-    fill: float
+    fill: float  # number that stands for a missing value; NaN where none is known
+    # Category columns: the number of each known category, never NaN unless ``fill`` is.
     scores: dict[str, float] | None = None
-    unseen: float = float("nan")
+    unseen: float = float("nan")  # category columns: the number of every other category
 
     @property
     def may_fail(self) -> bool:
