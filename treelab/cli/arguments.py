@@ -17,8 +17,6 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
 
-# Arguments that several commands of ``treelab`` share.
-
 
 def add_home(parser: ArgumentParser) -> None:
     """Add ``--home``, the run store's folder."""
