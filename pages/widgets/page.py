@@ -1,5 +1,6 @@
 """What every page begins with: the app around it, its title, its colours."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -76,6 +77,14 @@ def page_tabs(*names: str):
         st.session_state["tab"] = known = names[0]
     write_address("tab", known if known != names[0] else None)
     return st.tabs(names, key="tab", on_change="rerun")
+
+
+def show_tabs(parts: Mapping[str, Callable[[], object]]) -> None:
+    """Show a page's tabs, each drawn by a function; only the open one is called."""
+    for tab, show in zip(page_tabs(*parts), parts.values()):
+        if tab.open:
+            with tab:
+                show()
 
 
 _ICONS = {
