@@ -31,4 +31,4 @@ if pair[0].model.classes is not None:
     parts |= {"Groups": show_groups, "Cost": show_curves}
 parts["Repeats"] = show_seeds
 show_tabs({name: partial(show, pair, names) for name, show in parts.items()})
-report_buttons([loaded.run for loaded in (*pair, *others)])
+report_buttons([*pair, *others])

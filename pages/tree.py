@@ -188,7 +188,7 @@ def show_tabs(
             show_routes(loaded, estimator)
     if has_others and tabs[OTHERS].open:
         with tabs[OTHERS]:
-            if loaded is not own:
+            if loaded is not own and not own.outputs:
                 st.caption("Compared with the retained tree, not the size above.")
             show_alternatives(own)
     if tabs[SCORES].open:
@@ -197,7 +197,7 @@ def show_tabs(
     if tabs[EXPORT].open:
         with tabs[EXPORT]:
             export_box(whole, run_tree(whole, estimator), estimator)
-            report_buttons([own.run])
+            report_buttons([own])
 
 
 def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:

@@ -7,7 +7,7 @@ from pages.cached.runs import LoadedRun, run_tree, shared
 from pages.cached.store import size_path_of, store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
-from treelab.runs.jobs.fit import can_be_chosen_from, rashomon_set
+from treelab.runs.jobs.fit import rashomon_set, why_no_others
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
 
@@ -26,7 +26,7 @@ def trees_like(loaded: LoadedRun) -> RashomonSet | None:
     if stored is not None:
         return stored
     own = run_tree(loaded)
-    if not can_be_chosen_from(own):
+    if why_no_others(own):
         return None
     others = []
     if isinstance(loaded.model, PruningPath):

@@ -298,7 +298,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
         key=f"side-{key}",
     )
     bound = st.number_input(
-        loaded.run.problem.target_name,
+        loaded.model.target,
         value=float(f"{high if is_low else low:.3g}"),
         key=f"bound-{key}",
         width=160,

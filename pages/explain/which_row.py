@@ -23,6 +23,7 @@ from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.explanations import rows_where
 from treelab.evaluation.predictions import NewTable
+from treelab.trees.tree import plain_label
 from treelab.trees.words import counted, shortest
 
 _TEST, _NEW = "test", "new"
@@ -46,11 +47,7 @@ class Row:
     predicted: object  # the run's prediction for the values
     proba: np.ndarray | None  # of the classes, (n_classes,); None for regression
     key: str  # what it is known by among the rows of its run
-
-    @property
-    def output(self) -> int:
-        """Which output is explained: the predicted class, or the only value."""
-        return 0 if self.proba is None else int(self.proba.argmax())
+    output: int = 0  # what is explained: the predicted class's place, or the only value
 
 
 def predicted_row(
@@ -60,7 +57,10 @@ def predicted_row(
     predicted = loaded.model.predict(values)[0]
     if loaded.model.classes is None:
         return Row(values, target, float(predicted), None, key)
-    return Row(values, target, predicted, loaded.model.predict_proba(values)[0], key)
+    proba = loaded.model.predict_proba(values)[0]
+    # Not always the likeliest class: errors may differ in cost.
+    output = loaded.model.classes.index(plain_label(predicted))
+    return Row(values, target, predicted, proba, key, output)
 
 
 def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
@@ -185,14 +185,14 @@ def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     X, y, _ = rows_of(loaded, source)
     if name in X.columns:
         return X[name]
-    if name == loaded.run.problem.target_name:
+    if name == loaded.model.target:
         return y
     return pd.Series(predictions(loaded, source), index=y.index)
 
 
 def _pick_filter(loaded: LoadedRun, source: str) -> None:
     """Let the visitor choose a condition on one column."""
-    names = [loaded.run.problem.target_name, _PREDICTION, *loaded.split.X_test.columns]
+    names = [loaded.model.target, _PREDICTION, *loaded.split.X_test.columns]
     column = st.selectbox(
         "Rows by",
         list(dict.fromkeys(names)),

@@ -84,10 +84,15 @@ def show_other_outputs(whole: LoadedRun, row: Row) -> None:
 
 
 def prediction_words(loaded: LoadedRun, row: Row) -> str:
-    """Write a prediction with its unit, or its probability."""
+    """Write a prediction with its unit, or its probability and that of a likelier."""
     if row.proba is None:
         return with_unit(loaded, row.predicted)
-    return f"“{row.predicted}”, {probability(float(row.proba.max()))}"
+    own, most = float(row.proba[row.output]), float(row.proba.max())
+    words = f"“{row.predicted}”, {probability(own)}"
+    if most > own:
+        likeliest = loaded.model.classes[int(row.proba.argmax())]
+        words += f"; “{likeliest}” {probability(most)}"
+    return words
 
 
 def _because(loaded: LoadedRun, row: Row) -> str:

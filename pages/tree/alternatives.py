@@ -15,7 +15,7 @@ from pages.cached.rashomon import (
     tree_predictions,
     trees_like,
 )
-from pages.cached.runs import LoadedRun, error_costs
+from pages.cached.runs import LoadedRun, error_costs, run_tree
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import sketch
 from pages.compare.costs import ask_costs
@@ -33,6 +33,7 @@ from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passi
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
 from treelab.figures.viewer.payload import keys
+from treelab.runs.jobs.fit import why_no_others
 from treelab.runs.jobs.rashomon import (
     N_RESTARTS,
     N_THRESHOLDS,
@@ -73,10 +74,10 @@ def show_alternatives(loaded: LoadedRun) -> None:
     """Show the trees that score like a run's own, and what they have in common."""
     trees = trees_like(loaded)
     if trees is None:
+        whole = loaded.output and "it predicts several numbers"
+        reason = whole or why_no_others(run_tree(loaded))
         st.info(
-            "There are no other trees to compare with this one: it does not split, its "
-            "leaves are linear models, it predicts several numbers, or it is of "
-            "weighted rows or of another loss than the squared error.",
+            f"There are no other trees to compare with this one: {reason}.",
             icon=":material/info:",
         )
         return

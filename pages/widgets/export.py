@@ -17,7 +17,6 @@ from treelab.reports.tree_files import (
     tree_files,
 )
 from treelab.reports.tree_page import html_page
-from treelab.runs.store.run import Run
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 
@@ -63,10 +62,10 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             "the predictions. The model file and JSON hold both."
         )
     else:
-        more = [] if has_dot() else ["with Graphviz's dot SVG and PDF"]
-        more += [] if HAS_ONNX else ["with the package onnx ONNX"]
+        more = [] if has_dot() else ["SVG and PDF need Graphviz"]
+        more += [] if HAS_ONNX else ["ONNX needs the package onnx"]
         if more:
-            st.caption(f"Also, where installed: {' and '.join(more)}.")
+            st.caption(f"{'; '.join(more)}.")
 
 
 def _files(loaded: LoadedRun, tree: Tree, estimator: int | None) -> dict[str, TreeFile]:
@@ -80,9 +79,13 @@ def _files(loaded: LoadedRun, tree: Tree, estimator: int | None) -> dict[str, Tr
 # Runs as documents: a report, and the model card of one run.
 
 
-def report_buttons(runs: Sequence[Run]) -> None:
+def report_buttons(shown: Sequence[LoadedRun]) -> None:
     """Offer a report of finished runs, made when it is asked for."""
+    runs = [loaded.run for loaded in shown]
     if not all(run.has_model for run in runs):
+        return
+    if any(loaded.output or loaded.outputs for loaded in shown):
+        st.caption("A report or model card is of a model that predicts one number.")
         return
     name = "-".join(run.id for run in runs)
     with st.container(horizontal=True, gap="small"):

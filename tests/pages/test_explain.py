@@ -1,5 +1,7 @@
 """The Explain page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run, table
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.trees.words import percent
+from treelab.trees.words import percent, probability
 
 
 def split_of(store, run):
@@ -50,6 +52,26 @@ def test_the_answer_has_its_reasons(visit, store, target):
         assert ends == pytest.approx(tree.predict_proba(row).max())
     else:
         assert ends == pytest.approx(tree.predict(row)[0])
+
+
+def test_the_probability_is_that_of_the_predicted_class_where_another_is_likelier(
+    visit, store, monkeypatch
+):
+    def costly(*arguments):
+        tree = stores.single_tree(*arguments)
+        return replace(tree, decision=np.zeros(tree.n_nodes, dtype=np.int32))
+
+    monkeypatch.setitem(stores.MAKERS, "cart", costly)
+    run = add_run(store, "cart")
+    model, X = store.model(run), split_of(store, run).X_test
+    proba, label = model.predict_proba(X), model.classes[0]
+    place = int(proba[:, 0].argmin())
+    own, most = probability(proba[place, 0]), probability(proba[place].max())
+    app = visit("explain", run=run, row=str(place + 1))
+    likeliest = model.classes[int(proba[place].argmax())]
+    assert f"“{label}”, {own}; “{likeliest}” {most}" in page_text(app)
+    bars = figures(app)[0]["data"][0]
+    assert bars["base"][-1] + bars["x"][-1] == pytest.approx(proba[place, 0])
 
 
 @pytest.mark.parametrize("method", ["Shapley values", "Along the path"])

@@ -78,6 +78,27 @@ def test_explain_speaks_of_each_output(visit, store, make, tab):
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_what_is_not_made_of_several_outputs_is_not_offered(visit, store, make):
+    run = make(store)
+    app = visit("tree", run=run, tab="Export")
+    labels = [button.label for button in app.get("download_button")]
+    assert "Download" in labels
+    assert not {"Report", "Model card"} & set(labels)
+    assert "A report or model card is of a model that predicts one" in words(app)
+    assert "it predicts several numbers" in words(
+        visit("tree", run=run, tab="Alternatives")
+    )
+
+
+def test_what_if_asks_for_the_target_that_is_looked_at(visit, store):
+    run = train_two(store)
+    app = visit("explain", run=run, tab="What if")
+    assert {bound.label for bound in app.number_input if "bound" in str(bound.key)} == {
+        "weight"
+    }
+
+
+@pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("page", ["train", "runs", "data"])
 def test_other_pages_open(visit, store, make, page):
     visit(page, run=make(store))

@@ -125,3 +125,9 @@ def test_a_sweep_takes_the_weight_that_was_chosen_on_train(visit, store):
     run = add_run(store, "cart", weight="weight")
     app = visit("train", run=run, tab="Tune")
     assert "Rows are weighted by weight." in page_text(app)
+
+
+def test_a_tree_that_no_others_compare_with_says_why(visit, store):
+    run = add_run(store, "cart", "weight", weight="years", more=YEARS)
+    words = page_text(visit("tree", run=run, tab="Alternatives"))
+    assert "compare with this one: its rows are weighted." in words

@@ -93,7 +93,8 @@ def row_groups(
     y : array-like of shape (n_rows,)
         Labels, or values of a number target.
     classes : sequence or None
-        The labels, in the order of the groups; None: low, middle and high values.
+        The labels, in the order of the groups; None: low, middle and high values,
+        without middle ones where both borders are one value.
     y_train : array-like of shape (n_train_rows,)
         Training values, whose thirds set the borders.
     unit : str, default=""
@@ -109,7 +110,11 @@ def row_groups(
         f"{first} to {last}",
         f"above {last}",
     )
-    return {f"{name} ({text})": band == name for name, text in zip(BANDS, ranges)}
+    return {
+        f"{name} ({text})": band == name
+        for name, text in zip(BANDS, ranges)
+        if name != "middle" or low < high  # of counts, both thirds may end at 0
+    }
 
 
 def table_groups(

@@ -189,16 +189,16 @@ def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
     return lambda tree: not violations(tree, constraints)
 
 
-def can_be_chosen_from(tree: Tree) -> bool:
-    """Whether other trees compare with a run's: they are scored alike.
-
-    It splits, its leaves are constant, of squared error, and its rows count alike; it
-    predicts one number.
-    """
-    if tree.outputs:
-        return False
-    is_plain = tree.leaf_weights is None and tree.loss is None and tree.weight is None
-    return bool(tree.n_splits) and is_plain
+def why_no_others(tree: Tree) -> str:
+    """Say why no other trees compare with a run's, scored alike; "" if they do."""
+    reasons = {
+        "it does not split": not tree.n_splits,
+        "it predicts several numbers": bool(tree.outputs),
+        "its leaves are linear models": tree.leaf_weights is not None,
+        "its loss is not the squared error": tree.loss is not None,
+        "its rows are weighted": tree.weight is not None,
+    }
+    return " and ".join(reason for reason, holds in reasons.items() if holds)
 
 
 # The event recorder: writes a training's reports to the run store, not too often.
@@ -411,7 +411,7 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     batch = getattr(estimator, "batch_", None)
     rashomon = None
     is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
-    if path is not None and is_wanted and can_be_chosen_from(estimator.model_):
+    if path is not None and is_wanted and not why_no_others(estimator.model_):
         rows = split.rows(fitted_split(estimator.model_, split))
         trees = [] if batch is None else batch.export(rows.X, rows.y)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)
