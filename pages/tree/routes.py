@@ -57,7 +57,7 @@ from treelab.figures.routing import (
     purity_figure,
     similarity_figure,
 )
-from treelab.figures.style import VIRIDIS
+from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent
 

@@ -3,6 +3,8 @@ import pandas as pd
 import pytest
 
 from treelab.data.values import cast_column, categories, class_labels, numbers
+from treelab.trees.cells import CATEGORY
+from treelab.trees.feature import Feature, feature_matrix
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,17 @@ def test_values_of_one_text_are_one_category():
     assert codes.tolist() == [0, 0, 1, -1]
 
 
+@pytest.mark.parametrize("hour", [0, 10])
+def test_a_category_of_moments_is_that_of_their_plain_column(hour):
+    days = pd.date_range(f"2020-01-01 {hour}:00", periods=2)
+    _, levels = categories(pd.Series(days).astype("category"))
+    feature = Feature("day", "category", categories=levels, scores=(0, 1))
+    for column in (days.astype("category"), days, days.astype(object)):
+        assert feature_matrix([feature], pd.DataFrame({"day": column})).T.tolist() == [
+            [0, 1]
+        ]
+
+
 def test_a_column_of_gaps_has_no_categories():
     codes, levels = categories(pd.Series([None, None], dtype="str"))
     assert codes.tolist() == [-1, -1]
@@ -43,6 +56,14 @@ def test_text_becomes_the_number_it_shows():
     cast = cast_column(pd.Series(["1.5", "many", None, " 2 "], dtype="str"), "number")
     assert cast.isna().tolist() == [False, True, True, False]
     assert cast.dropna().tolist() == [1.5, 2.0]
+
+
+def test_text_that_is_made_a_number_is_read_as_a_model_reads_it():
+    column = pd.Series(["1,234.5", "7", "-", "many", "inf"], dtype="str", name="v")
+    cast = cast_column(column, "number")
+    model = Feature("v", form=CATEGORY)
+    np.testing.assert_array_equal(cast, [1234.5, 7, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(cast, model.read(column))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "boolean"])

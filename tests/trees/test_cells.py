@@ -108,6 +108,30 @@ def test_a_date_that_is_clear_by_itself_is_read_in_every_style(style, cell):
     assert read[0] == decimal_years(pd.Series([pd.Timestamp("2020-09-05")]))[0]
 
 
+@pytest.mark.parametrize(
+    ("style", "cell"),
+    [
+        ("ISO8601", "2021-01-31 13:05:00+00"),  # as PostgreSQL writes it
+        ("ISO8601", "2021-01-31 13:05:00 UTC"),  # as BigQuery does
+        ("ISO8601", "2021-01-31 08:05:00 -0500"),
+        ("%m %d %Y", "1/31/2021 1:05 PM"),
+        ("%d %m %Y", "31.01.2021 01:05:00pm"),
+        ("%b %d %Y", "Jan 31, 2021 1:05 pm"),
+    ],
+)
+def test_a_time_of_day_is_read_as_people_and_databases_write_it(style, cell):
+    read, _, unread = read_words(pa.array([cell]), CellForm("date", date=style))
+    assert not unread.any()
+    assert read[0] == decimal_years(pd.Series([pd.Timestamp("2021-01-31 13:05")]))[0]
+
+
+def test_midnight_and_noon_are_12_am_and_12_pm():
+    words = pa.array(["1/31/2021 12:00 AM", "1/31/2021 12:00 PM"])
+    read, _, _ = read_words(words, CellForm("date", date="%m %d %Y"))
+    days = pd.to_datetime(pd.Series(["2021-01-31 00:00", "2021-01-31 12:00"]))
+    np.testing.assert_array_equal(read, decimal_years(days))
+
+
 def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
     levels = ("1", "2.50", "TRUE", "A1")
     column = pd.Series([1.0, 2.5, 7.0, np.nan])

@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import treelab.trees.feature as feature_module
+from treelab.trees.cells import CATEGORY
 from treelab.trees.feature import Feature, FeatureReader, feature_matrix
 
 JOB = Feature(
@@ -56,6 +58,18 @@ def test_equal_numbers_are_one_category_however_they_are_written(names, dtype):
     assert feature_matrix([feature], table[:1])[0, 0] == 8
 
 
+@pytest.mark.parametrize("levels", [("False", "True"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("form", [None, CATEGORY])
+def test_true_and_false_are_read_alone_as_among_others(levels, form):
+    flag = Feature("a", "category", categories=levels, scores=(7, 8), form=form)
+    table = pd.DataFrame({"a": ["true", "FALSE", "True", "false", "NA", "no"]})
+    matrix = feature_matrix([flag], table)
+    alone = [feature_matrix([flag], table.iloc[[i]])[0, 0] for i in range(len(table))]
+    np.testing.assert_array_equal(matrix[:, 0], alone)
+    is_true = [levels[0].lower() != "true", levels[0].lower() == "true"]
+    assert matrix[:4, 0].tolist() == [7 + (w == is_true[0]) for w in (1, 0, 1, 0)]
+
+
 def test_text_is_one_category_as_it_is_written_alone():
     feature = Feature("a", "category", categories=("1", "7.1"), scores=(7, 8), unseen=9)
     table = pd.DataFrame({"a": ["1", "1.0", "True", "7.1", "7.10"]})
@@ -88,6 +102,11 @@ def test_an_array_is_read_by_number_or_by_position():
     assert feature_matrix([Feature("x2")], X)[:, 0].tolist() == [2, 5]
     named = [Feature("a"), Feature("b"), Feature("a"), Feature("c")]
     assert feature_matrix(named, X)[0].tolist() == [0, 1, 0, 2]
+
+
+def test_a_sparse_matrix_is_refused_with_what_to_give():
+    with pytest.raises(TypeError, match=r"Give its numbers as X\.toarray\(\)"):
+        feature_matrix([Feature("a")], csr_array(np.eye(2)))
 
 
 def test_a_table_without_rows_gives_a_matrix_without_rows():

@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.data.columns import column_kind
-from treelab.trees.cells import LARGEST_NUMBER, value_text
+from treelab.trees.cells import CATEGORY, LARGEST_NUMBER, read_column, value_text
 
 
 def numbers(column: pd.Series) -> np.ndarray:
@@ -61,8 +61,9 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     codes, values = pd.factorize(column)
     if len(values) == 0:
         return codes.astype(np.int64), ()
+    held = values.categories if isinstance(values, pd.CategoricalIndex) else values
     # Among objects 1 and 1.0 are one value, and which of them comes first is chance.
-    text_of = value_text if values.dtype == object else str
+    text_of = str if is_numeric_dtype(held.dtype) else value_text
     texts = np.array([text_of(value) for value in values], dtype=object)
     levels, level_of_value = np.unique(texts, return_inverse=True)
     return np.where(codes < 0, -1, level_of_value[codes]), tuple(levels)
@@ -90,8 +91,7 @@ def cast_column(column: pd.Series, kind: str) -> pd.Series:
     if kind == "number":
         if is_bool_dtype(column.dtype):
             return column.astype("Float64").astype(np.float64)
-        values = pd.to_numeric(column.astype(object), errors="coerce")
-        return values.astype(np.float64)
+        return read_column(column, CATEGORY, "number")  # as later tables are read
     texts = {value: value_text(value) for value in column.dropna().unique()}
     return column.map(texts).astype("str")
 

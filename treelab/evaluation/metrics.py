@@ -22,6 +22,7 @@ TITLES = {
 COST_SAVED = "cost saved"  # of that of one prediction for all, by costs of errors
 BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
 SAME_LOSS = 1e-9  # nats between losses that are one
+_RESAMPLES = 200  # of a standard error
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
@@ -240,14 +241,13 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
 
 
-def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
+def macro_f1_error(confusion: np.ndarray) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
         Rows, or their weights; as many rows are drawn as they weigh.
-    n_resamples : int, default=200
 
     Returns
     -------
@@ -257,7 +257,7 @@ def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
     # A row counts only by its cell, so drawing the cells is drawing the rows.
     total, rng = confusion.sum(), np.random.default_rng(0)
     n_rows = max(round(total), 1)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / total, n_resamples)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / total, _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 

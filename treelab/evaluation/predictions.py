@@ -176,16 +176,10 @@ def _rules(tree, leaf: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NewTable:
-    """The rows of a table as a model reads them.
+    """The rows of a table as a model reads them."""
 
-    Attributes
-    ----------
-    X : DataFrame of shape (n_rows, n_columns_read)
-    notes : tuple of str
-        Sentences on what the model has not seen: absent columns, unknown categories.
-    """
-
-    X: pd.DataFrame
+    X: pd.DataFrame  # (n_rows, n_columns_read)
+    # Sentences on what the model has not seen: absent columns, unknown categories.
     notes: tuple[str, ...]
 
 

@@ -44,8 +44,6 @@ def overview_figure(
     colors : dict
         Hex colour of each class; empty for regression.
     kind : {"icicle", "sunburst"}, default="icicle"
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

@@ -7,10 +7,12 @@ import pandas as pd
 
 
 ISO = "ISO8601"  # how pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00
-ISO_PATTERN = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
+# Databases write the time zone as " UTC" or +00, too.
+_ZONE = r" ?(Z|UTC|[+-]\d\d(:?\d\d)?)"
+ISO_PATTERN = rf"\d{{4}}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?({_ZONE})?)?"
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
-_TIME = r"( \d{1,2}:\d\d(:\d\d)?)?"
+_TIME = r"( \d{1,2}:\d\d(:\d\d)?( ?[AaPp][Mm])?)?"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
 STYLES = {
@@ -48,6 +50,7 @@ def read_dates(texts: pd.Series, style: str) -> pd.Series:
         In UTC, without a time zone; NaT where a text is no such date.
     """
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
+    iso = iso.str.replace("UTC", "Z").str.replace(r" (?=[Z+-])", "", regex=True)
     found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
     found = found.dt.tz_localize(None)
     for each in dict.fromkeys((style, *CLEAR)):
@@ -69,8 +72,17 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
     for other in others:
         found = found.fillna(pd.to_datetime(days, format=other, errors="coerce"))
     times = parts.str[3].astype("str").fillna("0:00")
-    times = times.where(times.str.count(":") == 2, times + ":00")
-    return (found + pd.to_timedelta(times, errors="coerce")).reindex(texts.index)
+    return (found + _since_midnight(times)).reindex(texts.index)
+
+
+def _since_midnight(times: pd.Series) -> pd.Series:
+    """Return times of day as durations; 12:05 AM is 0:05, and 12:05 PM is 12:05."""
+    parts = times.str.upper().str.extract(r"(\d+)(:\d\d)(:\d\d)? ?([AP]M)?")
+    hour, minutes, seconds, half = (parts[group] for group in range(4))
+    hours = hour.astype(np.int64)
+    hours = hours.where(half.isna(), hours % 12 + 12 * (half == "PM"))
+    clock = hours.astype("str") + minutes + seconds.fillna(":00")
+    return pd.to_timedelta(clock, errors="coerce")
 
 
 def _plain(texts: pd.Series) -> pd.Series:
@@ -180,10 +192,6 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
 
 def moment_text(years: float) -> str:
     """Return a year with decimals as a date, with its time of day where it has one.
-
-    Parameters
-    ----------
-    years : float
 
     Returns
     -------

@@ -176,7 +176,7 @@ class Feature:
 
     def category(self, cell) -> str:
         """Return one cell as the category that it is; an unknown one as its text."""
-        if isinstance(cell, str) and (self.form is None or cell in self.scored):
+        if isinstance(cell, str) and cell in self.scored:
             return cell
         return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
 
@@ -362,6 +362,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
         _check_held(X, {name: forms[name] for name in forms if name not in parts})
         known = {name: form for name, form in forms.items() if form is not None}
         return with_date_parts(plain_frame(X, dates | kinds), kinds, known)
+    if hasattr(X, "toarray"):
+        raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(
@@ -420,7 +422,7 @@ def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[s
     """Return a category column as codes (-1 missing) and the text of each code."""
     if len(series) == 1:  # a row that is explained is read again and again
         value = series.iloc[0]
-        if isinstance(value, str) and (feature.form is None or value in feature.scored):
+        if isinstance(value, str) and value in feature.scored:
             return np.array([0]), [value]
     codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
     return codes, list(values)

@@ -242,11 +242,15 @@ def quoted(category: str, length: int | None = None) -> str:
     return f"“{short(category, length)}”"
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"; "" of nothing."""
+    *first, last = parts or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Name a few things in a sentence, and how many more there are."""
     shown = [repr(str(name)) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
-    if len(shown) > 1:
-        return f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return "".join(shown)
+    return joined(shown)

@@ -1,5 +1,6 @@
 """Cells: numbers, dates, missing and infinite values, codes and words."""
 
+import numpy as np
 import pytest
 
 from tests.data.reading.files import frame_of, notes_of, refusal
@@ -47,6 +48,29 @@ def test_a_few_bad_cells_make_a_category_and_are_named():
     said = notes_of(text)
     assert "'price' is a category, as 1 of its 21 cells is no number" in said
     assert "'12 kg' on line 22" in said
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("1.234,{}", "is no number"),
+        ("${}.50", "is no number"),
+        ("2021-02-{}", "is no date"),
+        ("{}/02/2021", "is no date"),
+    ],
+)
+def test_bad_cells_are_named_however_the_others_are_written(cell, words):
+    cells = [cell.format(day) for day in range(10, 29)] + ["k. A."]
+    said = notes_of("v;n\n" + "".join(f"{c};{i % 3}\n" for i, c in enumerate(cells)))
+    assert f"'v' is a category, as 1 of its 20 cells {words}" in said
+    assert "'k. A.' on line 21. Correct them, or leave them empty" in said
+
+
+@pytest.mark.parametrize("mark", ["-", "unknown", "none", "na"])
+def test_dates_have_the_marks_of_missing_values_that_numbers_have(mark):
+    text = f"day,n\n2019-01-01,1\n{mark},2\n2019-07-02 12:00,3\n"
+    np.testing.assert_array_equal(frame_of(text)["day"], [2019, np.nan, 2019.5])
+    assert f"\"{mark}\" count as missing: 1 in 'day'" in notes_of(text)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from treelab.data.problem import Problem
 from treelab.data.reading.read_table import read_table
 from treelab.evaluation.comparison import typical_row
 from treelab.evaluation.predictions import new_table
+from treelab.learners.common import probabilities
 from treelab.trees.feature import forms_of_model
 
 WORDS = (
@@ -74,7 +76,9 @@ def fitted(frame: pd.DataFrame, folder: Path, delimiter: str = ","):
     columns = tuple(name for name in read.columns if name != "y")
     problem = Problem("", "train.csv", "y", columns, task="binary")
     model = CartClassifier(tune=False, max_leaf_nodes=16, random_state=0)
-    model.fit(problem.table(read), problem.labels(read))
+    # How far probabilities are shrunk would take most of the time to measure.
+    with patch.object(probabilities, "FEWEST_ROWS", np.inf):
+        model.fit(problem.table(read), problem.labels(read))
     model.tree_.save(folder / "model.treelab")
     return load(folder / "model.treelab")
 

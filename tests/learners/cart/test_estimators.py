@@ -134,6 +134,29 @@ def test_class_weights_shift_predictions_to_the_rare_class():
         assert model.predict(X).mean() > plain
 
 
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ({0: 1, 1: 2}, r"a weight for 0, which is no class of y, and none .* 'a'"),
+        ({"a": 1, "c": 2}, r"a weight for 'c', .* such as 'b'"),
+        ({"a": 1, "b": -1}, r"at least 0, got -1 for 'b'"),
+        ({"b": float("nan")}, r"at least 0, got nan for 'b'"),
+    ],
+)
+def test_class_weights_that_make_no_sense_are_refused_by_label(weight, words):
+    with pytest.raises(ValueError, match=words):
+        CartClassifier(class_weight=weight).fit([[1], [2]] * 9, ["a", "b"] * 9)
+
+
+def test_a_class_that_rows_lack_may_have_a_weight():
+    X, y = [[1], [2]] * 9, ["a", "b"] * 9
+    fitted = [
+        CartClassifier(class_weight=weight, random_state=0).fit(X, y).predict_proba(X)
+        for weight in ({"a": 1, "b": 9}, {"a": 1, "b": 9, "rare": 50})
+    ]
+    np.testing.assert_array_equal(*fitted)
+
+
 def test_history_holds_one_row_and_callbacks_get_it():
     reports = []
     model = CartClassifier().fit(

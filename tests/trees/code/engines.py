@@ -22,6 +22,7 @@ class Engine(ABC):
         "whole": "BIGINT",
         "decimal": "NUMERIC(30, 10)",
         "text": "VARCHAR",
+        "flag": "BOOLEAN",
     }
     mark = "?"
 

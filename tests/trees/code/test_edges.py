@@ -206,6 +206,20 @@ def test_python_takes_any_missing_value(cell):
 
 
 @needs_gcc
+@pytest.mark.parametrize("levels", [("FALSE", "TRUE"), ("true", "false")])
+def test_true_and_false_are_known_however_they_are_spelt(levels, tmp_path):
+    flag = Feature("x", "category", categories=levels, scores=(0, 1), unseen=1, fill=0)
+    tree = stump(flag, 0.5)
+    table = pd.DataFrame({"x": ["True", "false", "TRUE", "true", "False", "no"]})
+    wanted = tree.predict(table)
+    assert equal(python_predictions(tree, table), wanted)
+    assert equal(c_predictions(tree, table, tmp_path), wanted)
+    assert equal(run_onnx(tree, table)["label"], wanted)
+    flags = pd.DataFrame({"x": [True, False]})
+    assert equal(python_predictions(tree, flags), tree.predict(flags))
+
+
+@needs_gcc
 def test_a_number_that_counts_as_missing_in_the_table_does_so_in_code(tmp_path):
     form = CellForm(missing=("", "-999"))
     tree = stump(Feature("a", form=form))

@@ -246,6 +246,27 @@ def test_nan_among_categories_that_are_numbers_is_missing(
         assert same(found, tree.predict(pd.DataFrame({"grade": cells}, dtype=object)))
 
 
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("levels", [("False", "True"), ("true", "false"), ("True",)])
+@pytest.mark.parametrize("kind", ["flag", "text"])
+def test_true_and_false_are_known_whatever_a_database_makes_of_them(
+    kind, levels, missing_left, engine
+):
+    scores = tuple(range(len(levels)))
+    flag = Feature(
+        "flag", "category", categories=levels, scores=scores, unseen=1.0, fill=0.0
+    )
+    cells = [True, False, None]
+    cells = [
+        str(cell) if kind == "text" and cell is not None else cell for cell in cells
+    ]
+    split = stump(flag, 0.5, missing_left=[missing_left] * 3)
+    total = stump(flag, 0.5, feature=[-2, -1, -1], weights=[[1.0], [0.0], [0.0]])
+    for tree in (split, total):
+        found = engine.select(to_sql(tree), {"flag": (kind, cells)})
+        assert same(found, tree.predict(pd.DataFrame({"flag": cells}, dtype=object)))
+
+
 def test_a_part_of_a_date_is_a_column_like_others(engine):
     tree = stump(Feature("month of admitted"), 6.5, missing_left=[True] * 3)
     dates = pd.DataFrame({"admitted": ["2020-03-01", "2020-11-30", None]})

@@ -240,7 +240,7 @@ def test_ten_thousand_rows_predict_alike(kind, weighting, tmp_path):
     model = make_ensemble(rng, kind, weighting, n_trees=300, depth=5)
     table = make_rows(rng, 10_000)
     check_onnx(model, table)
-    check_python(model, table)
     check_c(model, table, tmp_path)
+    check_python(model, table[:2000])  # an interpreter takes its time
     if kind in ("numbers", "probabilities"):
-        check_pmml(with_one_weight_a_tree(model), table[:1000])
+        check_pmml(with_one_weight_a_tree(model), table[:200])

@@ -26,11 +26,12 @@ from treelab.trees.cells import (
     unread_sentence,
     without_mark,
 )
-from treelab.trees.dates import find_style
+from treelab.trees.dates import STYLES, find_style, read_dates
 from treelab.trees.words import counted
 
 NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
+HEAD = 100  # cells by which it is guessed what a column holds
 
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
@@ -49,25 +50,15 @@ STYLED = (
 
 @dataclass
 class ColumnReading:
-    """A column as it was read, and what a person should know about it.
+    """A column as it was read, and what a person should know about it."""
 
-    Attributes
-    ----------
-    column : Series
-        float64 or int64 numbers, or text; missing cells are NaN.
-    missing : dict of str to int
-        How many cells held each mark of a missing value.
-    notes : list of str
-    form : CellForm or None
-        How its cells are written; None where they are true and false.
-    written : Series or None
-        The cells as they came, where a later table is read as the training rows were.
-    """
-
-    column: pd.Series
+    column: pd.Series  # float64 or int64 numbers, or text; missing cells are NaN
+    # How many cells held each mark of a missing value.
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    # How its cells are written; None where they are true and false.
     form: CellForm | None = None
+    # The cells as they came, where a later table is read as the training rows were.
     written: pd.Series | None = None
 
     @property
@@ -78,18 +69,11 @@ class ColumnReading:
 
 @dataclass(frozen=True)
 class Marks:
-    """What a person says of the cells that have no value.
+    """What a person says of the cells that have no value."""
 
-    Attributes
-    ----------
-    more : tuple of str
-        Marks that count as missing besides the usual ones.
-    keep_usual : bool
-        Whether the usual marks, NA and the like, are values: then only empty cells
-        and ``more`` are missing.
-    """
-
-    more: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()  # marks that count as missing besides the usual ones
+    # Whether the usual marks, NA and the like, are values: then only empty cells and
+    # ``more`` are missing.
     keep_usual: bool = False
 
     def of(self, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,10 +113,6 @@ def read_column(
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
         How the column was written at training, and so is read; None finds it out.
-
-    Returns
-    -------
-    ColumnReading
 
     Raises
     ------
@@ -272,21 +252,23 @@ def find_form(
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
     absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
-    for missing in (absent, _is_in(words, wide)):
+    marked = (absent, _is_in(words, wide))
+    for missing in marked:
         present = words.filter(pa.array(~missing & ~infinite))
         form = _number_form(present, name, delimiter, decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
         if notes:
             break  # it was explained already
-    present = bare.filter(pa.array(~absent))
-    if not notes and len(present):
+    for missing in () if notes else marked:
+        present = bare.filter(pa.array(~missing))
         style, note = find_style(pd.Series(present, dtype="str"))
         if style:
             notes.append(f"{date_note(name)} {note}".strip())
             return CellForm("date", wide, date=style)
         if note:
             notes.append(f"Column {name!r} {note}")
+            break
     return CellForm("category", usual)
 
 
@@ -387,19 +369,46 @@ def _note_bad_cells(
     place_of: Callable[[int], str],
     notes: list[str],
 ) -> None:
-    """Note the cells because of which a column is no column of numbers."""
+    """Note the cells because of which a column is none of numbers or of dates."""
     counts = np.bincount(codes, minlength=len(words))
-    bad = ~plain_numbers(words, PLAIN)[1] & ~absent
+    what, good, is_plain = _most_alike(words)
+    bad = ~good & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
         return  # it is a column of words
     row = int(np.argmax(bad[codes]))
+    remedy = "leave them empty."
+    if is_plain:
+        remedy = "change its kind to number, and they count as missing."
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
-        f"{'is no number' if n_bad == 1 else 'are no numbers'}, such as "
+        f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
         f"{words[codes[row]].as_py().removeprefix(TYPED)!r} on {place_of(row)}. "
-        "Correct them, or change its kind to number, and they count as missing."
+        f"Correct them, or {remedy}"
     )
+
+
+def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
+    """Return what most of some words are: numbers in one form, or dates in one style.
+
+    Returns
+    -------
+    what : {"number", "date"}
+    fits : bool array of shape (n_words,)
+        Which of the words are.
+    is_plain : bool
+        Whether they are numbers as Python writes them.
+    """
+    found = UNIT.search(" ".join(words[:HEAD].to_pylist()))
+    units = ["", found.group()] if found else [""]
+    forms = [replace(form, unit=unit) for unit in units for form in STYLED]
+    fits = [plain_numbers(words, form)[1] for form in forms]
+    texts = pd.Series(without_mark(words), dtype="str")
+    if texts[:HEAD].str.contains(r"\d{4}").mean() >= MOSTLY_NUMBERS:
+        dates = (read_dates(texts, style).notna() for style in STYLES)
+        fits += [date.to_numpy() for date in dates]
+    best = int(np.argmax([fit.sum() for fit in fits]))
+    return "number" if best < len(forms) else "date", fits[best], best == 0
 
 
 def date_note(name: str) -> str:

@@ -616,12 +616,29 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         return getattr(read_settings(self), "class_weight", None)
 
     def _class_weight_by_code(self):
-        """The setting ``class_weight``, a dict by class codes in place of labels."""
+        """The setting ``class_weight``, a dict by class codes in place of labels.
+
+        As scikit-learn has it, a label that the rows lack is no mistake where every
+        class has its weight: a fold may lack a rare class.
+        """
         given = self._class_weight
         if not isinstance(given, dict):
             return given
-        codes = {label: code for code, label in enumerate(self.classes_)}
-        return {codes[label]: weight for label, weight in given.items()}
+        labels = self.classes_.tolist()
+        unknown = [label for label in given if label not in labels]
+        missing = [label for label in labels if label not in given]
+        if unknown and missing:
+            raise ValueError(
+                f"class_weight has a weight for {unknown[0]!r}, which is no class of "
+                f"y, and none for a class that is, such as {missing[0]!r}."
+            )
+        for label, weight in given.items():
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ValueError(
+                    "class_weight must hold finite numbers of at least 0, got "
+                    f"{weight!r} for {label!r}."
+                )
+        return {labels.index(label): given[label] for label in given if label in labels}
 
     def _class_weights(
         self, y: np.ndarray, row_weight: np.ndarray | None = None

@@ -19,6 +19,7 @@ from treelab.trees.code.writer import (
     inputs,
     refuse_several,
     source_of,
+    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -384,6 +385,7 @@ def to_c(tree: Tree | WeightedTrees) -> str:
         If a category holds a character that C text cannot hold, or the tree has
         several outputs.
     """
+    tree = with_spellings(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_c(tree)
     refuse_several(tree, "C")

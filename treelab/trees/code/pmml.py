@@ -19,6 +19,7 @@ from treelab.trees.code.writer import (
     refuse_ensemble,
     refuse_several,
     split_test,
+    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -56,6 +57,7 @@ def to_pmml(tree: Tree | WeightedTrees) -> str:
         linear, there are several outputs, a column is read as numbers and as text, or a
         name holds a character that XML cannot hold.
     """
+    tree = with_spellings(tree)
     if isinstance(tree, WeightedTrees):
         if (weights := fixed_weights(tree)) is not None:
             return _Document(tree).text(partial(_add_segments, weights=weights))

@@ -16,6 +16,7 @@ from treelab.trees.code.writer import (
     heading,
     inputs,
     source_of,
+    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -286,6 +287,7 @@ def to_python(tree: Tree | WeightedTrees) -> str:
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
     """
+    tree = with_spellings(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_python(tree)
     return _Module(tree).text()
@@ -306,7 +308,9 @@ class _Module(NestedWriter):
         """Write the module."""
         tree = self.tree
         functions = [
-            "\n".join(self._branch(root)) for root in self.function_roots() if root
+            "\n".join([f"def _branch_{root}({self._arguments()}):", *self.body(root)])
+            for root in self.function_roots()
+            if root
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
@@ -344,10 +348,6 @@ class _Module(NestedWriter):
         for source, name in self.names.items():
             lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]
-
-    def _branch(self, root: int) -> list[str]:
-        """Write the function of a branch far below the root."""
-        return [f"def _branch_{root}({self._arguments()}):", *self.body(root)]
 
     def _arguments(self) -> str:
         """Name what a branch is called with: everything that was read."""

@@ -17,10 +17,12 @@ from treelab.trees.code.writer import (
     SumTest,
     Term,
     Writer,
+    are_truths,
     heading,
     leaf_comment,
     refuse_ensemble,
     split_test,
+    with_spellings,
 )
 from treelab.trees.tree import Tree
 
@@ -59,6 +61,7 @@ def to_sql(tree: Tree) -> str:
         sum an infinite number, that SQL has no way to write.
     """
     refuse_ensemble(tree, "SQL")
+    tree = with_spellings(tree)
     case = _Case(tree)
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     if case.inputs:
@@ -169,7 +172,7 @@ class _Case(Writer):
         if isinstance(test, NumberTest):
             return _number_side(name, test.threshold, left), left
         categories = self.tree.features[self.tree.feature[node]].categories
-        return _category_side(name, test, left, _are_numbers(categories)), left
+        return _category_side(name, test, left, categories), left
 
     def sum_test(self, test: SumTest) -> str:
         total = self.sum(test.terms) or "0e0"
@@ -192,7 +195,7 @@ class _Case(Writer):
             missing += f" OR {_IS_NAN.format(name)}"
         parts = [f"WHEN {missing} THEN {number(term.fill)}"]
         parts += [
-            f"WHEN {name} = {text(category)} THEN {number(score)}"
+            f"WHEN {_among(name, [category], term.scores)} THEN {number(score)}"
             for category, score in term.scores.items()
             if score != term.unseen
         ]
@@ -241,14 +244,31 @@ def _double(expression: str) -> str:
     return f"CAST({expression} AS DOUBLE PRECISION)"
 
 
-def _category_side(name: str, test: CategoryTest, left: bool, numbers: bool) -> str:
+def _category_side(
+    name: str, test: CategoryTest, left: bool, categories: Collection[str]
+) -> str:
     """Write when a category goes to a side; never where it is NULL, or may be NaN."""
     inside = test.inside == left
-    listed = ", ".join(map(text, test.listed))
+    among = _among(name, test.listed, categories, "IN" if inside else "NOT IN")
     if inside:
-        return f"{name} IN ({listed})" if listed else "1 = 0"
-    known = f"{name} NOT IN ({listed})" if listed else f"{name} IS NOT NULL"
+        return among if test.listed else "1 = 0"
+    known = among if test.listed else f"{name} IS NOT NULL"
+    numbers = _are_numbers(categories)
     return f"{known} AND NOT {_IS_NAN.format(name)}" if numbers else known
+
+
+def _among(
+    name: str, listed: Collection[str], categories: Collection[str], word: str = "IN"
+) -> str:
+    """Write that a column holds one of the listed categories, or none of them.
+
+    True and false are 1 and 0 in SQLite.
+    """
+    if are_truths(categories):
+        numbers = {"1" if each.lower() == "true" else "0" for each in listed}
+        listed = [*listed, *sorted(numbers)]
+        name = f"CAST({name} AS VARCHAR)"
+    return f"{name} {word} ({', '.join(map(text, listed))})"
 
 
 def _are_numbers(categories: Collection[str]) -> bool:

@@ -4,10 +4,10 @@ import keyword
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from math import isnan
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from treelab.trees.text import (
 )
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
+
+M = TypeVar("M", bound=Tree | WeightedTrees)
+_TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
 
@@ -64,27 +67,15 @@ class CategoryTest:
 
 @dataclass(frozen=True)
 class Term:
-    """A weight times a number column, or times the score of a category.
+    """A weight times a number column, or times the score of a category."""
 
-    Attributes
-    ----------
-    index : int
-        Place of the feature in the tree.
-    fill : float
-        Number that stands for a missing value; NaN where none is known.
-    scores : dict of str to float, or None
-        Category columns: the number of each known category, never NaN unless
-        ``fill`` is.
-    unseen : float
-        Category columns: the number of every other category.
-    """
-
-    index: int
+    index: int  # place of the feature in the tree
     source: Input
     weight: float
-    fill: float
+    fill: float  # number that stands for a missing value; NaN where none is known
+    # Category columns: the number of each known category, never NaN unless ``fill`` is.
     scores: dict[str, float] | None = None
-    unseen: float = float("nan")
+    unseen: float = float("nan")  # category columns: the number of every other category
 
     @property
     def may_fail(self) -> bool:
@@ -106,6 +97,38 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     return Input(feature.column, feature.kind, feature.unit, feature.missing_interval)
+
+
+def are_truths(categories: Collection[str]) -> bool:
+    """Whether the categories of a column are true and false, however they are spelt."""
+    return {category.lower() for category in categories} <= _TRUTHS
+
+
+def with_spellings(model: M) -> M:
+    """Return a model whose categories are true and false in each spelling of these.
+
+    A feature reads True, TRUE and true as one category; code reads what it lists.
+
+    Parameters
+    ----------
+    model : Tree or WeightedTrees
+    """
+    features = tuple(map(_with_spellings, model.features))
+    return replace(model, features=features)
+
+
+def _with_spellings(feature: Feature) -> Feature:
+    """Return a feature that lists true and false in each spelling."""
+    categories = feature.categories
+    several = len({category.lower() for category in categories}) < len(categories)
+    if not categories or several or not are_truths(categories):
+        return feature
+    scores = {
+        spelt: score
+        for category, score in zip(categories, feature.scores)
+        for spelt in (category, category.title(), category.upper(), category.lower())
+    }
+    return replace(feature, categories=tuple(scores), scores=tuple(scores.values()))
 
 
 def inputs(model: Tree | WeightedTrees) -> list[Input]:
