@@ -166,15 +166,8 @@ def newly_broken(
 ) -> str:
     """Say what an edit would break that was kept before; "" where nothing.
 
-    Values of leaves are put in order whenever they are fitted, so it is splits and rows
-    that are looked at.
-
-    Parameters
-    ----------
-    before, after : Tree
-    rows : EditRows
-        Training rows.
-    constraints : Constraints
+    Values of leaves are put in order whenever they are fitted, so it is splits and the
+    training rows that are looked at.
     """
 
     def wrong(tree: Tree) -> dict[str, str]:

@@ -73,12 +73,7 @@ def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int
 def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
     """Say which two of several models agree most, and which least.
 
-    Parameters
-    ----------
-    matrix : float array of shape (k, k)
-        As ``agreement`` returns it, not all of it NaN.
-    names : sequence of k str
-    task : {"binary", "multiclass", "regression"}
+    ``matrix`` (k, k) is what ``agreement`` returns, not all of it NaN.
     """
 
     def named(pair: tuple[int, int]) -> tuple[str, str]:

@@ -670,12 +670,7 @@ def contributions(
 def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
     """Write which columns speak for the prediction of a row, the strongest first.
 
-    Parameters
-    ----------
-    model : Tree or WeightedTrees
-    row : DataFrame or array of one row
-    output : int, default=0
-        The predicted class, in the order of ``classes``; 0 for regression.
+    ``output`` is the predicted class, in the order of ``classes``; 0 for regression.
     """
     if isinstance(model, Tree) and model.n_splits == 0:
         return "The tree has no split: it predicts the same for every row."

@@ -82,11 +82,7 @@ def permutation_importances(
 def shuffled_words(table: pd.DataFrame, metric: str) -> str:
     """Say which column the score of this name needs most, and how many it needs.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As ``permutation_importances`` returns it.
-    metric : str
+    ``table`` is what ``permutation_importances`` returns.
     """
     first = table.iloc[0]
     if first["importance"] <= 0:

@@ -330,10 +330,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
 def log_loss_words(found: dict[str, float]) -> str:
     """Write a log loss beside that of the class frequencies; "" where there is none.
 
-    Parameters
-    ----------
-    found : dict of str to float
-        As ``split_scores`` returns it of one part of a data split.
+    ``found`` is what ``split_scores`` returns of one part of a data split.
     """
     if "log_loss" not in found or BASELINE not in found:
         return ""
@@ -347,11 +344,7 @@ def log_loss_words(found: dict[str, float]) -> str:
 def output_words(found: dict) -> str:
     """Write the score of each of several outputs: "width R² 0.81, height R² 0.7".
 
-    Parameters
-    ----------
-    found : dict
-        As ``split_scores`` returns it of one part of a data split; "" where there is
-        one output.
+    ``found`` is that of ``log_loss_words``; "" where there is one output.
     """
     each = found.get("outputs") or {}
     name = "d2" if "d2" in found else "r2"
@@ -362,12 +355,7 @@ def output_words(found: dict) -> str:
 def total_words(found: dict[str, float], target: str) -> str:
     """Write the amounts of a rate: "121 claims predicted, 125 observed"; "" without.
 
-    Parameters
-    ----------
-    found : dict of str to float
-        As ``split_scores`` returns it of one part of a data split.
-    target : str
-        What is counted.
+    ``found`` is that of ``log_loss_words``, ``target`` what is counted.
     """
     if "total" not in found:
         return ""

@@ -372,11 +372,8 @@ def new_scores(
 def predicted_words(model: Model, predicted: pd.Series) -> str:
     """Write what a model predicts for a table most, or on average.
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    predicted : Series of shape (n_rows,)
-        At least one row; of several outputs the column of one, by its name.
+    ``predicted`` (n_rows,) has a row at least; of several outputs it is the column of
+    one, by its name.
     """
     n_rows = counted(len(predicted), "row")
     if model.classes is None:

@@ -83,13 +83,8 @@ def distribution(
 
     Numbers fall into at most 24 bins of equal width between their 1st and 99th
     percentile, the tails into the outermost; whole numbers of few values have a bin
-    each. Of categories the 11 most frequent have a bin each.
-
-    Parameters
-    ----------
-    column, target : Series of shape (n_rows,)
-        Rows without a target are left out.
-    problem : Problem
+    each. Of categories the 11 most frequent have a bin each. Rows (n_rows,) without a
+    target are left out.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
@@ -288,11 +283,7 @@ def associations(frame: pd.DataFrame) -> Associations:
     correlation ratio of the number's ranks, the square root of the fraction of their
     variance that the category explains. Two categories: Cramér's V with Bergsma's
     correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, k)
-        Rows in which one of the two is missing are left out of the pair.
+    Rows in which one of the two is missing are left out of the pair.
     """
     n_all = len(frame)
     if n_all > MOST_ROWS:
@@ -459,10 +450,7 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
 def missing_words(gaps: pd.DataFrame) -> str:
     """Say where most values are missing, and where that depends on the target.
 
-    Parameters
-    ----------
-    gaps : DataFrame
-        As ``missing_by_column`` returns it, of at least one column.
+    ``gaps`` is what ``missing_by_column`` returns, of at least one column.
     """
     first = gaps.iloc[0]
     words = (

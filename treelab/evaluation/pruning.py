@@ -345,10 +345,7 @@ class PruningSteps:
     def sentences(self, fitted_split: str) -> str:
         """Say what the trees are, and what their scores are worth.
 
-        Parameters
-        ----------
-        fitted_split : str
-            Which rows the model was fitted to, as ``DataSplit`` names them.
+        ``fitted_split`` are the rows it was fitted to, as ``DataSplit`` names them.
         """
         of_training = fitted_split == "train"
         if self.kind == "leaves":

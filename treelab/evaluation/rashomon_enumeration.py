@@ -46,15 +46,7 @@ class RefittedScorer:
 
     @classmethod
     def of(cls, task: str, y: np.ndarray, weights: np.ndarray) -> "RefittedScorer":
-        """Draw folds for these rows, the same ones each time.
-
-        Parameters
-        ----------
-        task : {"binary", "multiclass", "regression"}
-        y : ndarray of shape (n_rows,)
-            Class codes, or values.
-        weights : ndarray of shape (n_classes,)
-        """
+        """Draw folds for these rows, the same ones each time."""
         random, n_rows = np.random.RandomState(0), len(y)
         folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
         for own in folds:
@@ -67,11 +59,7 @@ class RefittedScorer:
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
         """Return macro F1 or R² of a tree, and its standard error.
 
-        Parameters
-        ----------
-        tree : Tree
-        leaf : int array of shape (n_rows,)
-            Leaf that each row reaches.
+        ``leaf`` is the one that each row reaches, int (n_rows,).
         """
         values = self._values()
         predicted = [self._held_out(tree, leaf, fold, values) for fold in self.folds]

@@ -437,10 +437,7 @@ _HEIGHT = 260  # pixels
 def months_figure(found: pd.DataFrame, *, mode: Mode = "light") -> go.Figure:
     """Draw the stability index of each month, those marked that differ.
 
-    Parameters
-    ----------
-    found : DataFrame
-        As ``shift_by_month`` returns it.
+    ``found`` is what ``shift_by_month`` returns.
     """
     colors = palette(mode)
     figure = go.Figure()

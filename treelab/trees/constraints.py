@@ -374,10 +374,7 @@ class Constraints:
     def check_classes(self, classes: Sequence | None) -> None:
         """Raise ValueError for a class that a target lacks, or one that is not named.
 
-        Parameters
-        ----------
-        classes : sequence or None
-            Labels; None for regression.
+        ``classes`` are labels; None for regression.
         """
         if classes is None:
             if self.class_costs or self.monotone_class:
@@ -441,12 +438,8 @@ class Boxes:
 
         The boxes of a pair meet in every column but one that is monotone, and there one
         lies below the other: a row of the first becomes a row of the second by that one
-        column alone. The first must not predict more than the second.
-
-        Parameters
-        ----------
-        monotone : mapping of column to "up" or "down"
-            Columns that no split tests may be among them.
+        column alone. The first must not predict more than the second. ``monotone`` is
+        "up" or "down" by column; columns that no split tests may be among them.
         """
         apart = np.zeros((len(self.low), len(self.low)), dtype=np.int64)
         meets = []

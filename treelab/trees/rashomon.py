@@ -106,11 +106,7 @@ class RashomonSet(ScoredTrees):
     def finding(self, tolerance: float, metric: str) -> str:
         """Say how many other trees are within a tolerance of the run's own.
 
-        Parameters
-        ----------
-        tolerance : float
-        metric : str
-            What the score is called.
+        ``metric`` is what the score is called.
         """
         n_others, far = len(self.within(tolerance)) - 1, shortest(tolerance)
         if not n_others:

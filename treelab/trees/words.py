@@ -96,11 +96,8 @@ def signed(value: float, digits: int = 3) -> str:
 def threshold_text(threshold: float, low: float, high: float) -> str:
     """Return a threshold with few digits, so that no training row changes sides.
 
-    Parameters
-    ----------
-    threshold : float
-    low, high : float
-        Largest training value at or below it, smallest above it; NaN where unknown.
+    ``low`` is the largest training value at or below it, ``high`` the smallest above
+    it; NaN where unknown.
     """
     if isnan(low) or isnan(high) or not low <= threshold < high:
         return shortest(threshold)

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     Input,
+    as_written,
     ensemble_heading,
     heading,
     inputs,
     source_of,
-    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -313,12 +314,12 @@ class _Ensemble(Graph):
 # A tree as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
-def to_onnx(tree: Tree | WeightedTrees) -> bytes:
+def to_onnx(tree: Tree | WeightedTrees | Forest) -> bytes:
     """Write a tree, or an ensemble, as an ONNX model.
 
     Parameters
     ----------
-    tree : Tree or WeightedTrees
+    tree : Tree, WeightedTrees or Forest
 
     Returns
     -------
@@ -340,7 +341,7 @@ def to_onnx(tree: Tree | WeightedTrees) -> bytes:
         If the tree reads no column, one column as numbers and as text, or a category
         that is no text at all.
     """
-    tree = with_spellings(tree)
+    tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
         ensemble = _Ensemble(tree)
         return ensemble.finish(ensemble.outputs(), ensemble_heading(tree))
