@@ -76,8 +76,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         return
     size = None
     if not own.is_ensemble:
-        tree_alone = own.model.has_predictor and own.has_labels and pick_predictor(own)
-        size = size_of(own, view, tree_alone)
+        size = size_of(own, view, pick_predictor(own))
     loaded = own if size is None else size.shown
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")

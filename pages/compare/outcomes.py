@@ -8,10 +8,9 @@ from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import capital, named_with_unit, plain, split_words
-from treelab.evaluation.explanations import joined
 from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.predictions import confusion_figure, scatter_figure
-from treelab.trees.words import percent, significant
+from treelab.trees.words import joined, percent, significant
 
 _MOST_NAMED = 3  # classes without a score
 

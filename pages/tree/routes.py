@@ -7,14 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.routing import (
-    ROUTED_BY_KEY,
     RoutedRows,
     months_of,
     routed_file,
     routed_split,
     routing_shift_of,
 )
-from pages.cached.runs import LoadedRun, run_colors, run_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.explain.new_rows import given_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import LABEL
@@ -58,7 +57,7 @@ from treelab.figures.routing import (
     purity_figure,
     similarity_figure,
 )
-from treelab.figures.style import VIRIDIS
+from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent
 
@@ -235,7 +234,7 @@ def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> N
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=96, hash_funcs=ROUTED_BY_KEY)
+@shared(96)
 def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
     """Draw a class's rows in the tree, once."""
     return heat_tree_figure(
@@ -476,9 +475,7 @@ def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
     )
 
 
-@st.cache_resource(
-    show_spinner="Measuring the leaves…", max_entries=16, hash_funcs=ROUTED_BY_KEY
-)
+@shared(16, "Measuring the leaves…")
 def _purity(routed: RoutedRows) -> tuple[LeafPurity, float]:
     """Return the leaves' purity, and that of the whole tree as a dendrogram."""
     found = leaf_purity(routed.tree, routed.names, routed.rows)

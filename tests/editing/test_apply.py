@@ -22,7 +22,7 @@ from treelab.editing.edits import (
 )
 from treelab.editing.limits import EditRows
 from treelab.editing.log import EditLog, tree_hash
-from treelab.editing.paths import key_of_path, node_of, path_of_key, paths
+from treelab.editing.paths import node_of, path_of_key, paths
 from treelab.editing.regrow import class_weights, refit
 from treelab.trees.text import left_categories
 
@@ -209,4 +209,3 @@ def test_a_preferred_column_is_taken_where_it_gains_half_of_the_best():
 
 def test_paths_are_the_viewers_keys_in_letters():
     assert path_of_key("010") == "LRL"
-    assert key_of_path("LRL") == "010"

@@ -8,12 +8,13 @@ import pytest
 
 from tests.evaluation.comparison.trees import trap, xor_tree
 from tests.trees.make import make_table, make_tree
+from tests.trees.pruning.sums import sums_at_sizes
 from treelab.data.leaks import scores_alone
 from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.evaluation.metrics import baseline_loss, scores
 from treelab.evaluation.node_report import node_report
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
-from treelab.evaluation.pruning import pruned_scores, sums_at_sizes
+from treelab.evaluation.pruning import pruned_scores
 from treelab.evaluation.rashomon import likeness
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.trees.feature import Feature

@@ -89,7 +89,7 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     if tab == "Scores":
         assert "weight predicted, " in rate
     if tab == "Alternatives":
-        assert "or it is of weighted rows" in text
+        assert "its rows are weighted" in text
     if tab == "Rules":
         assert "<th>weight</th>" in text
 

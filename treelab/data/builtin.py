@@ -37,27 +37,15 @@ DIABETES_UNITS = {
 
 @dataclass(frozen=True)
 class BuiltinTable:
-    """A table that comes with treelab.
+    """A table that comes with treelab."""
 
-    Attributes
-    ----------
-    key, title : str
-        For code and for people.
-    target : str
-        The column that is usually predicted.
-    task : {"binary", "multiclass", "regression"}
-    about : str
-        One sentence on rows and target.
-    units : mapping of column to unit
-    load : callable
-        Returns the table, a new DataFrame each time; the target is the last column.
-    """
-
+    # For code and for people.
     key: str
     title: str
-    target: str
-    task: str
-    about: str
+    target: str  # the column that is usually predicted
+    task: str  # "binary", "multiclass" or "regression"
+    about: str  # one sentence on rows and target
+    # Returns the table, a new DataFrame each time; the target is the last column.
     load: Callable[[], pd.DataFrame]
     units: Mapping[str, str] = field(default_factory=dict)
 

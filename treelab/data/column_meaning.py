@@ -58,19 +58,12 @@ RANGE = re.compile(
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a column most likely holds.
+    """What a column most likely holds."""
 
-    Attributes
-    ----------
-    kind : str
-        "number", "whole number", "integer code", "date", "date and time", "yes or no",
-        "ordered category", "category", "text", "id", "constant" or "empty".
-    reason : str
-        A sentence with what was seen, and what to do where it may be wrong.
-    """
-
+    # "number", "whole number", "integer code", "date", "date and time", "yes or no",
+    # "ordered category", "category", "text", "id", "constant" or "empty".
     kind: str
-    reason: str
+    reason: str  # a sentence with what was seen, and what to do where it may be wrong
 
 
 def column_meaning(

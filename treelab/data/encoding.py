@@ -17,24 +17,15 @@ from treelab.trees.midpoints import midpoint
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """A category column as codes, its rare levels joined.
+    """A category column as codes, its rare levels joined."""
 
-    Attributes
-    ----------
-    codes : int64 array of shape (n_rows,)
-        Group of each row's level, -1 where the value is missing.
-    levels : tuple of str
-        All levels, sorted.
-    group : int64 array of shape (n_levels,)
-        Group of each level: one of its own, or that of the rare ones, the last.
-    rare : tuple of str
-        The levels that are one group; () or at least two.
-    """
-
+    # int64 (n_rows,): group of each row's level, -1 where the value is missing.
     codes: np.ndarray
-    levels: tuple[str, ...]
+    levels: tuple[str, ...]  # all levels, sorted
+    # int64 (n_levels,): group of each level: one of its own, or that of the rare ones,
+    # the last.
     group: np.ndarray
-    rare: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()  # the levels that are one group; () or at least two
 
     @property
     def n_groups(self) -> int:
@@ -103,14 +94,9 @@ LARGEST = 1e150  # what values far outside of the known ones are encoded as
 
 @dataclass(frozen=True)
 class Affine:
-    """``(x - shift) / scale``; a constant column has an infinite scale and maps to 0.
+    """``(x - shift) / scale``; a constant column's scale is infinite, all maps to 0."""
 
-    Parameters
-    ----------
-    shift, scale : float
-        In the column's own unit.
-    """
-
+    # In the column's own unit.
     shift: float = 0.0
     scale: float = 1.0
 
@@ -125,17 +111,10 @@ class Interpolation:
     """Piecewise linear and increasing through the score of each known value.
 
     Outside the known values the ends hold.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        The known values, ascending and distinct.
-    scores : ndarray of shape (n_values,)
-        What each maps to, ascending.
     """
 
-    values: np.ndarray
-    scores: np.ndarray
+    values: np.ndarray  # (n_values,): the known values, ascending and distinct
+    scores: np.ndarray  # (n_values,): what each maps to, ascending
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Map values of any shape; never decreasing, also in the last bit."""
@@ -254,22 +233,15 @@ ROWS_A_LEVEL = 20
 
 @dataclass(frozen=True, eq=False)
 class TargetEncoding:
-    """Scores of the levels of several category columns, K columns and C outputs.
+    """Scores of the levels of several category columns, K columns and C outputs."""
 
-    Attributes
-    ----------
-    scores : list of K ndarrays of shape (n_levels, C)
-        Score of each level: the fraction of a class, or the mean of the target. The
-        last level is the missing value.
-    mean : ndarray of shape (C,)
-        Target mean over all training rows, the score of a level never seen.
-    cross_fitted : ndarray of shape (n_rows, K, C)
-        Score of each training row, from the other folds' rows alone; in a column with
-        many rows a level the level's score itself.
-    """
-
+    # (n_levels, C) for each column: the fraction of a class, or the mean of the target;
+    # the last level is the missing value.
     scores: list[np.ndarray]
+    # (C,): target mean over all training rows, the score of a level never seen.
     mean: np.ndarray
+    # (n_rows, K, C): score of each training row, from the other folds' rows alone; in a
+    # column with many rows a level the level's score itself.
     cross_fitted: np.ndarray
 
 
@@ -301,10 +273,6 @@ def fit_target_encoding(
         Shuffles the folds.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row, above 0; None: all count alike.
-
-    Returns
-    -------
-    TargetEncoding
     """
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
@@ -404,20 +372,12 @@ def _target_kind(task: str, y: np.ndarray) -> tuple[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class EncodedColumn:
-    """One feature of the training rows, before it is scaled.
-
-    Attributes
-    ----------
-    feature : Feature
-    values : float64 array of shape (n_rows,)
-        As prediction reads the rows; NaN where a number is missing.
-    cross_fitted : float64 array of shape (n_rows,)
-        To train on: a target rate does not know the row's own target.
-    is_target_encoded : bool
-    """
+    """One feature of the training rows, before it is scaled."""
 
     feature: Feature
+    # float64 (n_rows,): as prediction reads the rows; NaN where a number is missing.
     values: np.ndarray
+    # float64 (n_rows,): to train on: a target rate does not know the row's own target.
     cross_fitted: np.ndarray
     is_target_encoded: bool = False
 
@@ -889,17 +849,10 @@ def _known_values(feature: Feature, observed: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Candidates:
-    """K candidate splits ``x[:, feature] <= threshold``.
+    """K candidate splits ``x[:, feature] <= threshold``."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (K,), int64
-        Encoded column that each candidate tests.
-    threshold : ndarray of shape (K,), float64
-        Midway between two values of the column, in encoded numbers.
-    """
-
-    feature: np.ndarray
+    feature: np.ndarray  # (K,): encoded column that each candidate tests
+    # (K,): midway between two values of the column, in encoded numbers.
     threshold: np.ndarray
 
     def right(self, x: np.ndarray) -> np.ndarray:

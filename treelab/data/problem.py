@@ -29,55 +29,6 @@ FEW_TEST_ROWS = 30
 class Problem:
     """What to predict from what, and how the rows are split.
 
-    Attributes
-    ----------
-    table_id, table_name : str
-        Id in the run store, and the name that people know.
-    target : str
-        The column to predict.
-    columns : tuple of str
-        The columns to predict from; among them may be parts of dates, such as "month
-        of admitted", see ``treelab/trees/date_parts.py``.
-    kinds : tuple of (str, str)
-        Column and "number" or "category", where a person overrides the column's type.
-    task : {"binary", "multiclass", "regression"}
-    seed : int
-        Seeds the data split.
-    valid_share, test_share : float
-        In (0, 1), together less than 1; the rest is for training.
-    units : tuple of (str, str)
-        Column (or target) and unit.
-    rare : tuple of (str, float)
-        Category column, and the training rows (below 1: the fraction of them) that a
-        value needs, or else it becomes one with the other rare ones, see
-        ``treelab/data/encoding.py``.
-    origin : str
-        Of a clustering: the id of the table in which clusters are found. The target
-        is then a column of clusters, which the table has once ``table_id`` differs
-        from ``origin``.
-    is_surrogate : bool
-        Whether the target holds another model's predictions, which are imitated.
-    truth : str
-        Of a surrogate: the column that the other model was to predict, "" where that
-        is not known.
-
-    split_by : {"random", "group", "time", "given"}
-        How rows are split, see ``treelab/data/split_by.py``.
-    split_column : str
-        The column by which they are split; "" at random.
-    n_folds : int
-        Of cross-validation, 0 without: the test rows are one of so many folds, by
-        ``seed``, see ``treelab/data/folds.py``, and ``test_share`` plays no role.
-    weight : str
-        Column of what each row counts in training and in all that is measured, "" where
-        all count alike.
-    exposure : str
-        Of a regression: column by which the target is divided, such as the years of a
-        policy; the weight is multiplied by it, so that sums of the target count. ""
-        where the target is predicted as it stands.
-    more_targets : tuple of str
-        Of a regression: columns of numbers that the same tree predicts, too.
-
     Raises
     ------
     ValueError
@@ -88,25 +39,49 @@ class Problem:
         but a plain regression is to have several targets.
     """
 
+    # Id in the run store, and the name that people know.
     table_id: str
     table_name: str
-    target: str
+    target: str  # the column to predict
+    # The columns to predict from; among them may be parts of dates, such as "month of
+    # admitted", see ``treelab/trees/date_parts.py``.
     columns: tuple[str, ...]
+    # Column and "number" or "category", where a person overrides the column's type.
     kinds: tuple[tuple[str, str], ...] = ()
-    task: str = ""
-    seed: int = 0
+    task: str = ""  # "binary", "multiclass" or "regression"
+    seed: int = 0  # seeds the data split
+    # In (0, 1), together less than 1; the rest is for training.
     valid_share: float = 0.2
     test_share: float = 0.2
-    units: tuple[tuple[str, str], ...] = ()
+    units: tuple[tuple[str, str], ...] = ()  # column (or target) and unit
+    # Of a clustering: the id of the table in which clusters are found. The target is
+    # then a column of clusters, which the table has once ``table_id`` differs from
+    # ``origin``.
     origin: str = ""
+    # Whether the target holds another model's predictions, which are imitated.
     is_surrogate: bool = False
+    # Of a surrogate: the column that the other model was to predict, "" where that is
+    # not known.
     truth: str = ""
+    # "random", "group", "time" or "given": how rows are split, see
+    # ``treelab/data/split_by.py``.
     split_by: str = "random"
-    split_column: str = ""
+    split_column: str = ""  # the column by which they are split; "" at random
+    # Of cross-validation, 0 without: the test rows are one of so many folds, by
+    # ``seed``, see ``treelab/data/folds.py``, and ``test_share`` plays no role.
     n_folds: int = 0
+    # Category column, and the training rows (below 1: the fraction of them) that a
+    # value needs, or else it becomes one with the other rare ones, see
+    # ``treelab/data/encoding.py``.
     rare: tuple[tuple[str, float], ...] = ()
+    # Column of what each row counts in training and in all that is measured, "" where
+    # all count alike.
     weight: str = ""
+    # Of a regression: column by which the target is divided, such as the years of a
+    # policy; the weight is multiplied by it, so that sums of the target count. "" where
+    # the target is predicted as it stands.
     exposure: str = ""
+    # Of a regression: columns of numbers that the same tree predicts, too.
     more_targets: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -389,7 +364,7 @@ class Problem:
             notes += rare_class_notes(target)
         assigned = self.assign(as_frame(frame).loc[target.index], strata)
         n_known = len(target)
-        known = _classes_trained(strata, assigned)
+        known = np.isin(strata, strata[assigned == 0])  # of a class that is trained on
         X, target, assigned = X[known], target[known], assigned[known]
         if n_lost := n_known - len(target):
             notes.append(
@@ -446,11 +421,6 @@ class Problem:
                 f"{amount.iloc[row]:g} in row {row + 1}. Fill it in, or {else_}."
             )
         return amount
-
-
-def _classes_trained(strata: np.ndarray, assigned: np.ndarray) -> np.ndarray:
-    """Whether each row is of a class with a training row, bool (n_rows,)."""
-    return np.isin(strata, strata[assigned == 0])
 
 
 def make_problem(

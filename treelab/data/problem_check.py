@@ -30,21 +30,13 @@ NOTE_WORDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence on a problem.
+    """One sentence on a problem."""
 
-    Attributes
-    ----------
-    level : {"error", "note"}
-        An error stops training; a note explains what will be done, or what to mind.
-    sentence : str
-        What is odd, where, and what to do.
-    column : str
-        The column it is about, "" where it is about the table.
-    """
-
+    # "error" or "note": an error stops training; a note explains what will be done, or
+    # what to mind.
     level: str
-    sentence: str
-    column: str = ""
+    sentence: str  # what is odd, where, and what to do
+    column: str = ""  # the column it is about, "" where it is about the table
 
 
 def check_problem(

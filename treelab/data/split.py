@@ -21,19 +21,12 @@ MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
 class Rows(NamedTuple):
-    """Rows of a table, with what each of them counts in whatever is measured.
+    """Rows of a table, with what each of them counts in whatever is measured."""
 
-    Attributes
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-    y : Series of shape (n_rows,)
-        The target: labels, or numbers for regression; several are a frame.
-    weight : float64 array of shape (n_rows,) or None
-        Above 0; None: all count alike.
-    """
-
-    X: pd.DataFrame
+    X: pd.DataFrame  # (n_rows, n_columns)
+    # (n_rows,): the target: labels, or numbers for regression; several are a frame.
     y: pd.Series
+    # float64 (n_rows,): above 0; None: all count alike.
     weight: np.ndarray | None = None
 
     def take(self, places: np.ndarray) -> "Rows":
@@ -56,32 +49,22 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class DataSplit:
-    """A table's training, validation and test rows; no row is in two of them.
+    """A table's training, validation and test rows; no row is in two of them."""
 
-    Attributes
-    ----------
-    X_train, X_valid, X_test : DataFrame
-        The chosen columns; the index is that of the table, so a row can be found
-        again.
-    y_train, y_valid, y_test : Series
-        The target: labels, or numbers for regression; several are frames.
-    notes : tuple of str
-        Sentences on what was left out or could not be stratified.
-    weight : Series or None
-        What each row of all three counts, by the table's index; None: all alike.
-    is_rate : bool
-        Whether the target is an amount by its exposure, so that weight times target
-        is an amount.
-    """
-
+    # The chosen columns; the index is that of the table, so a row can be found again.
     X_train: pd.DataFrame
+    # The target: labels, or numbers for regression; several are frames.
     y_train: pd.Series
     X_valid: pd.DataFrame
     y_valid: pd.Series
     X_test: pd.DataFrame
     y_test: pd.Series
+    # Sentences on what was left out or could not be stratified.
     notes: tuple[str, ...] = ()
+    # What each row of all three counts, by the table's index; None: all alike.
     weight: pd.Series | None = None
+    # Whether the target is an amount by its exposure, so that weight times target is an
+    # amount.
     is_rate: bool = False
 
     def rows(self, name: str) -> Rows:

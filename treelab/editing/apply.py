@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited, below
 from treelab.editing.edits import (
     Allow,
@@ -112,12 +111,7 @@ def _set_split(edited: Edited, edit: SetSplit, rows: EditRows) -> Edited:
         raise ValueError(f"{edit.column!r} has no category {sorted(unknown)[0]!r}.")
     if edit.categories and len(edit.categories) == len(feature.categories):
         raise ValueError("Some category must go right.")
-    after = edited.with_split(
-        edit.path,
-        Candidate(
-            edit.column, edit.threshold, edit.categories, edit.missing_left, 0.0, 0, 0
-        ),
-    )
+    after = edited.with_split(edit)
     _check_divides(after, edit.path, rows)
     return after
 
@@ -154,7 +148,7 @@ def _forbid(edited: Edited, edit: Forbid, rows: EditRows) -> Edited:
             continue
         _check_free(after, path)
         best = after.best(path, after.candidates(path, rows))
-        after = _cut(after, path) if best is None else after.with_split(path, best)
+        after = _cut(after, path) if best is None else after.with_split(best.edit(path))
     return after
 
 
@@ -172,7 +166,7 @@ def _prefer(edited: Edited, edit: Prefer, rows: EditRows) -> Edited:
             continue
         best = after.preferred_split(path, rows)
         if best is not None and best.column == edit.column:
-            after = after.with_split(path, best)
+            after = after.with_split(best.edit(path))
     return after
 
 

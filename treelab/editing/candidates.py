@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,28 +18,16 @@ SPARSE = 4  # values of a column for each row of a node
 
 @dataclass(frozen=True)
 class Candidate:
-    """A split that a node could have.
-
-    Attributes
-    ----------
-    column : str
-    threshold : float or None
-        Of a number column.
-    categories : tuple of str or None
-        Of a category column: those that go left.
-    missing_left : bool
-    gain : float
-        Impurity (Gini, or variance) of the node less that of its children, weighted by
-        their rows.
-    n_left, n_right : int
-        Rows on either side.
-    """
+    """A split that a node could have."""
 
     column: str
-    threshold: float | None
-    categories: tuple[str, ...] | None
+    threshold: float | None  # of a number column
+    categories: tuple[str, ...] | None  # of a category column: those that go left
     missing_left: bool
+    # Impurity (Gini, or variance) of the node less that of its children, weighted by
+    # their rows.
     gain: float
+    # Rows on either side.
     n_left: int
     n_right: int
 
@@ -49,28 +38,13 @@ class Candidate:
         )
 
 
-@dataclass(frozen=True)
-class _Cut:
+class _Cut(NamedTuple):
     """The best place to cut an ordered list of groups of rows."""
 
     gain: float
     place: int
     missing_left: bool
     n_left: int
-
-    def candidate(
-        self,
-        column: str,
-        n_rows: int,
-        *,
-        threshold: float | None = None,
-        categories: tuple[str, ...] | None = None,
-    ) -> Candidate:
-        """Return the split that the cut makes of a column."""
-        side, n_left = self.missing_left, self.n_left
-        return Candidate(
-            column, threshold, categories, side, self.gain, n_left, n_rows - n_left
-        )
 
 
 def candidates(
@@ -151,7 +125,7 @@ def _number(
         return None
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
-    return cut.candidate(feature.column, len(at), threshold=threshold)
+    return _candidate(feature.column, threshold, None, cut, len(at))
 
 
 def _category(
@@ -170,30 +144,24 @@ def _category(
     if best is None:
         return None
     names = tuple(feature.categories[code] for code in np.sort(best[1]))
-    return best[0].candidate(feature.column, len(at), categories=names)
+    return _candidate(feature.column, None, names, best[0], len(at))
+
+
+def _candidate(column: str, threshold, categories, cut: _Cut, n: int) -> Candidate:
+    """Return the split that a cut makes of a column at a node of n rows."""
+    gain, _, side, n_left = cut
+    return Candidate(column, threshold, categories, side, gain, n_left, n - n_left)
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows of a node by value of a column: distinct values m, outputs C.
+    """Rows of a node by value of a column: distinct values m, outputs C."""
 
-    Attributes
-    ----------
-    code : int array of shape (m,)
-        Place of the value among all of the column, ascending.
-    count : int array of shape (m,)
-    total : ndarray of shape (m, C)
-        Sum of the target.
-    n_missing : int
-    missing : ndarray of shape (C,)
-        Of rows without a value.
-    """
-
-    code: np.ndarray
-    count: np.ndarray
-    total: np.ndarray
+    code: np.ndarray  # int (m,): place of the value among all of the column, ascending
+    count: np.ndarray  # int (m,)
+    total: np.ndarray  # (m, C): sum of the target
     n_missing: int
-    missing: np.ndarray
+    missing: np.ndarray  # (C,): of rows without a value
 
     @classmethod
     def of(cls, rows: EditRows, at: np.ndarray, code: np.ndarray, n: int) -> "_Groups":

@@ -11,6 +11,7 @@ from treelab.editing.candidates import (
     candidate_of,
     candidates,
 )
+from treelab.editing.edits import SetSplit
 from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import Constraints
@@ -28,28 +29,17 @@ class Edited:
 
     Leaves are not fitted, nor rows counted, before ``leaves.refit``. No node is left
     out for want of rows, so a path means one place as long as nobody prunes above it.
-
-    Attributes
-    ----------
-    tree : Tree
-    start : Tree
-        As it was before the first edit.
-    locked : frozenset of str
-        Paths that are held fixed.
-    forbidden, preferred : tuple of (str, str)
-        A path and a column, which is forbidden there and below.
-    changed : frozenset of str
-        Paths of nodes whose split is new: what is below them has other rows.
-    constraints : Constraints
-        Of the run whose tree it was; edits stay within them.
     """
 
     tree: Tree
-    start: Tree
-    locked: frozenset[str] = frozenset()
+    start: Tree  # as it was before the first edit
+    locked: frozenset[str] = frozenset()  # paths that are held fixed
+    # A path and a column, which is forbidden there and below.
     forbidden: tuple[tuple[str, str], ...] = ()
     preferred: tuple[tuple[str, str], ...] = ()
+    # Paths of nodes whose split is new: what is below them has other rows.
     changed: frozenset[str] = frozenset()
+    # Of the run whose tree it was; edits stay within them.
     constraints: Constraints = field(default_factory=Constraints)
 
     @classmethod
@@ -139,9 +129,9 @@ class Edited:
         liked = (one for one in found if one.column in wanted and one.gain >= enough)
         return next(liked, found[0])
 
-    def with_split(self, path: str, split: Candidate) -> "Edited":
+    def with_split(self, split: SetSplit) -> "Edited":
         """Return it with another split at a node; a leaf grows two children."""
-        node = node_of(self.tree, path)
+        node = node_of(self.tree, split.path)
         tree = self.tree if self.tree.left[node] >= 0 else _grown(self.tree, node)
         if split.threshold is not None:
             columns = [feature.column for feature in self.features]
@@ -149,7 +139,7 @@ class Edited:
         else:
             tree, index, threshold = _with_set(tree, split)
         tree = _with_arrays(tree, node, index, threshold, split.missing_left)
-        return replace(self, tree=tree, changed=self.changed | {path})
+        return replace(self, tree=tree, changed=self.changed | {split.path})
 
     def with_threshold(self, path: str, threshold: float) -> "Edited":
         """Return it with another threshold of a split."""
@@ -219,7 +209,7 @@ def _with_arrays(
     )
 
 
-def _with_set(tree: Tree, split: Candidate) -> tuple[Tree, int, float]:
+def _with_set(tree: Tree, split: SetSplit) -> tuple[Tree, int, float]:
     """Return the tree, a feature and a threshold that send some categories left.
 
     Where no feature orders the categories so, one is added to the tree.

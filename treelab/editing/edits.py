@@ -15,18 +15,14 @@ MOST_DEPTH = 64  # letters of a path
 class Edit:
     """Something done to a tree.
 
-    Parameters
-    ----------
-    path : str
-        The node, "L" and "R" from the root, as the tree is before the edit; "" is the
-        root.
-
     Raises
     ------
     ValueError
         If a value is not of its kind.
     """
 
+    # The node, "L" and "R" from the root, as the tree is before the edit; "" is the
+    # root.
     path: str
 
     kind: ClassVar[str]
@@ -57,31 +53,16 @@ class Edit:
         """The node, at the beginning of a sentence."""
         return f"At {self.path}" if self.path else "At the root"
 
-    @property
-    def _below(self) -> str:
-        """The node and all below it, at the end of a sentence."""
-        return f"at {self.path} and below" if self.path else "everywhere"
-
 
 @dataclass(frozen=True)
 class SetSplit(Edit):
-    """Let a node test one column; a leaf grows two children.
-
-    Parameters
-    ----------
-    column : str
-    threshold : float or None, default=None
-        Of a number column: rows with at most this go left.
-    categories : tuple of str or None, default=None
-        Of a category column: rows with one of these go left.
-    missing_left : bool, default=False
-        Whether rows without a value go left.
-    """
+    """Let a node test one column; a leaf grows two children."""
 
     column: str
-    threshold: float | None = None
+    threshold: float | None = None  # of a number column: rows with at most this go left
+    # Of a category column: rows with one of these go left.
     categories: tuple[str, ...] | None = None
-    missing_left: bool = False
+    missing_left: bool = False  # whether rows without a value go left
 
     kind: ClassVar[str] = "split"
 
@@ -131,9 +112,16 @@ class ColumnEdit(Edit):
 
     column: str
 
+    said: ClassVar[str]  # of the column, in words
+
     def __post_init__(self):
         super().__post_init__()
         _check_column(self.column)
+
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        where = f"at {self.path} and below" if self.path else "everywhere"
+        return f"{self.column} is {self.said} {where}."
 
 
 @dataclass(frozen=True)
@@ -141,10 +129,7 @@ class Forbid(ColumnEdit):
     """No split here or below tests the column; those that do get their next best."""
 
     kind: ClassVar[str] = "forbid"
-
-    def sentence(self) -> str:
-        """Return the edit in words."""
-        return f"{self.column} is forbidden {self._below}."
+    said: ClassVar[str] = "forbidden"
 
 
 @dataclass(frozen=True)
@@ -152,10 +137,7 @@ class Prefer(ColumnEdit):
     """Splits here and below test the column wherever that costs little."""
 
     kind: ClassVar[str] = "prefer"
-
-    def sentence(self) -> str:
-        """Return the edit in words."""
-        return f"{self.column} is preferred {self._below}."
+    said: ClassVar[str] = "preferred"
 
 
 @dataclass(frozen=True)
@@ -163,33 +145,23 @@ class Allow(ColumnEdit):
     """Take back what ``Forbid`` or ``Prefer`` said of the column at this node."""
 
     kind: ClassVar[str] = "allow"
-
-    def sentence(self) -> str:
-        """Return the edit in words."""
-        return f"{self.column} is a column like any other again {self._below}."
+    said: ClassVar[str] = "a column like any other again"
 
 
 @dataclass(frozen=True)
 class LockEdit(Edit):
-    """An edit on what is held fixed.
+    """An edit on what is held fixed."""
 
-    Parameters
-    ----------
-    below : bool, default=False
-        Whether all that is below the node is meant, too.
-    """
-
-    below: bool = False
+    below: bool = False  # whether all that is below the node is meant, too
 
     def __post_init__(self):
         super().__post_init__()
         _check_bool("below", self.below)
 
-    @property
-    def _whole(self) -> str:
-        """The node, and what is below it where that is meant."""
-        place = self.path or "the root"
-        return f"{place[0].upper()}{place[1:]}{' and all below' * self.below}"
+    def sentence(self) -> str:
+        """Return the edit in words."""
+        place = self.path or "The root"
+        return f"{place}{' and all below' * self.below} {self.kind}ed."
 
 
 @dataclass(frozen=True)
@@ -198,20 +170,12 @@ class Lock(LockEdit):
 
     kind: ClassVar[str] = "lock"
 
-    def sentence(self) -> str:
-        """Return the edit in words."""
-        return f"{self._whole} locked."
-
 
 @dataclass(frozen=True)
 class Unlock(LockEdit):
     """Let go of what was locked."""
 
     kind: ClassVar[str] = "unlock"
-
-    def sentence(self) -> str:
-        """Return the edit in words."""
-        return f"{self._whole} unlocked."
 
 
 @dataclass(frozen=True)

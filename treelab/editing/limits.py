@@ -1,7 +1,6 @@
 """How far an edit may go, and on which rows."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from treelab.editing.paths import paths
 from treelab.trees.constraints import Constraints, wrong_splits
 from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.pruning import cut_at
-from treelab.trees.tree import Tree, check_target, goes_left, leaf_of, rows_through
+from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_through
 
 # EditRows: rows of the user's table, their numbers and categories read once.
 
@@ -119,12 +118,7 @@ class EditRows:
 
     def at(self, tree: Tree, node: int) -> np.ndarray:
         """Return the positions, ascending, of the rows that reach a node."""
-        matrix, rows = self.matrix(tree), np.arange(len(self))
-        path = tree.path_to(node)
-        for above, below in pairwise(path):
-            left = goes_left(tree, matrix, np.full(len(rows), above), rows)
-            rows = rows[left == (tree.left[above] == below)]
-        return rows
+        return rows_at(tree, self.matrix(tree), node)
 
 
 # What a run's constraints leave open at a node of a tree that is edited.
@@ -172,15 +166,8 @@ def newly_broken(
 ) -> str:
     """Say what an edit would break that was kept before; "" where nothing.
 
-    Values of leaves are put in order whenever they are fitted, so it is splits and rows
-    that are looked at.
-
-    Parameters
-    ----------
-    before, after : Tree
-    rows : EditRows
-        Training rows.
-    constraints : Constraints
+    Values of leaves are put in order whenever they are fitted, so it is splits and the
+    training rows that are looked at.
     """
 
     def wrong(tree: Tree) -> dict[str, str]:

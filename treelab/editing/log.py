@@ -21,22 +21,16 @@ MOST_EDITS = 10_000
 class Training:
     """What trained a tree after its edits.
 
-    Parameters
-    ----------
-    learner : {"gradtree", "get", "cart"}
-    below : str or None, default=None
-        The node below which the tree was regrown; None: the whole tree was trained.
-    max_leaf_nodes : int or None, default=None
-        Most leaves below that node; None: as many as there were, at least 4.
-
     Raises
     ------
     ValueError
         If there is no such learner, or it does not do that.
     """
 
-    learner: str
+    learner: str  # "gradtree", "get" or "cart"
+    # The node below which the tree was regrown; None: the whole tree was trained.
     below: str | None = None
+    # Most leaves below that node; None: as many as there were, at least 4.
     max_leaf_nodes: int | None = None
 
     def __post_init__(self):
@@ -63,25 +57,14 @@ class Training:
 
 @dataclass(frozen=True)
 class EditLog:
-    """Edits of one tree, to be replayed.
+    """Edits of one tree, to be replayed."""
 
-    Parameters
-    ----------
-    tree : str
-        ``tree_hash`` of the tree that was edited.
-    edits : tuple of Edit
-    training : Training or None, default=None
-    seen_test : int or None, default=None
-        After how many edits the scores of test rows were looked at; None: unknown.
-    run : str, default=""
-        Id of the run whose tree was edited.
-    """
-
-    tree: str
+    tree: str  # ``tree_hash`` of the tree that was edited
     edits: tuple[Edit, ...] = ()
     training: Training | None = None
+    # After how many edits the scores of test rows were looked at; None: unknown.
     seen_test: int | None = None
-    run: str = ""
+    run: str = ""  # id of the run whose tree was edited
 
     def to_json(self) -> str:
         """Write the log, an edit a line."""

@@ -3,7 +3,6 @@
 from treelab.trees.tree import Tree
 
 SIDES = "LR"
-_KEYS = str.maketrans("01", SIDES), str.maketrans(SIDES, "01")
 
 
 def paths(tree: Tree) -> list[str]:
@@ -42,9 +41,4 @@ def place_words(path: str) -> str:
 
 def path_of_key(key: str) -> str:
     """Return the path of a node that the viewer calls by 0 (left) and 1."""
-    return key.translate(_KEYS[0])
-
-
-def key_of_path(path: str) -> str:
-    """Return the viewer's name of a node."""
-    return path.translate(_KEYS[1])
+    return key.translate(str.maketrans("01", SIDES))

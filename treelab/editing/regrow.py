@@ -183,7 +183,7 @@ def regrow(
             if offer[2] is not None:
                 heappush(waiting, offer)
             continue
-        edited = edited.with_split(tip, split)
+        edited = edited.with_split(split.edit(tip))
         n_leaves += 1
         node = node_of(edited.tree, tip)
         matrix = rows.matrix(edited.tree)

@@ -14,23 +14,12 @@ from treelab.trees.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A tree and the rows by which it is edited.
-
-    Attributes
-    ----------
-    tree : Tree
-    train : EditRows
-        Training rows, on which splits are chosen.
-    fitted : EditRows
-        Rows that the tree was fitted to, and its new leaves are.
-    constraints : Constraints
-        Which edits may not break.
-    """
+    """A tree and the rows by which it is edited."""
 
     tree: Tree
-    train: EditRows
-    fitted: EditRows
-    constraints: Constraints = field(default_factory=Constraints)
+    train: EditRows  # training rows, on which splits are chosen
+    fitted: EditRows  # rows that the tree was fitted to, and its new leaves are
+    constraints: Constraints = field(default_factory=Constraints)  # no edit breaks one
 
     def start(self) -> EditLog:
         """Return the tree's log without an edit."""

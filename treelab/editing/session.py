@@ -7,19 +7,11 @@ from treelab.editing.edits import Edit, SetThreshold
 
 @dataclass(frozen=True)
 class Session:
-    """Edits of one tree, of which the first ``position`` are in force.
+    """Edits of one tree, of which the first ``position`` are in force."""
 
-    Attributes
-    ----------
-    edits : tuple of Edit
-        Those that were undone last.
-    position : int
-    seen_test : int or None
-        How many edits were in force when test scores were first shown; None: never.
-    """
-
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Edit, ...] = ()  # those after ``position`` were undone
     position: int = 0
+    # How many edits were in force when test scores were first shown; None: never.
     seen_test: int | None = None
 
     @property

@@ -11,6 +11,7 @@ from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
+from treelab.trees.text import term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 from treelab.trees.words import counted, percent, significant
 
@@ -72,12 +73,7 @@ def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int
 def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
     """Say which two of several models agree most, and which least.
 
-    Parameters
-    ----------
-    matrix : float array of shape (k, k)
-        As ``agreement`` returns it, not all of it NaN.
-    names : sequence of k str
-    task : {"binary", "multiclass", "regression"}
+    ``matrix`` (k, k) is what ``agreement`` returns, not all of it NaN.
     """
 
     def named(pair: tuple[int, int]) -> tuple[str, str]:
@@ -100,19 +96,12 @@ def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
 
 @dataclass(frozen=True)
 class CostCurve:
-    """Mean cost of a row by the threshold from which a class is predicted.
+    """Mean cost of a row by the threshold from which a class is predicted."""
 
-    Attributes
-    ----------
-    threshold : float64 array of shape (k,)
-        Ascending from 0 to 1; the cost is the same from just above one of them up to
-        the next.
-    cost : float64 array of shape (k,)
-        At each threshold.
-    """
-
+    # float64 (k,): ascending from 0 to 1; the cost is the same from just above one of
+    # them up to the next.
     threshold: np.ndarray
-    cost: np.ndarray
+    cost: np.ndarray  # float64 (k,): at each threshold
 
     def at(self, threshold: float) -> float:
         """Return the cost at any threshold in [0, 1]."""
@@ -205,24 +194,15 @@ N_BINS = 10  # of probabilities, for the calibration
 
 @dataclass(frozen=True)
 class ClassCurves:
-    """How well probabilities of one class tell its rows from the rest.
+    """How well probabilities of one class tell its rows from the rest."""
 
-    Attributes
-    ----------
-    roc : DataFrame
-        ``x`` (false positive rate), ``y`` (true positive rate) and ``threshold``.
-    precision_recall : DataFrame
-        ``x`` (recall), ``y`` (precision) and ``threshold``, NaN at the last point.
-    calibration : DataFrame
-        As ``calibration`` returns it.
-    roc_area, average_precision, brier : float
-        Area under the ROC curve, mean precision over recall, mean squared error of
-        the probabilities.
-    """
-
+    # ``x`` (false positive rate), ``y`` (true positive rate) and ``threshold``.
     roc: pd.DataFrame
+    # ``x`` (recall), ``y`` (precision) and ``threshold``, NaN at the last point.
     precision_recall: pd.DataFrame
-    calibration: pd.DataFrame
+    calibration: pd.DataFrame  # as ``calibration`` returns it
+    # Area under the ROC curve, mean precision over recall, mean squared error of the
+    # probabilities.
     roc_area: float
     average_precision: float
     brier: float
@@ -268,12 +248,9 @@ def class_curves(
 
 
 def calibration(
-    is_class: np.ndarray,
-    probability: np.ndarray,
-    weight: np.ndarray | None = None,
-    n_bins: int = N_BINS,
+    is_class: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Compare probabilities with fractions, in bins of equal width.
+    """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
     Parameters
     ----------
@@ -281,7 +258,6 @@ def calibration(
     probability : float array of shape (n_rows,)
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
-    n_bins : int, default=10
 
     Returns
     -------
@@ -289,14 +265,14 @@ def calibration(
         A row a bin that has rows: ``predicted`` (mean probability), ``observed``
         (fraction of the class), both by weight, and ``rows``.
     """
-    edges = np.linspace(0, 1, n_bins + 1)
+    edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
-    rows = np.bincount(place, minlength=n_bins)
+    rows = np.bincount(place, minlength=N_BINS)
     some = rows > 0
     each = np.ones(len(place)) if weight is None else weight
-    mass = np.bincount(place, each, minlength=n_bins)[some]
+    mass = np.bincount(place, each, minlength=N_BINS)[some]
     means = [
-        np.bincount(place, each * own, minlength=n_bins)[some] / mass
+        np.bincount(place, each * own, minlength=N_BINS)[some] / mass
         for own in (probability, is_class)
     ]
     return pd.DataFrame(
@@ -308,31 +284,21 @@ def calibration(
 
 
 FEWEST_SEEDS = 2  # data splits for a test
+LEVEL = 0.95  # of the confidence interval
 CHANCE = 0.05  # a p value below it is called more than chance
 
 
 @dataclass(frozen=True)
 class SeedComparison:
-    """The second learner's score minus the first's, over data splits.
+    """The second learner's score minus the first's, over data splits."""
 
-    Attributes
-    ----------
-    difference : float64 array of shape (n_splits,)
-    mean : float
-    low, high : float
-        Ends of the confidence interval of the mean, by the corrected variance.
-    level : float
-        Its confidence level.
-    t_p, wilcoxon_p : float
-        Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
-        signed-rank test.
-    """
-
-    difference: np.ndarray
+    difference: np.ndarray  # float64 (n_splits,)
     mean: float
+    # Ends of the confidence interval of the mean, by the corrected variance.
     low: float
     high: float
-    level: float
+    # Two-sided p values of the corrected resampled t-test, and of Wilcoxon's
+    # signed-rank test.
     t_p: float
     wilcoxon_p: float
 
@@ -363,7 +329,7 @@ class SeedComparison:
         how = "More than chance" if self.clear else "No clear difference"
         text = (
             f"{how} over {splits}: {better} gains {significant(mean)} {metric} over "
-            f"{other} on average, {self.level:.0%} interval "
+            f"{other} on average, {LEVEL:.0%} interval "
             f"{significant(low)} to {significant(high)} (corrected resampled t-test, "
             f"p = {significant(self.t_p, 2)}). Wilcoxon's signed-rank test: p = "
             f"{significant(self.wilcoxon_p, 2)}"
@@ -374,9 +340,7 @@ class SeedComparison:
         return f"{text}."
 
 
-def compare_over_seeds(
-    first, second, n_train: int, n_test: int, *, level: float = 0.95
-) -> SeedComparison:
+def compare_over_seeds(first, second, n_train: int, n_test: int) -> SeedComparison:
     """Test whether two learners' scores differ over data splits of one table.
 
     The splits share rows, so their scores vary less than those of new tables: the
@@ -391,8 +355,6 @@ def compare_over_seeds(
         Scores on the test rows of each data split, at least two.
     n_train, n_test : int
         Rows that a model was fitted to, and rows that it was tested on.
-    level : float, default=0.95
-        Confidence level of the interval.
 
     Raises
     ------
@@ -411,15 +373,13 @@ def compare_over_seeds(
     n = len(difference)
     mean = float(difference.mean())
     error = float(np.sqrt((1 / n + n_test / n_train) * difference.var(ddof=1)))
-    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
     if error > 0:
         t_p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     else:
         t_p = float(mean == 0)
     wilcoxon_p = float(stats.wilcoxon(difference).pvalue) if difference.any() else 1.0
-    return SeedComparison(
-        difference, mean, mean - reach, mean + reach, level, t_p, wilcoxon_p
-    )
+    return SeedComparison(difference, mean, mean - reach, mean + reach, t_p, wilcoxon_p)
 
 
 # Score by size over several data splits: the mean, and how sure it is.
@@ -486,19 +446,11 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class SplitLine:
-    """A split as a line in the plane of two features.
-
-    Attributes
-    ----------
-    node : int
-    level : int
-        Of the node, from 0 at the node where the plane begins.
-    x, y : tuple of two float
-        Its ends.
-    """
+    """A split as a line in the plane of two features."""
 
     node: int
-    level: int
+    level: int  # of the node, from 0 at the node where the plane begins
+    # Of its ends.
     x: tuple[float, float]
     y: tuple[float, float]
 
@@ -681,7 +633,7 @@ def typical_row(X: pd.DataFrame) -> pd.DataFrame:
 def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     """Return the fraction of all tests of training rows that falls to each column.
 
-    An oblique split counts for its columns by their weight times spread.
+    An oblique split counts for its columns by ``term_fractions``.
     """
     use = np.zeros(len(model.features))
     if isinstance(model, WeightedTrees):
@@ -693,11 +645,7 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
         axis = model.feature >= AXIS
         np.add.at(use, model.feature[axis], tests[axis])
         if model.weights is not None:
-            spread = np.array([feature.spread for feature in model.features])
-            moves = np.abs(model.weights) * np.where(np.isfinite(spread), spread, 1)
-            total = moves.sum(axis=1)
-            some = total > 0
-            use += (moves[some] * (tests[some] / total[some])[:, None]).sum(axis=0)
+            use += tests @ term_fractions(model.features, model.weights)
     by_column: dict[str, float] = {}
     for feature, amount in zip(model.features, use / (use.sum() or 1.0)):
         by_column[feature.column] = by_column.get(feature.column, 0.0) + float(amount)
@@ -729,27 +677,18 @@ def most_used(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Rows for which two models predict differently.
+    """Rows for which two models predict differently."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
-        ``second`` (the predictions), and ``better`` (0 or 1 for the model that is
-        right, or nearer; -1 where they are equally good).
-    n_rows : int
-        Rows that both predicted.
-    first_better, second_better : int
-        Rows on which the one is right and the other wrong, or nearer than the other.
-    mean_distance : float or None
-        Mean absolute difference of the predictions in the target's unit, by weight;
-        None for classes.
-    """
-
+    # One row a row that differs: ``position`` (from 0), ``truth``, ``first`` and
+    # ``second`` (the predictions), and ``better`` (0 or 1 for the model that is right,
+    # or nearer; -1 where they are equally good).
     rows: pd.DataFrame
-    n_rows: int
+    n_rows: int  # rows that both predicted
+    # Rows on which the one is right and the other wrong, or nearer than the other.
     first_better: int
     second_better: int
+    # Mean absolute difference of the predictions in the target's unit, by weight; None
+    # for classes.
     mean_distance: float | None = None
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,23 +39,12 @@ NORMAL = 1.4826  # median absolute deviations in a standard deviation of a bell 
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """A row like another one, but predicted otherwise.
-
-    Attributes
-    ----------
-    row : DataFrame of one row
-    prediction : object
-        Label, or value in the target's unit.
-    changes : dict
-        Column to (value before, value now).
-    distance : float
-        See the module.
-    """
+    """A row like another one, but predicted otherwise."""
 
     row: pd.DataFrame
-    prediction: Any
-    changes: dict[str, tuple]
-    distance: float
+    prediction: Any  # label, or value in the target's unit
+    changes: dict[str, tuple]  # column to (value before, value now)
+    distance: float  # in robust standard deviations, see above
 
     def sentence(
         self, model: Model, tree: Tree | None = None, write: Callable = str
@@ -124,21 +113,12 @@ class KnownValues:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """A row, the rows it comes from, and how it may change.
-
-    Parameters
-    ----------
-    row : DataFrame of one row
-    known : KnownValues
-    locked : collection of str
-        Columns that stay as they are.
-    rising, falling : collection of str
-        Number columns that may only grow, or only fall.
-    """
+    """A row, the rows it comes from, and how it may change."""
 
     row: pd.DataFrame
     known: KnownValues
-    locked: Collection[str] = ()
+    locked: Collection[str] = ()  # columns that stay as they are
+    # Number columns that may only grow, or only fall.
     rising: Collection[str] = ()
     falling: Collection[str] = ()
 
@@ -199,17 +179,10 @@ class Changes:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which predictions are asked for.
+    """Which predictions are asked for."""
 
-    Attributes
-    ----------
-    labels : tuple
-        Any of these classes; for regression empty.
-    low, high : float
-        Or a value from ``low`` to ``high``.
-    """
-
-    labels: tuple = ()
+    labels: tuple = ()  # any of these classes; for regression empty
+    # Or a value from ``low`` to ``high``.
     low: float = -np.inf
     high: float = np.inf
 
@@ -253,16 +226,8 @@ MOST_ROWS = 2000  # that may lend their values
 N_LENDERS = 5
 
 
-class Predicts(Protocol):
-    """What the search needs of a model."""
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return a label or a value a row."""
-        ...
-
-
 def searched_counterfactuals(
-    model: Predicts, changes: Changes, wanted: Wanted, columns, most: int = 3
+    model, changes: Changes, wanted: Wanted, columns, most: int = 3
 ) -> list[Counterfactual]:
     """Return near rows that the model predicts as wanted; nearer ones may exist.
 

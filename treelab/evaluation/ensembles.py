@@ -34,7 +34,7 @@ def estimator_predictions(
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
     value = ensemble.leaf_value[estimators, leaf]  # (k, n_outputs)
-    return ensemble.predicted_labels(ensemble.class_probabilities(value))
+    return _predicted(ensemble, value)
 
 
 # The weights of an ensemble's trees, averaged over rows.
@@ -86,37 +86,21 @@ def are_equal(weight: np.ndarray) -> bool:
 
 
 COUNTS = (1, 2, 3, 5, 10, 20, 50)
-_ROWS_AT_ONCE = 2_000  # rows at once; the weights of all rows and trees are large
 
 
 @dataclass(frozen=True, eq=False)
 class DecidedRows:
-    """Rows of which one leaf of one tree has most of the prediction.
+    """Rows of which one leaf of one tree has most of the prediction."""
 
-    Attributes
-    ----------
-    estimator : int
-        Number of the tree.
-    rule : str
-        The leaf's path, in words.
-    prediction : object
-        Label, or value in the target's unit, that the leaf alone predicts.
-    rows : int array
-        Places of the rows, from 0, ascending.
-    weight : float
-        Mean weight of the tree on these rows, in [0, 1].
-    n_right : int or None
-        Rows whose class the leaf predicts; None for regression.
-    mean_absolute_error : float or None
-        Of the leaf's value, in the target's unit; None for classes.
-    """
-
-    estimator: int
-    rule: str
+    estimator: int  # number of the tree
+    rule: str  # the leaf's path, in words
+    # Label, or value in the target's unit, that the leaf alone predicts.
     prediction: object
-    rows: np.ndarray
-    weight: float
+    rows: np.ndarray  # places of the rows, from 0, ascending
+    weight: float  # mean weight of the tree on these rows, in [0, 1]
+    # Rows whose class the leaf predicts; None for regression.
     n_right: int | None = None
+    # Of the leaf's value, in the target's unit; None for classes.
     mean_absolute_error: float | None = None
 
 
@@ -156,8 +140,8 @@ def predictions_of_heaviest(
         )
     fewer = [count for count in counts if count < ensemble.n_deciding]
     found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
-    for first in range(0, len(X) if fewer else 0, _ROWS_AT_ONCE):
-        block = X.iloc[first : first + _ROWS_AT_ONCE]
+    for first in range(0, len(X) if fewer else 0, _BLOCK):
+        block = X.iloc[first : first + _BLOCK]
         index, weight = ensemble.top_estimators(block, max(fewer))
         leaf = np.take_along_axis(ensemble.leaves(block), index, axis=1)
         value = ensemble.leaf_value[index, leaf]  # (rows, k, n_outputs)

@@ -25,7 +25,7 @@ from treelab.trees.text import (
     value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, sum_up
-from treelab.trees.words import clean, signed, significant, with_unit
+from treelab.trees.words import clean, joined, signed, significant, with_unit
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -163,18 +163,11 @@ LINEAR_LEAF = "linear model of the leaf"
 
 @dataclass(frozen=True)
 class Contributions:
-    """What moves one prediction from the mean prediction to where it is.
+    """What moves one prediction from the mean prediction to where it is."""
 
-    Attributes
-    ----------
-    base : float
-        Mean prediction over the rows that the tree was fitted to.
-    changes : dict of str to float
-        By column; largest absolute change first. Along a path each weighted sum
-        counts by itself, and so does a leaf's linear model.
-    """
-
-    base: float
+    base: float  # mean prediction over the rows that the tree was fitted to
+    # By column; largest absolute change first. Along a path each weighted sum counts by
+    # itself, and so does a leaf's linear model.
     changes: dict[str, float]
 
     @property
@@ -383,24 +376,12 @@ WORTH_SAYING = 0.2  # of the largest change
 
 @dataclass(frozen=True)
 class Reason:
-    """One column, or weighted sum, and what it changes.
+    """One column, or weighted sum, and what it changes."""
 
-    Attributes
-    ----------
-    name : str
-        Column, or terms of the sum.
-    fact : str
-        What the row holds: "age is 38 (> 30.5)".
-    change : float
-        Of the prediction, in its own unit.
-    value : str
-        What the row holds, alone: "38"; "" of a linear model.
-    """
-
-    name: str
-    fact: str
-    change: float
-    value: str = ""
+    name: str  # column, or terms of the sum
+    fact: str  # what the row holds: "age is 38 (> 30.5)"
+    change: float  # of the prediction, in its own unit
+    value: str = ""  # what the row holds, alone: "38"; "" of a linear model
 
     @property
     def text(self) -> str:
@@ -489,12 +470,6 @@ def because(
     return f"{words}, although {against[0].fact}" if against else words
 
 
-def joined(parts: Sequence[str]) -> str:
-    """Return "a", "a and b" or "a, b and c"."""
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 # The part of a row's decision path that settles its class, whatever else it holds.
 #
 # A sufficient reason, or prime implicant, of the prediction: Izza, Ignatiev and
@@ -506,21 +481,11 @@ Side = tuple[int, bool]  # a split, and whether the row goes left
 
 @dataclass(frozen=True, eq=False)
 class SufficientRule:
-    """Conditions under which a tree predicts one class for every row.
+    """Conditions under which a tree predicts one class for every row."""
 
-    Attributes
-    ----------
-    conditions : list of Condition
-        One a column.
-    prediction : object
-        The class.
-    n_dropped : int
-        Splits on the path that are not needed.
-    """
-
-    conditions: list[Condition]
-    prediction: object
-    n_dropped: int
+    conditions: list[Condition]  # one a column
+    prediction: object  # the class
+    n_dropped: int  # splits on the path that are not needed
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row meets the conditions, bool (n_rows,)."""
@@ -705,12 +670,7 @@ def contributions(
 def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
     """Write which columns speak for the prediction of a row, the strongest first.
 
-    Parameters
-    ----------
-    model : Tree or WeightedTrees
-    row : DataFrame or array of one row
-    output : int, default=0
-        The predicted class, in the order of ``classes``; 0 for regression.
+    ``output`` is the predicted class, in the order of ``classes``; 0 for regression.
     """
     if isinstance(model, Tree) and model.n_splits == 0:
         return "The tree has no split: it predicts the same for every row."

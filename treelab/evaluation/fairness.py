@@ -20,6 +20,7 @@ from treelab.trees.words import percent
 MISSING = "(missing)"
 OTHERS = "(others)"
 MOST_GROUPS = 8  # the largest; the rest are taken together
+N_RESAMPLES = 500
 RATES = {
     "selection rate": "rows predicted as the class",
     "accuracy": "rows predicted rightly, as the class or not",
@@ -31,20 +32,14 @@ RATES = {
 
 @dataclass(frozen=True)
 class RateGap:
-    """How far a rate is apart between the groups.
+    """How far a rate is apart between the groups."""
 
-    Attributes
-    ----------
-    difference, ratio : float
-        Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
-        have the rate.
-    low, high : float
-        Of the difference between these two groups: 95% of bootstrap resamples lie
-        between. Below 0 the other group is ahead.
-    """
-
+    # Highest minus lowest rate, lowest over highest; NaN where fewer than two groups
+    # have the rate.
     difference: float
     ratio: float
+    # Of the difference between these two groups: 95% of bootstrap resamples lie
+    # between. Below 0 the other group is ahead.
     low: float
     high: float
 
@@ -56,25 +51,20 @@ class RateGap:
         return f"**{percent(self.difference)}** {ends}{ratio}"
 
 
-def groups_of(column: pd.Series, most: int = MOST_GROUPS) -> pd.Series:
+def groups_of(column: pd.Series) -> pd.Series:
     """Return each row's group as text: a category, or a quarter of the numbers.
 
-    Parameters
-    ----------
-    column : Series
-        Any column of a table.
-    most : int, default=8
-        Groups; smaller ones become one. Numbers of more values than that are cut at
-        their quartiles.
+    Beyond ``MOST_GROUPS`` the smaller groups become one, and numbers of more values
+    than that are cut at their quartiles.
     """
     known = column.dropna()
-    if pd.api.types.is_numeric_dtype(column) and known.nunique() > most:
+    if pd.api.types.is_numeric_dtype(column) and known.nunique() > MOST_GROUPS:
         cut = pd.qcut(column, 4, duplicates="drop", precision=4)
         return cut.astype(object).where(column.notna(), MISSING).map(str)
     text = column.astype(object).where(column.notna(), MISSING).map(str)
     counts = text.value_counts(sort=True)
-    if len(counts) > most:
-        rare = counts.index[most - 1 :]
+    if len(counts) > MOST_GROUPS:
+        rare = counts.index[MOST_GROUPS - 1 :]
         text = text.where(~text.isin(rare), OTHERS)
     return text
 
@@ -112,24 +102,15 @@ def rate_gaps(
     predicted: np.ndarray,
     group: Sequence[str],
     weight: np.ndarray | None = None,
-    *,
-    n_resamples: int = 500,
-    seed: int = 0,
 ) -> dict[str, RateGap]:
     """Return how far each rate is apart between groups, with bootstrap intervals.
 
     Rows are drawn anew within each group, so a resample has the groups' sizes; as rows
-    count only by their kind and weight, the counts of these are drawn.
-
-    Parameters
-    ----------
-    is_class, predicted, group, weight
-        As in ``rates_by_group``.
-    n_resamples : int, default=500
-    seed : int, default=0
+    count only by their kind and weight, the counts of these are drawn. Parameters as of
+    ``rates_by_group``.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     weights, place = np.unique(
         np.ones(len(code)) if weight is None else weight, return_inverse=True
     )
@@ -141,11 +122,11 @@ def rate_gaps(
     counted = weights[place][:, None] * np.eye(4)[kind]
     sums = np.stack(
         [
-            resampled_sums(occurs[own], counted[own], n_resamples, random)
+            resampled_sums(occurs[own], counted[own], N_RESAMPLES, random)
             for own in (of_group == each for each in range(len(names)))
         ],
         axis=1,
-    )  # (1 + n_resamples, groups, 4)
+    )  # (1 + N_RESAMPLES, groups, 4)
     rates, resampled = _rates(sums[0]), _rates(sums[1:])
     difference, ratio = gap(rates)
     found = {}

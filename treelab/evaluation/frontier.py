@@ -64,21 +64,14 @@ HELD_OUT, TEST = "held_out", "test"
 
 @dataclass(frozen=True, eq=False)
 class FrontierLine:
-    """One run's trees by size.
+    """One run's trees by size."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row a tree, ascending in leaves: ``leaves``; ``held_out``, its score on rows
-        that were held out of training, and ``standard_error`` of it (NaN where
-        unknown); ``test``, its score on the test rows; ``step``, its row in the
-        table that it was made from.
-    chosen : int or None
-        Row of the tree that the run retained.
-    """
-
+    # A row a tree, ascending in leaves: ``leaves``; ``held_out``, its score on rows
+    # that were held out of training, and ``standard_error`` of it (NaN where unknown);
+    # ``test``, its score on the test rows; ``step``, its row in the table that it was
+    # made from.
     table: pd.DataFrame
-    chosen: int | None
+    chosen: int | None  # row of the tree that the run retained
 
     def best(self, column: str, n_leaves: int) -> float:
         """Return the best score with at most so many leaves; NaN without a tree."""

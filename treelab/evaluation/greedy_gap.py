@@ -10,7 +10,7 @@ from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.midpoints import midpoint
-from treelab.trees.text import split_text
+from treelab.trees.text import split_text, term_fractions
 from treelab.trees.tree import AXIS, Tree, check_target, goes_left, leaf_of, sum_up
 from treelab.trees.words import counted, percent
 
@@ -22,55 +22,33 @@ LEAST = 0.01  # of the root's impurity, that the whole tree must gain by the spl
 
 @dataclass(frozen=True)
 class Gains:
-    """What a split removes of the impurity at its node, as a fraction.
+    """What a split removes of the impurity at its node, as a fraction."""
 
-    Attributes
-    ----------
-    now : float
-        By the split alone, training rows.
-    final : float
-        By all splits of the subtree, training rows.
-    test : float
-        The same on test rows, with the class fractions or means of the training rows;
-        may be negative.
-    """
-
-    now: float
-    final: float
+    now: float  # by the split alone, training rows
+    final: float  # by all splits of the subtree, training rows
+    # The same on test rows, with the class fractions or means of the training rows; may
+    # be negative.
     test: float
 
 
 @dataclass(frozen=True)
 class GreedyGap:
-    """A split that no greedy tree makes, and what is reached by it.
+    """A split that no greedy tree makes, and what is reached by it."""
 
-    Attributes
-    ----------
-    node : int
-        The split.
-    n_rows, n_test_rows : int
-        Training and test rows that pass the node.
-    n_leaves : int
-        Below the node; as many as the greedy tree that is grown from there has.
-    gains, greedy : Gains
-        Of the split, and of the best greedy split at the same node.
-    greedy_split : str
-        The best greedy split, in words.
-    axes : tuple of two int
-        Features to draw the rows by: that of the split, and that of the best split
-        below it that tests another one.
-    is_xor : bool
-        Whether these two splits cut four corners of which opposite ones are alike.
-    """
-
-    node: int
+    node: int  # the split
+    # Training and test rows that pass the node.
     n_rows: int
     n_test_rows: int
+    # Below the node; as many as the greedy tree that is grown from there has.
     n_leaves: int
+    # Of the split, and of the best greedy split at the same node.
     gains: Gains
     greedy: Gains
-    greedy_split: str
+    greedy_split: str  # the best greedy split, in words
+    # Features to draw the rows by: that of the split, and that of the best split below
+    # it that tests another one.
     axes: tuple[int, int]
+    # Whether these two splits cut four corners of which opposite ones are alike.
     is_xor: bool
 
     def sentences(self, tree: Tree, name: str, rows: str) -> str:
@@ -282,9 +260,7 @@ def main_feature(tree: Tree, node: int) -> int:
     """Return the feature of a split; of an oblique one that which moves it most."""
     if tree.feature[node] >= AXIS or tree.weights is None:
         return int(tree.feature[node])
-    spread = np.array([feature.spread for feature in tree.features])
-    weight = np.abs(tree.weights[node])
-    return int((weight * np.where(np.isfinite(spread), spread, 1.0)).argmax())
+    return int(term_fractions(tree.features, tree.weights[node]).argmax())
 
 
 def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:

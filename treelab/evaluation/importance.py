@@ -20,24 +20,9 @@ from treelab.trees.words import counted, significant
 # Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
 
 
-REPEATS = 5
+REPEATS = 5  # shuffles of each column
 CLEAR = 2  # standard deviations above 0
 MOST_ROWS = 1_000
-
-
-class _AsEstimator:
-    """A model as scikit-learn's functions take it; it is fitted already."""
-
-    def __init__(self, model):
-        self.model = model
-
-    def fit(self, X, y=None):
-        """Return self."""
-        return self
-
-    def predict(self, X) -> np.ndarray:
-        """Return the model's predictions."""
-        return self.model.predict(X)
 
 
 def permutation_importances(
@@ -46,9 +31,6 @@ def permutation_importances(
     y,
     task: str,
     weight: np.ndarray | None = None,
-    *,
-    n_repeats: int = REPEATS,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Return how much the score falls when a column's values are shuffled.
 
@@ -62,9 +44,6 @@ def permutation_importances(
         The score is macro F1 of classes, or R² of numbers, or D² of the model's loss.
     weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
-    n_repeats : int, default=5
-        Shuffles of each column.
-    seed : int, default=0
 
     Returns
     -------
@@ -73,11 +52,12 @@ def permutation_importances(
         that the model does not read have 0.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.frozen import FrozenEstimator
     from sklearn.inspection import permutation_importance
 
     y = np.asarray(y)
     if len(X) > MOST_ROWS:
-        rows = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]
+        rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         X, y = X.iloc[rows], y[rows]
         weight = None if weight is None else weight[rows]
     used = [column for column in X.columns if str(column) in set(model.columns)]
@@ -85,14 +65,14 @@ def permutation_importances(
     if used:
         others = X.drop(columns=used)
         found = permutation_importance(
-            _AsEstimator(model),
+            FrozenEstimator(model),  # it is fitted already
             X[used],
             y,
             scoring=lambda own, rows, truth: _score(
                 own, rows, truth, others, task, weight
             ),
-            n_repeats=n_repeats,
-            random_state=seed,
+            n_repeats=REPEATS,
+            random_state=0,
         )
         places = X.columns.isin(used)
         mean[places], std[places] = found.importances_mean, found.importances_std
@@ -102,11 +82,7 @@ def permutation_importances(
 def shuffled_words(table: pd.DataFrame, metric: str) -> str:
     """Say which column the score of this name needs most, and how many it needs.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As ``permutation_importances`` returns it.
-    metric : str
+    ``table`` is what ``permutation_importances`` returns.
     """
     first = table.iloc[0]
     if first["importance"] <= 0:
@@ -119,12 +95,11 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
     )
 
 
-def _score(model: _AsEstimator, rows, truth, others, task: str, weight) -> float:
+def _score(model, rows, truth, others, task: str, weight) -> float:
     """The headline score; ``others`` are columns that stay as they are."""
     predicted = model.predict(pd.concat([rows, others], axis=1))
-    loss = model.model.loss
-    found = scores(task, truth, predicted, sample_weight=weight, loss=loss)
-    return found[headline(task, loss)]
+    found = scores(task, truth, predicted, sample_weight=weight, loss=model.loss)
+    return found[headline(task, model.loss)]
 
 
 def impurity_importances(tree: Tree) -> pd.DataFrame:
@@ -241,24 +216,16 @@ MOST_DEPENDENCE_ROWS = 200
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Predictions of rows in which one column takes one value after the other.
-
-    Attributes
-    ----------
-    column : str
-    values : array of shape (n_values,)
-        Numbers, ascending, or categories, the most frequent first.
-    is_number : bool
-    lines : float64 array of shape (n_rows, n_values)
-        A prediction: a class's probability, or a value in the target's unit.
-    weight : float64 array of shape (n_rows,) or None
-        Of each row; None: all count alike.
-    """
+    """Predictions of rows in which one column takes one value after the other."""
 
     column: str
+    # (n_values,): numbers, ascending, or categories, the most frequent first.
     values: np.ndarray
     is_number: bool
+    # float64 (n_rows, n_values): a prediction: a class's probability, or a value in the
+    # target's unit.
     lines: np.ndarray
+    # float64 (n_rows,): of each row; None: all count alike.
     weight: np.ndarray | None = None
 
     @property
@@ -327,9 +294,9 @@ def grid(values: pd.Series) -> np.ndarray:
     return np.unique(np.concatenate([ranks, sizes]))
 
 
-def sample_rows(X: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def sample_rows(X: pd.DataFrame) -> pd.DataFrame:
     """Return at most ``MOST_ROWS`` rows, drawn at random, in the table's order."""
     if len(X) <= MOST_DEPENDENCE_ROWS:
         return X
-    rows = np.random.default_rng(seed).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
+    rows = np.random.default_rng(0).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
     return X.iloc[np.sort(rows)]

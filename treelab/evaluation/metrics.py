@@ -22,6 +22,7 @@ TITLES = {
 COST_SAVED = "cost saved"  # of that of one prediction for all, by costs of errors
 BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
 SAME_LOSS = 1e-9  # nats between losses that are one
+_RESAMPLES = 200  # of a standard error
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
@@ -240,14 +241,13 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
 
 
-def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
+def macro_f1_error(confusion: np.ndarray) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
         Rows, or their weights; as many rows are drawn as they weigh.
-    n_resamples : int, default=200
 
     Returns
     -------
@@ -257,7 +257,7 @@ def macro_f1_error(confusion: np.ndarray, n_resamples: int = 200) -> float:
     # A row counts only by its cell, so drawing the cells is drawing the rows.
     total, rng = confusion.sum(), np.random.default_rng(0)
     n_rows = max(round(total), 1)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / total, n_resamples)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / total, _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 
@@ -330,10 +330,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
 def log_loss_words(found: dict[str, float]) -> str:
     """Write a log loss beside that of the class frequencies; "" where there is none.
 
-    Parameters
-    ----------
-    found : dict of str to float
-        As ``split_scores`` returns it of one part of a data split.
+    ``found`` is what ``split_scores`` returns of one part of a data split.
     """
     if "log_loss" not in found or BASELINE not in found:
         return ""
@@ -347,11 +344,7 @@ def log_loss_words(found: dict[str, float]) -> str:
 def output_words(found: dict) -> str:
     """Write the score of each of several outputs: "width R² 0.81, height R² 0.7".
 
-    Parameters
-    ----------
-    found : dict
-        As ``split_scores`` returns it of one part of a data split; "" where there is
-        one output.
+    ``found`` is that of ``log_loss_words``; "" where there is one output.
     """
     each = found.get("outputs") or {}
     name = "d2" if "d2" in found else "r2"
@@ -362,12 +355,7 @@ def output_words(found: dict) -> str:
 def total_words(found: dict[str, float], target: str) -> str:
     """Write the amounts of a rate: "121 claims predicted, 125 observed"; "" without.
 
-    Parameters
-    ----------
-    found : dict of str to float
-        As ``split_scores`` returns it of one part of a data split.
-    target : str
-        What is counted.
+    ``found`` is that of ``log_loss_words``, ``target`` what is counted.
     """
     if "total" not in found:
         return ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from treelab.trees.tree import (
     check_one_output,
     check_target,
     goes_left,
+    rows_at,
 )
 from treelab.trees.words import counted, percent, significant
 
@@ -24,25 +24,15 @@ from treelab.trees.words import counted, percent, significant
 
 @dataclass(frozen=True)
 class LeafScore:
-    """The rows that reach one leaf, and how well they are predicted.
+    """The rows that reach one leaf, and how well they are predicted."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows that reach the leaf.
-    n_total : int
-        Rows of the whole table.
-    accuracy : float or None
-        Fraction of the leaf's rows whose class is predicted; None for regression or
-        without a row.
-    mean_absolute_error : float or None
-        Of the predictions for the leaf's rows, in the target's unit; None for classes
-        or without a row.
-    """
-
-    n_rows: int
-    n_total: int
+    n_rows: int  # rows that reach the leaf
+    n_total: int  # rows of the whole table
+    # Fraction of the leaf's rows whose class is predicted; None for regression or
+    # without a row.
     accuracy: float | None = None
+    # Of the predictions for the leaf's rows, in the target's unit; None for classes or
+    # without a row.
     mean_absolute_error: float | None = None
 
     def sentence(self, unit: str = "") -> str:
@@ -111,53 +101,36 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True)
 class NodeStatistics:
-    """The rows of one data split that pass a node.
+    """The rows of one data split that pass a node."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows that pass.
-    n_total : int
-        Rows of the data split.
-    weight, total_weight : float or None
-        Of the rows that pass, and of all; None where they count alike. What follows
-        is by weight.
-    class_fractions : float64 array of shape (n_classes,) or None
-        Of the rows that pass, as ``tree.classes`` orders them; None for regression or
-        without a row.
-    total_class_fractions : float64 array of shape (n_classes,) or None
-        The same, of all rows of the data split.
-    mean, std : float or None
-        Of the target among the rows that pass, in its unit; None for classes or
-        without a row.
-    total_mean, total_std : float or None
-        The same, of all rows of the data split.
-    impurity : float or None
-        Gini impurity, or variance, of the rows that pass; None without a row.
-    gain : float or None
-        Impurity less that of the two children, weighted by their rows; None at a leaf
-        or without a row.
-    accuracy : float or None
-        Fraction of these rows whose class the leaf predicts; None for regression, at a
-        split, or without a row.
-    mean_absolute_error : float or None
-        Of the leaf's predictions, in the target's unit; None for classes, at a split,
-        or without a row.
-    """
-
-    n_rows: int
-    n_total: int
+    n_rows: int  # rows that pass
+    n_total: int  # rows of the data split
+    # Of the rows that pass, and of all; None where they count alike. What follows is by
+    # weight.
     weight: float | None = None
     total_weight: float | None = None
+    # float64 (n_classes,): of the rows that pass, as ``tree.classes`` orders them; None
+    # for regression or without a row.
     class_fractions: np.ndarray | None = None
+    # float64 (n_classes,): the same, of all rows of the data split.
     total_class_fractions: np.ndarray | None = None
+    # Of the target among the rows that pass, in its unit; None for classes or without a
+    # row.
     mean: float | None = None
     std: float | None = None
+    # The same, of all rows of the data split.
     total_mean: float | None = None
     total_std: float | None = None
+    # Gini impurity, or variance, of the rows that pass; None without a row.
     impurity: float | None = None
+    # Impurity less that of the two children, weighted by their rows; None at a leaf or
+    # without a row.
     gain: float | None = None
+    # Fraction of these rows whose class the leaf predicts; None for regression, at a
+    # split, or without a row.
     accuracy: float | None = None
+    # Of the leaf's predictions, in the target's unit; None for classes, at a split, or
+    # without a row.
     mean_absolute_error: float | None = None
 
     @property
@@ -175,23 +148,12 @@ class NodeStatistics:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """One node of a tree.
-
-    Attributes
-    ----------
-    node : int
-    rule : str
-        The conditions on the decision path to it, in words.
-    condition : str or None
-        Of a split, in words; None at a leaf.
-    statistics : dict of str to NodeStatistics
-        By data split.
-    """
+    """One node of a tree."""
 
     node: int
-    rule: str
-    condition: str | None
-    statistics: dict[str, NodeStatistics]
+    rule: str  # the conditions on the decision path to it, in words
+    condition: str | None  # of a split, in words; None at a leaf
+    statistics: dict[str, NodeStatistics]  # by data split
 
 
 def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeReport:
@@ -329,10 +291,7 @@ def _follow_path(tree: Tree, node: int, X) -> tuple[np.ndarray, np.ndarray | Non
     path = tree.path_to(node)
     used = sorted({j for above in path for j in _features_tested(tree, above)})
     matrix = feature_matrix(tree.features, X, np.array(used, dtype=int))
-    rows = np.arange(len(X))
-    for above, below in pairwise(path):
-        left = goes_left(tree, matrix, np.full(len(rows), above), rows)
-        rows = rows[left == (tree.left[above] == below)]
+    rows = rows_at(tree, matrix, node)
     if tree.is_leaf[node]:
         return rows, None
     return rows, goes_left(tree, matrix, np.full(len(rows), node), rows)

@@ -12,19 +12,11 @@ from treelab.trees.words import counted, significant
 
 @dataclass(frozen=True)
 class OptimalityGap:
-    """Errors of a tree and of a searched one on the same training rows.
+    """Errors of a tree and of a searched one on the same training rows."""
 
-    Attributes
-    ----------
-    depth : int
-        Of the tree; the searched one is at most as deep.
-    n_rows : int
-    error, least_error : float
-        Misclassified rows, or mean squared error in squared units of the target.
-    """
-
-    depth: int
+    depth: int  # of the tree; the searched one is at most as deep
     n_rows: int
+    # Misclassified rows, or mean squared error in squared units of the target.
     error: float
     least_error: float
 

@@ -1,7 +1,6 @@
 """The paired bootstrap: how sure one model is better than another on some rows."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -10,34 +9,23 @@ from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_coun
 from treelab.trees.losses import Loss
 from treelab.trees.words import counted, signed, significant
 
+LEVEL, N_RESAMPLES = 0.95, 2000
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """The second model's score minus the first's, and its confidence interval.
+    """The second model's score minus the first's, and its confidence interval."""
 
-    Attributes
-    ----------
-    metric : str
-        Key of the score, as in ``metrics.TITLES``.
-    first, second : float
-        The two scores, each on all rows.
-    low, high : float
-        Ends of the interval of ``second - first``.
-    level : float
-        Confidence level of the interval, in (0, 1).
-    n_rows : int
-        Rows on which both were scored.
-    """
-
-    metric: str
+    metric: str  # key of the score, as in ``metrics.TITLES``
+    # The two scores, each on all rows.
     first: float
     second: float
+    # Ends of the interval of ``second - first``.
     low: float
     high: float
-    level: float
-    n_rows: int
+    level: float  # confidence level of the interval, in (0, 1)
+    n_rows: int  # rows on which both were scored
 
     @property
     def estimate(self) -> float:
@@ -96,8 +84,8 @@ def paired_bootstrap(
     weight=None,
     *,
     loss: Loss | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
+    level: float = LEVEL,
+    n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> dict[str, ScoreDifference]:
     """Compare two models' predictions by a paired bootstrap over the rows.
@@ -135,7 +123,6 @@ def paired_bootstrap(
         If the lengths differ or there are fewer than two rows.
     """
     y_true, first, second = map(np.asarray, (y_true, first, second))
-    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
     n_rows = len(y_true)
     if not n_rows == len(first) == len(second):
         raise ValueError(
@@ -144,11 +131,7 @@ def paired_bootstrap(
         )
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
-    rng = np.random.default_rng(seed)
-    resample = _resample_labels
-    if task == "regression":
-        resample = partial(_resample_values, loss)
-    pairs = resample(y_true, first, second, weight, n_resamples, rng)
+    pairs = _resampled(task, loss, y_true, first, second, weight, n_resamples, seed)
     tail = (1 - level) / 2
     differences = {}
     for metric, (one, two) in pairs.items():
@@ -167,20 +150,15 @@ def score_intervals(
     weight=None,
     *,
     loss: Loss | None = None,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    seed: int = 0,
 ) -> dict[str, tuple[float, float]]:
-    """Return bootstrap confidence intervals of one model's scores.
+    """Return 95% bootstrap confidence intervals of one model's scores.
 
     Parameters
     ----------
     task : {"binary", "multiclass", "regression"}
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
-    weight
-        As in ``paired_bootstrap``.
-    loss, level, n_resamples, seed
+    weight, loss
         As in ``paired_bootstrap``, whose resamples these are.
 
     Returns
@@ -189,13 +167,9 @@ def score_intervals(
         By the same names as there.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
-    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
-    rng = np.random.default_rng(seed)
-    resample = _resample_labels
-    if task == "regression":
-        resample = partial(_resample_values, loss)
-    pairs = resample(y_true, predicted, predicted, weight, n_resamples, rng)
-    tail = (1 - level) / 2
+    both = predicted, predicted
+    pairs = _resampled(task, loss, y_true, *both, weight, N_RESAMPLES, 0)
+    tail = (1 - LEVEL) / 2
     ends = {
         m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
     }
@@ -230,6 +204,17 @@ def resampled_sums(
         size = min(block, n_resamples - start)
         sums.append(rng.multinomial(n_rows, occurs / n_rows, size=size) @ columns)
     return np.vstack(sums)
+
+
+def _resampled(
+    task, loss, y_true, first, second, weight, n_resamples, seed
+) -> dict[str, list[np.ndarray]]:
+    """Scores of both models, by name, for the rows and then their resamples."""
+    weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
+    rows = y_true, first, second, weight, n_resamples, np.random.default_rng(seed)
+    if task == "regression":
+        return _resample_values(loss, *rows)
+    return _resample_labels(*rows)
 
 
 def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:

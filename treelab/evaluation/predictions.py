@@ -176,16 +176,10 @@ def _rules(tree, leaf: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class NewTable:
-    """The rows of a table as a model reads them.
+    """The rows of a table as a model reads them."""
 
-    Attributes
-    ----------
-    X : DataFrame of shape (n_rows, n_columns_read)
-    notes : tuple of str
-        Sentences on what the model has not seen: absent columns, unknown categories.
-    """
-
-    X: pd.DataFrame
+    X: pd.DataFrame  # (n_rows, n_columns_read)
+    # Sentences on what the model has not seen: absent columns, unknown categories.
     notes: tuple[str, ...]
 
 
@@ -378,11 +372,8 @@ def new_scores(
 def predicted_words(model: Model, predicted: pd.Series) -> str:
     """Write what a model predicts for a table most, or on average.
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    predicted : Series of shape (n_rows,)
-        At least one row; of several outputs the column of one, by its name.
+    ``predicted`` (n_rows,) has a row at least; of several outputs it is the column of
+    one, by its name.
     """
     n_rows = counted(len(predicted), "row")
     if model.classes is None:

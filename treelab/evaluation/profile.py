@@ -25,22 +25,13 @@ MISSING, OTHERS = "missing", "others"
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """The rows of a table in bins of one column.
+    """The rows of a table in bins of one column."""
 
-    Attributes
-    ----------
-    labels : list of str
-        Of the bins; the last may be "missing".
-    counts : DataFrame of shape (n_bins, n_classes)
-        Rows a bin and class, classes the most frequent first; of a regression one
-        column, "rows".
-    target_mean : float array of shape (n_bins,) or None
-        Mean of a regression's target.
-    """
-
-    labels: list[str]
+    labels: list[str]  # of the bins; the last may be "missing"
+    # (n_bins, n_classes): rows a bin and class, classes the most frequent first; of a
+    # regression one column, "rows".
     counts: pd.DataFrame
-    target_mean: np.ndarray | None
+    target_mean: np.ndarray | None  # float (n_bins,): mean of a regression's target
 
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
@@ -92,13 +83,8 @@ def distribution(
 
     Numbers fall into at most 24 bins of equal width between their 1st and 99th
     percentile, the tails into the outermost; whole numbers of few values have a bin
-    each. Of categories the 11 most frequent have a bin each.
-
-    Parameters
-    ----------
-    column, target : Series of shape (n_rows,)
-        Rows without a target are left out.
-    problem : Problem
+    each. Of categories the 11 most frequent have a bin each. Rows (n_rows,) without a
+    target are left out.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
@@ -176,23 +162,14 @@ WEAK = 0.05  # power below which a column predicts next to nothing
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """What each column predicts alone, the best first.
-
-    Attributes
-    ----------
-    names : list of str
-    power : float array of shape (k,)
-        In [0, 1]: how far the held-out score of a small tree of the column lies from
-        guessing, 0, to exact predictions, 1.
-    leaks : list of str
-        Columns that settle the target by themselves.
-    n_rows : int
-        Rows looked at: all, or a sample. 0 if they are too few.
-    """
+    """What each column predicts alone, the best first."""
 
     names: list[str]
+    # float (k,), in [0, 1]: how far the held-out score of a small tree of the column
+    # lies from guessing, 0, to exact predictions, 1.
     power: np.ndarray
-    leaks: list[str]
+    leaks: list[str]  # columns that settle the target by themselves
+    # Rows looked at: all, or a sample. 0 if they are too few.
     n_rows: int
 
     def sentences(self, problem: Problem, write: Callable[[str], str] = str) -> str:
@@ -251,20 +228,12 @@ MOST_ASSOCIATED_LEVELS = 200  # of a category; the rarer ones are taken together
 
 @dataclass(frozen=True, eq=False)
 class Associations:
-    """How strongly columns go together.
-
-    Attributes
-    ----------
-    names : list of str
-    strength : float array of shape (k, k)
-        In [0, 1]; NaN where two columns share too few rows.
-    n_rows : int
-        Rows looked at: all, or a sample.
-    """
+    """How strongly columns go together."""
 
     names: list[str]
+    # float (k, k), in [0, 1]; NaN where two columns share too few rows.
     strength: np.ndarray
-    n_rows: int
+    n_rows: int  # rows looked at: all, or a sample
 
     def strongest(self, most: int) -> list[tuple[str, str, float]]:
         """Return the pairs that go together most, the strongest first."""
@@ -314,11 +283,7 @@ def associations(frame: pd.DataFrame) -> Associations:
     correlation ratio of the number's ranks, the square root of the fraction of their
     variance that the category explains. Two categories: Cramér's V with Bergsma's
     correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, k)
-        Rows in which one of the two is missing are left out of the pair.
+    Rows in which one of the two is missing are left out of the pair.
     """
     n_all = len(frame)
     if n_all > MOST_ROWS:
@@ -408,26 +373,16 @@ def _cramers_v(a: np.ndarray, b: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class RowFacts:
-    """What is known of a table's rows; all of them are counted.
+    """What is known of a table's rows; all of them are counted."""
 
-    Attributes
-    ----------
-    n_rows, n_complete : int
-        Rows, and those without a missing value.
-    missing_share : float
-        Of all cells.
-    n_repeated : int
-        Rows that repeat an earlier row in every column.
-    n_contradicting : int
-        Rows with a target that are alike in every column to predict from, but not in
-        the target, so that no model predicts all of them; their missing values are
-        alike, too.
-    """
-
+    # Rows, and those without a missing value.
     n_rows: int
     n_complete: int
-    missing_share: float
-    n_repeated: int
+    missing_share: float  # of all cells
+    n_repeated: int  # rows that repeat an earlier row in every column
+    # Rows with a target that are alike in every column to predict from, but not in the
+    # target, so that no model predicts all of them; their missing values are alike,
+    # too.
     n_contradicting: int
 
 
@@ -495,10 +450,7 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
 def missing_words(gaps: pd.DataFrame) -> str:
     """Say where most values are missing, and where that depends on the target.
 
-    Parameters
-    ----------
-    gaps : DataFrame
-        As ``missing_by_column`` returns it, of at least one column.
+    ``gaps`` is what ``missing_by_column`` returns, of at least one column.
     """
     first = gaps.iloc[0]
     words = (

@@ -16,7 +16,6 @@ from treelab.trees.pruning import (
     CostComplexityPath,
     SizePath,
     cost_complexity_path,
-    steps_at,
 )
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
@@ -62,35 +61,6 @@ def pruned_scores(
     return _score_of(sums, tree.task)
 
 
-def sums_at_sizes(tree: Tree, X: pd.DataFrame, y, sizes: np.ndarray) -> np.ndarray:
-    """Sum up over held-out rows what the prunings of one fold's tree score by.
-
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities of its training rows at its nodes.
-    X : DataFrame of shape (n_rows, n_columns)
-        Held-out rows.
-    y : array-like of shape (n_rows,)
-        Their labels, or values in the target's unit.
-    sizes : int array of shape (S,)
-
-    Returns
-    -------
-    ndarray of shape (S, 2, n_classes), or (S, 2, 1) for regression
-        Of ``prune_to_size(tree, size)``, for ``pooled_scores``.
-    """
-    path = cost_complexity_path(tree)
-    if tree.classes is None:
-        leaf = tree.apply(X)
-        y = np.asarray(y, dtype=float)
-        sums = value_sums(path, [(leaf, y, np.ones(len(y)))])[:, 0]
-    else:
-        predicted = tree.predicted_class
-        sums = class_sums(path, tree.node_counts(X, y), predicted)
-    return sums[steps_at(path, sizes)]
-
-
 def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
     """Score cross-validation by its held-out rows, pooled over the folds.
 
@@ -105,7 +75,7 @@ def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
     Parameters
     ----------
     sums : ndarray of shape (n_folds, ..., 2, n_classes)
-        As ``sums_at_sizes`` returns them of each fold.
+        Of each fold's held-out rows, as ``class_sums`` and ``value_sums`` add them up.
     task : {"binary", "multiclass", "regression"}
 
     Returns
@@ -346,28 +316,17 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class PruningSteps:
-    """A pruning path made ready: each tree that is drawn, and a table of scores.
+    """A pruning path made ready: each tree that is drawn, and a table of scores."""
 
-    Attributes
-    ----------
-    trees : sequence of Tree
-        As they are drawn, large to small; some are made only when they are asked for.
-    table : DataFrame
-        A row a step, as the functions below make it.
-    chosen : int or None
-        The step of the model's own tree, where training chose among them.
-    kind : {"lambda", "leaves", "alpha"}
-        Trees trained one a strength, the best tree found at each size, or one tree cut
-        back by cost-complexity pruning.
-    is_by_hand : bool, default=False
-        Whether a person chose the step, and no cross-validation.
-    """
-
+    # As they are drawn, large to small; some are made only when they are asked for.
     trees: Sequence[Tree]
-    table: pd.DataFrame
+    table: pd.DataFrame  # a row a step, as the functions below make it
+    # The step of the model's own tree, where training chose among them.
     chosen: int | None
+    # "lambda", "leaves" or "alpha": trees trained one a strength, the best tree found
+    # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
-    is_by_hand: bool = False
+    is_by_hand: bool = False  # whether a person chose the step, and no cross-validation
 
     @property
     def labels(self) -> list[str]:
@@ -386,10 +345,7 @@ class PruningSteps:
     def sentences(self, fitted_split: str) -> str:
         """Say what the trees are, and what their scores are worth.
 
-        Parameters
-        ----------
-        fitted_split : str
-            Which rows the model was fitted to, as ``DataSplit`` names them.
+        ``fitted_split`` are the rows it was fitted to, as ``DataSplit`` names them.
         """
         of_training = fitted_split == "train"
         if self.kind == "leaves":

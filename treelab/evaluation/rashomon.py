@@ -281,20 +281,12 @@ def column_use(trees: Sequence[Tree], columns: Sequence[str]) -> pd.Series:
 
 @dataclass(frozen=True)
 class TreeFilter:
-    """What a tree must be like, by its splits and leaves alone.
+    """What a tree must be like, by its splits and leaves alone."""
 
-    Attributes
-    ----------
-    without : tuple of str
-        Columns that it must not test.
-    most_leaves : int or None
-    monotone : tuple of (str, str)
-        Columns and "up" or "down": on every possible row the prediction (in classes the
-        probability of the last one) never moves the other way.
-    """
-
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()  # columns that it must not test
     most_leaves: int | None = None
+    # Columns and "up" or "down": on every possible row the prediction (in classes the
+    # probability of the last one) never moves the other way.
     monotone: tuple[tuple[str, str], ...] = field(default=())
 
     def passes(self, tree: Tree) -> bool:
@@ -316,20 +308,13 @@ def passing(trees: Sequence[Tree], wanted: TreeFilter) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowMultiplicity:
-    """What the trees of a set predict for one row.
-
-    Attributes
-    ----------
-    n_trees : int
-    n_otherwise : int
-        Those that predict another class than the run's own tree; in regression those
-        that differ from it by more than a tenth of the target's standard deviation.
-    lowest, highest : float
-        Probability of the class that the run's tree predicts, or the value, by tree.
-    """
+    """What the trees of a set predict for one row."""
 
     n_trees: int
+    # Those that predict another class than the run's own tree; in regression those that
+    # differ from it by more than a tenth of the target's standard deviation.
     n_otherwise: int
+    # Probability of the class that the run's tree predicts, or the value, by tree.
     lowest: float
     highest: float
 

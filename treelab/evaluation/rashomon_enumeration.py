@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,35 +35,18 @@ class RefittedScorer:
     rows of that fold are predicted. All training rows shaped the splits, so the score
     is too high, the more so the larger the tree: it compares trees of one size and is
     no estimate for new rows.
-
-    Attributes
-    ----------
-    task : {"binary", "multiclass", "regression"}
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    folds : int array of shape (N_REPEATS, n_rows)
-    parts : int array of shape (n_rows,)
     """
 
-    task: str
-    y: np.ndarray
+    task: str  # "binary", "multiclass" or "regression"
+    y: np.ndarray  # (n_rows,): class codes, or values
+    # (n_classes,): of the classes in the leaves; (1,) for regression.
     weights: np.ndarray
-    folds: np.ndarray
-    parts: np.ndarray
+    folds: np.ndarray  # int (N_REPEATS, n_rows)
+    parts: np.ndarray  # int (n_rows,)
 
     @classmethod
     def of(cls, task: str, y: np.ndarray, weights: np.ndarray) -> "RefittedScorer":
-        """Draw folds for these rows, the same ones each time.
-
-        Parameters
-        ----------
-        task : {"binary", "multiclass", "regression"}
-        y : ndarray of shape (n_rows,)
-            Class codes, or values.
-        weights : ndarray of shape (n_classes,)
-        """
+        """Draw folds for these rows, the same ones each time."""
         random, n_rows = np.random.RandomState(0), len(y)
         folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
         for own in folds:
@@ -76,11 +59,7 @@ class RefittedScorer:
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
         """Return macro F1 or R² of a tree, and its standard error.
 
-        Parameters
-        ----------
-        tree : Tree
-        leaf : int array of shape (n_rows,)
-            Leaf that each row reaches.
+        ``leaf`` is the one that each row reaches, int (n_rows,).
         """
         values = self._values()
         predicted = [self._held_out(tree, leaf, fold, values) for fold in self.folds]
@@ -194,17 +173,10 @@ class TrainingRows:
     y : array-like of shape (n_rows,)
     weights : ndarray of shape (n_classes,)
         Of the classes in the leaves; (1,) for regression.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    weights : ndarray of shape (n_classes,)
-    scorer : RefittedScorer
     """
 
     def __init__(self, own: Tree, X: pd.DataFrame, y, weights: np.ndarray):
-        self.y = check_target(own, len(X), y)
+        self.y = check_target(own, len(X), y)  # class codes, or values
         self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
         self._shrinkage = own.shrinkage
@@ -292,30 +264,9 @@ class TrainingRows:
 
 
 # What a leaf's rows add to a tree's training score, classes or values.
-
-
-class LeafSums(Protocol):
-    """Sums over rows from which a leaf, and then a tree, is scored.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_rows, C)
-        What is summed up over the rows of a leaf.
-    """
-
-    columns: np.ndarray
-
-    def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
-
-    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class of leaves, -1 for values, and their sums (m, S)."""
-
-    def perfect(self, total: np.ndarray) -> np.ndarray:
-        """Return the sums (S,) of rows that are predicted without error."""
-
-    def score(self, sums: np.ndarray) -> np.ndarray:
-        """Return the score of trees from their sums, (..., S) to (...)."""
+#
+# ``columns`` (n_rows, C) are summed up over the rows of each leaf; what rows sum up to
+# (C,) makes sums (S,), which are added up over leaves and scored.
 
 
 class ClassSums:
@@ -333,22 +284,22 @@ class ClassSums:
         self._rows = self.columns.sum(axis=0, dtype=np.float64)
 
     def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,)."""
+        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
         return total.sum(axis=-1).astype(np.int64)
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class of each leaf, and rows right and predicted, by class."""
+        """Return the class of leaves (m,), and rows right and predicted (m, S)."""
         label = (total * self._weights).argmax(axis=1)
         is_class = np.eye(len(self._weights))[label]
         n_rows = total.sum(axis=1, keepdims=True)
         return label, np.hstack([total * is_class, n_rows * is_class])
 
     def perfect(self, total: np.ndarray) -> np.ndarray:
-        """Return the sums of rows that are predicted without error."""
+        """Return the sums (S,) of rows that are predicted without error."""
         return np.concatenate([total, total]).astype(float)
 
     def score(self, sums: np.ndarray) -> np.ndarray:
-        """Return macro F1."""
+        """Return macro F1 (...) of trees from their sums (..., S)."""
         right, predicted = np.split(sums, 2, axis=-1)
         return macro_f1_of_counts(right, predicted + self._rows)
 
@@ -385,13 +336,14 @@ class ValueSums:
         return 1 - sums[..., 0] / self._variation
 
 
+LeafSums = ClassSums | ValueSums
+
+
 # Every tree of a small depth over given splits, and those that score best.
 #
 # The score is that of the rows themselves. It is computed for each pair of subtrees
-# below
-# each root; of subtrees whose rows come out alike one is computed for all, and a
-# subtree
-# is passed over where the best conceivable one beside it would not be enough.
+# below each root; of subtrees whose rows come out alike one is computed for all, and a
+# subtree is passed over where the best conceivable one beside it would not be enough.
 
 
 MOST_PAIRS = 200_000_000  # of subtrees that are scored; a few million take a second
@@ -405,39 +357,21 @@ Nested = tuple[
 
 @dataclass(frozen=True)
 class Splits:
-    """What trees may be made of: K yes/no questions to n rows.
+    """What trees may be made of: K yes/no questions to n rows."""
 
-    Attributes
-    ----------
-    left : bool array of shape (K, n)
-        Rows that each sends left.
-    feature : int array of shape (K,)
-        What it tests; of one feature, the rows of one split contain another's.
-    """
-
-    left: np.ndarray
+    left: np.ndarray  # bool (K, n): rows that each sends left
+    # int (K,): what it tests; of one feature, the rows of one split contain another's.
     feature: np.ndarray
 
 
 @dataclass(frozen=True)
 class Enumerated:
-    """The best trees, and from which score on none is left out.
+    """The best trees, and from which score on none is left out."""
 
-    Attributes
-    ----------
-    trees : list of nested tuples
-        ``(split, left, right)``, None for a leaf; the best first.
-    score : ndarray of shape (T,)
-    above : float
-        Every tree that scores more is among them.
-    n_trees : float
-        Trees there are in all, good and bad.
-    """
-
-    trees: list[Nested]
-    score: np.ndarray
-    above: float
-    n_trees: float
+    trees: list[Nested]  # ``(split, left, right)``, None for a leaf; the best first
+    score: np.ndarray  # (T,)
+    above: float  # every tree that scores more is among them
+    n_trees: float  # trees there are in all, good and bad
 
 
 def best_trees(

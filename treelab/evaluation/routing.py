@@ -295,34 +295,18 @@ def route_rows(
 
 @dataclass(frozen=True)
 class LeafPurity:
-    """How pure the leaves of a tree are on some rows.
+    """How pure the leaves of a tree are on some rows."""
 
-    Attributes
-    ----------
-    leaves : DataFrame indexed by node
-        Leaves that rows reach, left to right: ``rows``; ``label``, the most frequent
-        class; ``purity``, its fraction of these rows.
-    rows : DataFrame of shape (n_leaves, n_classes)
-        Rows of each class in them.
-    purity : float
-        Fraction of all rows that are of their leaf's most frequent class.
-    one_leaf : float
-        The same were all rows in one leaf.
-    information : float
-        Mutual information of leaf and class, in bits.
-    entropy : float
-        That of the class, in bits: all there is to know.
-    adjusted : float
-        Mutual information adjusted for chance: 0 where the leaves are drawn at random,
-        1 where leaves and classes are the same.
-    """
-
+    # Leaves that rows reach, left to right: ``rows``; ``label``, the most frequent
+    # class; ``purity``, its fraction of these rows.
     leaves: pd.DataFrame
-    rows: pd.DataFrame
-    purity: float
-    one_leaf: float
-    information: float
-    entropy: float
+    rows: pd.DataFrame  # (n_leaves, n_classes): rows of each class in them
+    purity: float  # fraction of all rows that are of their leaf's most frequent class
+    one_leaf: float  # the same were all rows in one leaf
+    information: float  # mutual information of leaf and class, in bits
+    entropy: float  # that of the class, in bits: all there is to know
+    # Mutual information adjusted for chance: 0 where the leaves are drawn at random, 1
+    # where leaves and classes are the same.
     adjusted: float
 
     def sentences(self, rows: str) -> str:
@@ -347,10 +331,6 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n)
         Rows of each class that pass each node; at least one.
-
-    Returns
-    -------
-    LeafPurity
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 
@@ -401,25 +381,16 @@ _UNSEEN = 0.5  # added to each count, since an empty leaf has no logarithm
 
 @dataclass(frozen=True)
 class RoutingShift:
-    """How other rows fill a tree's nodes.
+    """How other rows fill a tree's nodes."""
 
-    Attributes
-    ----------
-    splits : DataFrame indexed by node
-        A row a split: ``rows`` and ``fitted_rows`` that reach it; ``holds`` and
-        ``fitted_holds``, the fractions of them for which its condition holds (NaN of no
-        row); ``p_value`` of a two-sided test that both fractions are one, adjusted for
-        the number of splits; ``differs``, whether that is below ``BY_CHANCE``; ``psi``
-        of its two sides (NaN where no row comes).
-    psi : float
-        Population stability index of the leaves.
-    psi_by_chance : float
-        What it would be on average were both drawn alike.
-    """
-
+    # A row a split: ``rows`` and ``fitted_rows`` that reach it; ``holds`` and
+    # ``fitted_holds``, the fractions of them for which its condition holds (NaN of no
+    # row); ``p_value`` of a two-sided test that both fractions are one, adjusted for
+    # the number of splits; ``differs``, whether that is below ``BY_CHANCE``; ``psi`` of
+    # its two sides (NaN where no row comes).
     splits: pd.DataFrame
-    psi: float
-    psi_by_chance: float
+    psi: float  # population stability index of the leaves
+    psi_by_chance: float  # what it would be on average were both drawn alike
 
     @property
     def n_differing(self) -> int:
@@ -613,20 +584,13 @@ def route_similarity(rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RouteSimilarity:
-    """How alike the routes of several classes are.
+    """How alike the routes of several classes are."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the classes.
-    similarity : float array of shape (n_classes, n_classes)
-        As ``route_similarity`` measures it.
-    linkage : float array of shape (n_classes - 1, 4)
-        Their hierarchy by average linkage of 1 - similarity, as scipy writes it.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the classes
+    # float (n_classes, n_classes): as ``route_similarity`` measures it.
     similarity: np.ndarray
+    # float (n_classes - 1, 4): their hierarchy by average linkage of 1 - similarity, as
+    # scipy writes it.
     linkage: np.ndarray
 
     @property

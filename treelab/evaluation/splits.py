@@ -28,23 +28,12 @@ from treelab.trees.tree import (
 
 @dataclass(frozen=True)
 class SplitTerms:
-    """The weighted sum that a split compares with its threshold.
+    """The weighted sum that a split compares with its threshold."""
 
-    Attributes
-    ----------
-    columns : list of k str
-        A split that tests a single column has one, of weight 1.
-    weights : float64 array of shape (k,)
-        In raw units.
-    fractions : float64 array of shape (k,)
-        Of the sum's spread; see ``term_fractions``.
-    values : float64 array of shape (n_rows, k)
-        Of the rows that reach the split, missing ones filled.
-    """
-
-    columns: list[str]
-    weights: np.ndarray
-    fractions: np.ndarray
+    columns: list[str]  # a split that tests a single column has one, of weight 1
+    weights: np.ndarray  # float64 (k,): in raw units
+    fractions: np.ndarray  # float64 (k,): of the sum's spread; see ``term_fractions``
+    # float64 (n_rows, k): of the rows that reach the split, missing ones filled.
     values: np.ndarray
 
     @property

@@ -13,21 +13,14 @@ AGREES, DIFFERS = "agrees", "differs"  # labels of a residual tree
 
 @dataclass(frozen=True)
 class Imitation:
-    """A tree's predictions held against a model's, and both against the truth.
+    """A tree's predictions held against a model's, and both against the truth."""
 
-    Attributes
-    ----------
-    task : {"binary", "multiclass", "regression"}
-    fidelity : dict of str to float
-        Scores of the tree's predictions with the model's in the place of the truth,
-        as ``metrics.scores`` has them: ``accuracy`` is how often they agree.
-    against_truth : dict of str to ScoreDifference
-        Scores of the model (first) and of the tree (second) on the rows whose truth
-        is known, and the interval of their difference; empty where it is not known.
-    """
-
-    task: str
+    task: str  # "binary", "multiclass" or "regression"
+    # Scores of the tree's predictions with the model's in the place of the truth, as
+    # ``metrics.scores`` has them: ``accuracy`` is how often they agree.
     fidelity: dict[str, float]
+    # Scores of the model (first) and of the tree (second) on the rows whose truth is
+    # known, and the interval of their difference; empty where it is not known.
     against_truth: dict[str, ScoreDifference] = field(default_factory=dict)
 
     def sentences(

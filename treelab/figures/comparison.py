@@ -13,7 +13,9 @@ from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
 from treelab.evaluation.metrics import COST_SAVED, TITLES, headline, scores
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
+from treelab.figures.curves import thin
 from treelab.figures.frontier import DrawnLine, frontier_figure
+from treelab.figures.matrix import cell_numbers, matrix_cells
 from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
@@ -21,15 +23,15 @@ from treelab.figures.style import (
     learner_color,
     mix,
     palette,
+    ring,
     shade,
     shorten,
     template,
-    text_on,
 )
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, task_of
 from treelab.trees.words import counted, significant
 
 # The difference of two models' scores, with its interval, around zero.
@@ -54,12 +56,6 @@ def difference_figure(
         The models' names; to the right of zero the second scores more.
     colors : tuple of two str
         The models' colours; a difference that is not clear is grey.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-
-    Returns
-    -------
-    go.Figure
     """
     theme = palette(mode)
     figure = go.Figure()
@@ -255,10 +251,7 @@ def _inner(model, X):
 
 def _task(model) -> str:
     """Return what a model predicts."""
-    classes = getattr(model, "classes_", getattr(model, "classes", None))
-    if classes is None:
-        return "regression"
-    return "binary" if len(classes) == 2 else "multiclass"
+    return task_of(getattr(model, "classes_", getattr(model, "classes", None)))
 
 
 def _has_costs(model) -> bool:
@@ -324,45 +317,24 @@ def agreement_figure(
     names : sequence of k str
     as_percent : bool, default=True
         Whether cells are written as percentages.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors, n = palette(mode), len(names)
     shown = np.where(np.eye(n, dtype=bool), np.nan, matrix)
     low, high = np.nanmin(shown, initial=1.0), np.nanmax(shown, initial=-1.0)
     depth = 0.08 + 0.92 * (shown - low) / ((high - low) or 1.0)
     labels = [escape_html(shorten(name, _NAME)) for name in names]
-    figure = go.Figure(
-        go.Heatmap(
-            z=depth,
-            x=list(range(n)),
-            y=list(range(n)),
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, colors.background], [1, colors.accent]],
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hoverinfo="skip",
-        )
-    )
-    numbers = [
-        {
-            "x": j,
-            "y": i,
-            "text": f"{100 * value:.0f}" if as_percent else f"{value:.2f}",
-            "showarrow": False,
-            "font": {"color": text_on(mix(colors.accent, colors.background, share))},
-        }
-        for (i, j), value, share in zip(np.ndindex(n, n), shown.flat, depth.flat)
-        if not np.isnan(value)
+    scale = [[0, colors.background], [1, colors.accent]]
+    cells = matrix_cells(depth, colors, colorscale=scale, hoverinfo="skip")
+    texts = [
+        [f"{100 * value:.0f}" if as_percent else f"{value:.2f}" for value in row]
+        for row in shown
     ]
     ticks = {"tickvals": list(range(n)), "ticktext": labels, "showgrid": False}
-    return figure.update_layout(
+    return go.Figure(cells).update_layout(
         template=template(mode),
         height=100 + _CELL * n,
         margin={"t": 8},
-        annotations=numbers,
+        annotations=cell_numbers(texts, depth, colors),
         xaxis={**ticks, "showline": False},
         yaxis={**ticks, "autorange": "reversed"},
     )
@@ -371,24 +343,16 @@ def agreement_figure(
 # Curves of several models in one chart: ROC, precision-recall, calibration, costs.
 
 
-_MOST_POINTS = 600  # of a curve
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """A model's curve.
-
-    Attributes
-    ----------
-    name, color : str
-    points : DataFrame
-        ``x`` and ``y``; for a calibration also ``rows``.
-    """
+    """A model's curve."""
 
     name: str
     color: str
-    points: pd.DataFrame
+    points: pd.DataFrame  # ``x`` and ``y``; for a calibration also ``rows``
 
 
 def curves_figure(
@@ -407,8 +371,6 @@ def curves_figure(
     x_title, y_title : str
     diagonal : bool, default=False
         Whether the diagonal is drawn.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     if diagonal:
@@ -420,29 +382,39 @@ def curves_figure(
             hoverinfo="skip",
             showlegend=False,
         )
+    hover = f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
     for place, own in enumerate(curves):
-        points = _thinned(own.points)
-        has_rows = "rows" in points
-        figure.add_scatter(
-            x=points["x"],
-            y=points["y"],
-            mode="lines+markers" if has_rows else "lines",
-            name=escape_html(shorten(own.name, 24)),
-            line={"color": own.color, "width": 2.5, "dash": _dash(place)},
-            marker={"size": 4 + 10 * np.sqrt(points["rows"] / points["rows"].max())}
-            if has_rows
-            else None,
-            customdata=points["rows"] if has_rows else None,
-            hovertemplate=f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
-            + (", %{customdata:,} rows" if has_rows else "")
-            + "<extra>%{fullData.name}</extra>",
-        )
+        if "rows" not in own.points:
+            _add_curve(figure, own, place, hover)
+            continue
+        rows = own.points["rows"]
+        size = 4 + 10 * np.sqrt(rows / rows.max())
+        marks = {"mode": "lines+markers", "marker": {"size": size}}
+        with_rows = f"{hover}, %{{customdata:,}} rows"
+        _add_curve(figure, own, place, with_rows, **marks, customdata=rows)
     return figure.update_layout(
         template=template(mode),
         height=340,
         margin={"t": 40},
         xaxis={"title": x_title, "range": [-0.02, 1.02], "nticks": 6},
         yaxis={"title": y_title, "range": [-0.02, 1.04], "nticks": 6},
+    )
+
+
+def _add_curve(
+    figure: go.Figure, own: DrawnCurve, place: int, hover: str, **more
+) -> None:
+    """Draw a curve with a dash of its own, as none is known by its colour alone."""
+    points = own.points.iloc[thin(len(own.points))]
+    look = {"mode": "lines", "line_dash": _DASHES[place % len(_DASHES)]}
+    figure.add_scatter(
+        x=points["x"],
+        y=points["y"],
+        name=escape_html(shorten(own.name, 24)),
+        line_color=own.color,
+        line_width=2.5,
+        hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
+        **look | more,
     )
 
 
@@ -461,26 +433,10 @@ def costs_figure(
         ``x`` ascending from 0 to 1; a cost holds from just above the one before.
     threshold : float
     x_title : str
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
-        points = _thinned(own.points)
-        figure.add_scatter(
-            x=points["x"],
-            y=points["y"],
-            mode="lines",
-            name=escape_html(shorten(own.name, 24)),
-            line={
-                "color": own.color,
-                "width": 2.5,
-                "dash": _dash(place),
-                "shape": "vh",
-            },
-            hovertemplate="threshold %{x:.3f}: %{y:.4~g}"
-            "<extra>%{fullData.name}</extra>",
-        )
+        _add_curve(figure, own, place, "threshold %{x:.3f}: %{y:.4~g}", line_shape="vh")
     figure.add_vline(
         x=threshold, line={"color": palette(mode).accent, "width": 2, "dash": "dot"}
     )
@@ -513,8 +469,6 @@ def residuals_figure(
         Of both.
     color : str
         Of the model.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     behind = f" ({unit})" if unit else ""
     figure = go.Figure()
@@ -536,19 +490,6 @@ def residuals_figure(
     )
 
 
-def _thinned(points: pd.DataFrame) -> pd.DataFrame:
-    """Return at most 600 points, the first and the last among them."""
-    if len(points) <= _MOST_POINTS:
-        return points
-    some = np.linspace(0, len(points) - 1, _MOST_POINTS).round().astype(int)
-    return points.iloc[some]
-
-
-def _dash(place: int) -> str:
-    """Return a dash, as no curve is known by its colour alone."""
-    return _DASHES[place % len(_DASHES)]
-
-
 # Rows in the plane of two features, the splits as lines, predictions behind them.
 
 
@@ -561,37 +502,23 @@ _BEHIND = 0.28  # of a class's colour, behind the rows
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of the plane.
-
-    Attributes
-    ----------
-    title : str
-    low, high : float
-    ticks : dict of float to str
-        Names of the scores of categories, ascending, which stand at even distances;
-        empty: numbers.
-    """
+    """An axis of the plane."""
 
     title: str
     low: float
     high: float
+    # Names of the scores of categories, ascending, which stand at even distances;
+    # empty: numbers.
     ticks: dict[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Predictions on a grid of the plane.
+    """Predictions on a grid of the plane."""
 
-    Attributes
-    ----------
-    x, y : float arrays of shapes (n_x,), (n_y,)
-    predicted : array of shape (n_y, n_x)
-        Labels, or values.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    predicted: np.ndarray
+    x: np.ndarray  # float (n_x,)
+    y: np.ndarray  # float (n_y,)
+    predicted: np.ndarray  # (n_y, n_x): labels, or values
 
 
 def axis_of(feature: Feature, values: np.ndarray) -> Axis:
@@ -670,8 +597,6 @@ def plane_figure(
         Lowest and highest value on the colour scale; None: of the rows.
     unit : str, default=""
         Of the target, where it is a number.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
@@ -768,12 +693,7 @@ def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
             y=[row["y"]],
             mode="markers",
             name=escape_html(row["label"]),
-            marker={
-                "symbol": "circle-open",
-                "size": 18,
-                "color": palette(mode).text,
-                "line": {"width": 2.5},
-            },
+            marker=ring(palette(mode).text, width=2.5),
             hoverinfo="skip",
         )
 
@@ -868,8 +788,6 @@ def seeds_figure(
     score_title : str
     split_title : str, default="seed"
         What the names of splits are, in words.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     rows = list(splits)
     figure = go.Figure()

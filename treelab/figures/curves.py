@@ -19,35 +19,19 @@ NEAR = 1.4  # a baseline above all losses by more than this factor is only named
 
 @dataclass(frozen=True)
 class Curve:
-    """One run's losses as a chart shows them.
+    """One run's losses as a chart shows them."""
 
-    Attributes
-    ----------
-    name : str
-        As the legend writes it; unique on one chart.
-    color : str
-        Hex colour.
-    x : ndarray of shape (n_points,)
-        Epochs, or seconds since training began.
-    train_loss, valid_loss : ndarray of shape (n_points,)
-        In the unit that the axis names; NaN where none was measured.
-    start : str
-        What the model was at the first point, in a few words; "" where that is no
-        start.
-    symbol : str, default="circle"
-        Plotly's name of its marker.
-    before_x, before_loss : ndarray of shape (n_before,)
-        What comes before ``x``, dotted: the loss on held-out rows of the trees that a
-        cross-validation trains.
-    """
-
-    name: str
-    color: str
-    x: np.ndarray
+    name: str  # as the legend writes it; unique on one chart
+    color: str  # hex colour
+    x: np.ndarray  # (n_points,): epochs, or seconds since training began
+    # (n_points,): in the unit that the axis names; NaN where none was measured.
     train_loss: np.ndarray
     valid_loss: np.ndarray
+    # What the model was at the first point, in a few words; "" where that is no start.
     start: str = ""
-    symbol: str = "circle"
+    symbol: str = "circle"  # plotly's name of its marker
+    # (n_before,): what comes before ``x``, dotted: the loss on held-out rows of the
+    # trees that a cross-validation trains.
     before_x: np.ndarray = field(default_factory=lambda: np.empty(0))
     before_loss: np.ndarray = field(default_factory=lambda: np.empty(0))
 
@@ -74,8 +58,6 @@ def loss_figure(
         What the axes hold, with units.
     baseline : float, optional
         Loss of a constant prediction; drawn as a thin line.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     figure = go.Figure()
     for curve in curves:
@@ -116,8 +98,6 @@ def loss_panels(
         In reading order; at least one.
     x_title, y_title : str
         What the axes hold, with units.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     n_columns = min(COLUMNS, len(curves))
     n_rows = -(-len(curves) // n_columns)
@@ -145,11 +125,11 @@ def loss_panels(
     )
 
 
-def thin(n_points: int, most: int = MAX_POINTS) -> np.ndarray:
-    """Return at most ``most`` evenly spaced row numbers, first and last included."""
-    if n_points <= most:
+def thin(n_points: int) -> np.ndarray:
+    """Return at most ``MAX_POINTS`` evenly spaced row numbers, both ends included."""
+    if n_points <= MAX_POINTS:
         return np.arange(n_points)
-    return np.unique(np.linspace(0, n_points - 1, most).round().astype(int))
+    return np.unique(np.linspace(0, n_points - 1, MAX_POINTS).round().astype(int))
 
 
 def _end(curves: Sequence[Curve], *, percent: bool) -> float:

@@ -51,7 +51,6 @@ def category_figure(
         Stacked bars: name, rows, colour.
     title : str
         Of the axis: the column.
-    mode : {"light", "dark"}, default="light"
     """
     counts = np.bincount(codes[codes >= 0], minlength=len(categories))
     shown = [c for c in np.argsort(-counts, kind="stable").tolist() if counts[c]]

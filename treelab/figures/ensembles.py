@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import LEARNER_COLORS, Mode, palette, template
+from treelab.figures.style import LEARNER_COLORS, Mode, palette, ring, template
 
 # How well an ensemble's heaviest trees predict alone, against how many they are.
 
@@ -33,8 +33,6 @@ def deciders_figure(
         Index of the count that a ring marks.
     score_title : str
         Of the axis: "macro F1".
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -58,12 +56,7 @@ def deciders_figure(
             x=[counts[shown]],
             y=[values[shown]],
             mode="markers",
-            marker={
-                "symbol": "circle-open",
-                "size": 17,
-                "color": colors.text,
-                "line": {"width": 2},
-            },
+            marker=ring(colors.text, 17),
             hoverinfo="skip",
             showlegend=False,
         )

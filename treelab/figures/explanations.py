@@ -57,8 +57,6 @@ def contributions_figure(
         Columns that get a bar; a last one stands for all others together, also for
         those whose bars would hardly be seen. The figure has room for as many, so
         that one row's is as tall as another's.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -189,8 +187,6 @@ def dependence_figure(
         Of the column.
     dates : bool, default=False
         Whether its numbers are years with decimals, which stand for dates.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     theme = palette(mode)
     x = found.values.tolist() if found.is_number else list(range(len(found.values)))
@@ -280,8 +276,6 @@ def importance_figure(
     title : str
         What a bar's length is.
     most : int, default=12
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     theme = palette(mode)
     columns, values = list(columns)[:most], [float(v) for v in importance][:most]

@@ -8,7 +8,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style import Mode, escape_html, palette, template, with_alpha
+from treelab.figures.style import (
+    Mode,
+    escape_html,
+    palette,
+    ring,
+    template,
+    with_alpha,
+)
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")
@@ -16,35 +23,21 @@ _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon"
 
 @dataclass(frozen=True, eq=False)
 class DrawnLine:
-    """A run on the frontier.
-
-    Attributes
-    ----------
-    name, color : str
-    line : FrontierLine or None
-        Its trees by size; None for an ensemble, which is a line across.
-    score : float
-        Of an ensemble.
-    band : DataFrame or None
-        Its scores over several data splits, as ``split_band`` makes it; of an
-        ensemble one row.
-    n_splits : int
-        How many data splits these are.
-    few_trees : DataFrame or None
-        Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
-        ``leaves``, so many average trees have, and ``score``.
-    symbol : str
-        Plotly's name of its marker; "": one that no other line has.
-    """
+    """A run on the frontier."""
 
     name: str
     color: str
+    # Its trees by size; None for an ensemble, which is a line across.
     line: FrontierLine | None = None
-    score: float = np.nan
+    score: float = np.nan  # of an ensemble
+    # Its scores over several data splits, as ``split_band`` makes it; of an ensemble
+    # one row.
     band: pd.DataFrame | None = None
-    n_splits: int = 0
+    n_splits: int = 0  # how many data splits these are
+    # Of an ensemble: ``trees``, how many of each row's heaviest trees decide,
+    # ``leaves``, so many average trees have, and ``score``.
     few_trees: pd.DataFrame | None = None
-    symbol: str = ""
+    symbol: str = ""  # plotly's name of its marker; "": one that no other line has
 
 
 def frontier_figure(
@@ -66,8 +59,6 @@ def frontier_figure(
         Of the axis: "macro F1, test rows".
     height : int, default=420
         Pixels.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -193,12 +184,7 @@ def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
         x=[row["leaves"]],
         y=[row[column]],
         mode="markers",
-        marker={
-            "symbol": "circle-open",
-            "size": 18,
-            "color": color,
-            "line": {"width": 2},
-        },
+        marker=ring(color),
         unselected={"marker": {"opacity": 1}},
         hoverinfo="skip",
         showlegend=False,

@@ -3,6 +3,8 @@
 import html
 from collections.abc import Sequence
 
+MOST_COLORS = 12  # of a legend
+
 
 def dot(color: str, label: str) -> str:
     """Return HTML of a coloured dot and its label."""
@@ -17,11 +19,12 @@ def chip(color: str, label: str) -> str:
     return f'<span class="chip">{dot(color, label)}</span>'
 
 
-def color_legend(colors: dict, most: int = 12) -> str:
+def color_legend(colors: dict) -> str:
     """Return HTML that names what each colour stands for; "" without colours."""
     items = [dot(color, str(label)) for label, color in colors.items()]
-    if len(items) > most:
-        items = [*items[:most], html.escape(f"and {len(items) - most} more")]
+    if len(items) > MOST_COLORS:
+        more = html.escape(f"and {len(items) - MOST_COLORS} more")
+        items = [*items[:MOST_COLORS], more]
     if not items:
         return ""
     spans = "".join(f'<span class="key">{item}</span>' for item in items)

@@ -44,8 +44,6 @@ def overview_figure(
     colors : dict
         Hex colour of each class; empty for regression.
     kind : {"icicle", "sunburst"}, default="icicle"
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -108,12 +106,7 @@ def _name(tree: Tree, node: int) -> str:
 def last_condition(tree: Tree, node: int, **cut) -> str:
     """Return the condition that leads from its parent to a node: "age > 40".
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    **cut
-        ``most`` and ``length``, as in ``treelab.trees.text.split_text``.
+    ``cut`` is ``most`` and ``length``, as in ``split_text``.
     """
     if node == 0:
         return "all rows"

@@ -5,15 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import (
-    Mode,
-    escape_html,
-    fraction_scale,
-    mix,
-    palette,
-    template,
-    text_on,
-)
+from treelab.figures.matrix import cell_numbers, matrix_cells
+from treelab.figures.style import Mode, escape_html, palette, template
 from treelab.trees.words import short, significant
 
 _MOST_NUMBERS = 14  # classes up to which each cell has its number
@@ -38,8 +31,6 @@ def confusion_figure(
     classes : sequence of length n_classes
     target_is : {"true", "imitated"}, default="true"
         What the rows of the matrix are.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     names = [escape_html(short(str(label), _NAME)) for label in classes]
@@ -48,44 +39,24 @@ def confusion_figure(
     is_weight = np.issubdtype(confusion.dtype, np.floating)
     number, of = (",.3~s", "weight") if is_weight else (",", "rows")
     n = len(names)
-    figure = go.Figure(
-        go.Heatmap(
-            z=fraction,
-            x=list(range(n)),
-            y=list(range(n)),
-            zmin=0,
-            zmax=1,
-            colorscale=fraction_scale(colors),
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            customdata=np.dstack([confusion, np.broadcast_to(of_class, (n, n))]),
-            hovertemplate=f"%{{customdata[0]:{number}}} of "
-            f"%{{customdata[1]:{number}}} {of}<extra></extra>",
-        )
+    cells = matrix_cells(
+        fraction,
+        colors,
+        customdata=np.dstack([confusion, np.broadcast_to(of_class, (n, n))]),
+        hovertemplate=f"%{{customdata[0]:{number}}} of "
+        f"%{{customdata[1]:{number}}} {of}<extra></extra>",
     )
     numbers = []
     if n <= _MOST_NUMBERS:
-        numbers = [
-            {
-                "x": j,
-                "y": i,
-                "text": significant(count) if is_weight else f"{count:,}",
-                "showarrow": False,
-                "font": {
-                    "color": text_on(
-                        mix(colors.accent, colors.background, fraction[i, j])
-                    )
-                },
-            }
-            for (i, j), count in np.ndenumerate(confusion)
-        ]
+        write = significant if is_weight else "{:,}".format
+        texts = [[write(count) for count in row] for row in confusion]
+        numbers = cell_numbers(texts, fraction, colors)
     ticks = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False}
-    return figure.update_layout(
+    return go.Figure(cells).update_layout(
         template=template(mode),
         height=110 + _CELL * min(n, _MOST_NUMBERS),
         margin={"t": 8},
-        annotations=numbers,  # all at once: one by one takes a second for ten classes
+        annotations=numbers,
         xaxis={
             **ticks,
             "title": "predicted class",
@@ -115,8 +86,6 @@ def scatter_figure(
         Of the target, with its unit.
     target_is : {"true", "imitated"}, default="true"
         What ``y_true`` is.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     ends = [

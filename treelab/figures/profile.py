@@ -39,8 +39,6 @@ def distribution_figure(
         What the axes are called: the column and the target, with their units.
     colors : dict or None, default=None
         Hex colour of each class; None: by frequency.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -123,14 +121,7 @@ _CELL = 22  # pixels
 
 
 def associations_figure(found: Associations, mode: Mode = "light") -> go.Figure:
-    """Draw how strongly each two columns go together, those that do side by side.
-
-    Parameters
-    ----------
-    found : Associations
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-    """
+    """Draw how strongly each two columns go together, those that do side by side."""
     n, order = len(found.names), found.order()
     names = [escape_html(found.names[i]) for i in order]
     short = [escape_html(shorten(found.names[i], _NAME_LENGTH)) for i in order]

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.frontier import judged_by
-from treelab.figures.style import Mode, Palette, palette, template
+from treelab.figures.style import Mode, Palette, palette, ring, template
 from treelab.trees.words import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
@@ -70,8 +70,6 @@ def pruning_figure(
         Of the axis: "macro F1".
     n_rows : dict of str to int
         Rows behind each score column, for the legend.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -162,12 +160,7 @@ def _mark_steps(
             x=[step],
             y=[score.iloc[step]],
             mode="markers",
-            marker={
-                "symbol": "circle-open",
-                "size": 17,
-                "color": colors.accent,
-                "line": {"width": 2},
-            },
+            marker=ring(colors.accent, 17),
             cliponaxis=False,
             showlegend=False,
             hoverinfo="skip",

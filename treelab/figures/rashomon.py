@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import SEQUENTIAL, Mode, palette, template
+from treelab.figures.style import SEQUENTIAL, Mode, palette, ring, template
 
 HEIGHT = 360
 
@@ -35,8 +35,6 @@ def likeness_map(
         Which point is the run's own tree: it is ringed and named.
     score_title : str
         Of the colour bar.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     colors = palette(mode)
     bar = {
@@ -86,12 +84,7 @@ def _mark_own(figure: go.Figure, place: np.ndarray, mode: Mode) -> None:
         x=[place[0]],
         y=[place[1]],
         mode="markers",
-        marker={
-            "symbol": "circle-open",
-            "size": 18,
-            "color": colors.accent,
-            "line": {"width": 3},
-        },
+        marker=ring(colors.accent, width=3),
         hoverinfo="skip",
         showlegend=False,
     )

@@ -11,17 +11,17 @@ from plotly.subplots import make_subplots
 
 from treelab.evaluation.routing import LARGE, LITTLE, LeafPurity, RouteSimilarity
 from treelab.figures.layout import n_drawn_leaves, tree_layout
+from treelab.figures.matrix import cell_numbers, matrix_cells
 from treelab.figures.style import (
-    VIRIDIS,
     Mode,
     Palette,
     escape_html,
-    fraction_scale,
     mix,
     palette,
     template,
     text_on,
 )
+from treelab.trees.colors import VIRIDIS
 from treelab.trees.tree import Tree
 from treelab.trees.words import percent, short
 
@@ -65,21 +65,11 @@ def two_lines(words: str, letters: int) -> list[str]:
 
 @dataclass(frozen=True)
 class TreeDrawing:
-    """Where the nodes of a tree stand that are drawn, down to a level.
+    """Where the nodes of a tree stand that are drawn, down to a level."""
 
-    Attributes
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    depth : int
-        Deepest level that is drawn.
-    width : int
-        Pixels across that the figure will at least have.
-    """
-
-    tree: Tree
-    depth: int
-    width: int = WIDTH
+    tree: Tree  # with ``n`` nodes
+    depth: int  # deepest level that is drawn
+    width: int = WIDTH  # pixels across that the figure will at least have
 
     @property
     def n_ends(self) -> int:
@@ -249,8 +239,6 @@ def heat_tree_figure(
         Whether the colours' scale is drawn below the tree.
     width : int, default=WIDTH
         Pixels across that the figure will at least have.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -361,8 +349,6 @@ def difference_figure(
         Difference at which the colours are strongest.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------
@@ -451,12 +437,7 @@ _HEIGHT = 260  # pixels
 def months_figure(found: pd.DataFrame, *, mode: Mode = "light") -> go.Figure:
     """Draw the stability index of each month, those marked that differ.
 
-    Parameters
-    ----------
-    found : DataFrame
-        As ``shift_by_month`` returns it.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
+    ``found`` is what ``shift_by_month`` returns.
     """
     colors = palette(mode)
     figure = go.Figure()
@@ -511,15 +492,7 @@ _BAR = 26  # pixels a leaf
 def purity_figure(
     found: LeafPurity, colors: Mapping[str, str], *, mode: Mode = "light"
 ) -> go.Figure:
-    """Draw a bar for each leaf, left to right from the top, in the classes' colours.
-
-    Parameters
-    ----------
-    found : LeafPurity
-    colors : mapping of class to hex colour
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-    """
+    """Draw a bar for each leaf, left to right from the top, in the classes' colours."""
     most = found.leaves["rows"].nlargest(MOST_LEAVES).index
     leaves = found.leaves.loc[found.leaves.index.isin(most)]
     rows = found.rows.loc[leaves.index]
@@ -570,12 +543,6 @@ _CELL = 44  # pixels
 def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Figure:
     """Draw how alike the routes of each two classes are, those alike together.
 
-    Parameters
-    ----------
-    found : RouteSimilarity
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
-
     Returns
     -------
     go.Figure
@@ -590,23 +557,15 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
     figure = make_subplots(
         cols=2, column_widths=[0.8, 0.2], shared_yaxes=True, horizontal_spacing=0.02
     )
-    figure.add_heatmap(
-        z=found.similarity[np.ix_(order, order)],
-        x=np.arange(n),
-        y=np.arange(n),
-        zmin=0,
-        zmax=1,
-        colorscale=fraction_scale(colors),
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        customdata=np.dstack(np.meshgrid(whole, whole)),
-        hovertemplate="%{customdata[1]} and %{customdata[0]}: %{z:.2f}<extra></extra>",
-        row=1,
-        col=1,
-    )
+    similarity = found.similarity[np.ix_(order, order)]
+    hover = "%{customdata[1]} and %{customdata[0]}: %{z:.2f}<extra></extra>"
+    both = np.dstack(np.meshgrid(whole, whole))
+    cells = matrix_cells(similarity, colors, customdata=both, hovertemplate=hover)
+    figure.add_trace(cells, row=1, col=1)
     if n <= _MOST_NUMBERS:
-        _add_numbers(figure, found.similarity[np.ix_(order, order)], colors)
+        texts = [[f"{value:.2f}" for value in row] for row in similarity]
+        size = 13 if n <= _MOST_LARGE else 11
+        figure.layout.annotations = cell_numbers(texts, similarity, colors, size=size)
     _add_dendrogram(figure, found, colors.muted)
     ticks = {"tickvals": np.arange(n), "showgrid": False, "showline": False}
     figure.update_xaxes(
@@ -628,24 +587,6 @@ def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Fig
         margin={"t": 8, "b": 8},
         showlegend=False,
     )
-
-
-def _add_numbers(figure: go.Figure, similarity: np.ndarray, colors: Palette) -> None:
-    """Write each similarity into its cell."""
-    size = 13 if len(similarity) <= _MOST_LARGE else 11
-    figure.layout.annotations = [  # all at once; one by one plotly copies them all
-        {
-            "x": j,
-            "y": i,
-            "text": f"{value:.2f}",
-            "showarrow": False,
-            "font": {
-                "size": size,
-                "color": text_on(mix(colors.accent, colors.background, value)),
-            },
-        }
-        for (i, j), value in np.ndenumerate(similarity)
-    ]
 
 
 def _add_dendrogram(figure: go.Figure, found: RouteSimilarity, color: str) -> None:

@@ -54,8 +54,6 @@ def split_figure(
         Columns that get a bar; a last one stands for all others together.
     colors : dict or None, default=None
         Hex colour of each class; None: by the order in which the tree names them.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

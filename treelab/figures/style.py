@@ -2,18 +2,14 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.trees.colors import OKABE_ITO
+from treelab.trees.colors import OKABE_ITO, Mode, Palette, mix, palette
 
-# Every colour and its one home: learners, classes, light and dark mode.
+# Colours of learners and classes; those of the light and the dark mode are a tree's.
 
-
-Mode = Literal["light", "dark"]
 
 # One colour and marker a learner, on every page; no class has that colour.
 LEARNER_COLORS = {
@@ -41,88 +37,6 @@ LEARNER_SYMBOLS = {
 _CLASS_COLORS = (*OKABE_ITO, "#882255", "#999933", "#332288", "#AA4499")
 
 SEQUENTIAL = "Viridis"
-
-# Plotly's viridis at ten even steps, to find a text colour that reads on each.
-VIRIDIS = (
-    "#440154",
-    "#482878",
-    "#3e4989",
-    "#31688e",
-    "#26828e",
-    "#1f9e89",
-    "#35b779",
-    "#6ece58",
-    "#b5de2b",
-    "#fde725",
-)
-
-
-@dataclass(frozen=True)
-class Palette:
-    """The colours of one mode, as hex strings.
-
-    Attributes
-    ----------
-    background, panel : str
-        Of the page and of what lies on it: sidebar, cards, leaves without a colour.
-    text, muted : str
-        Text, and text that matters less; both at least 4.5:1 on background and panel.
-    line, grid : str
-        Edges and axes; lines behind a chart.
-    accent : str
-        The one colour that draws attention: a highlighted path, a marked column.
-    good, bad, warn : str
-        A run that is done, one that failed, one that was stopped.
-    diverging : tuple of str
-        Two colours and the grey between them, for differences around zero.
-    """
-
-    background: str
-    panel: str
-    text: str
-    muted: str
-    line: str
-    grid: str
-    accent: str
-    good: str
-    bad: str
-    warn: str
-    diverging: tuple[str, str, str]
-
-
-_PALETTES = {
-    "light": Palette(
-        background="#FFFFFF",
-        panel="#F6F8F7",
-        text="#17211D",
-        muted="#55625C",
-        line="#B9C4BF",
-        grid="#E6EBE9",
-        accent="#1B7F5C",
-        good="#1B7F5C",
-        bad="#B3261E",
-        warn="#8A5A00",
-        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
-    ),
-    "dark": Palette(
-        background="#101614",
-        panel="#18211E",
-        text="#E7EDEA",
-        muted="#9DABA5",
-        line="#46534E",
-        grid="#25302C",
-        accent="#4CC79A",
-        good="#4CC79A",
-        bad="#FF8A80",
-        warn="#F0B64A",
-        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
-    ),
-}
-
-
-def palette(mode: Mode = "light") -> Palette:
-    """Return the colours of the light or the dark mode."""
-    return _PALETTES[mode]
 
 
 def learner_color(learner: str, settings: dict | None = None) -> str:
@@ -179,16 +93,10 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
     return dict(zip(ranked, class_colors(len(ranked))))
 
 
-def mix(color: str, background: str, fraction: float) -> str:
-    """Return a fraction of one hex colour over another, as an opaque hex colour."""
-    parts = (
-        round(
-            fraction * int(color[i : i + 2], 16)
-            + (1 - fraction) * int(background[i : i + 2], 16)
-        )
-        for i in (1, 3, 5)
-    )
-    return "#" + "".join(f"{part:02X}" for part in parts)
+def ring(color: str, size: int = 18, width: float = 2) -> dict:
+    """Return plotly's marker of a ring around a point, its sizes in pixels."""
+    line = {"width": width}
+    return {"symbol": "circle-open", "size": size, "color": color, "line": line}
 
 
 def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
@@ -239,10 +147,6 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 
 def template(mode: Mode = "light") -> go.layout.Template:
     """Return the plotly template of one mode: quiet axes, no box, room to breathe.
-
-    Parameters
-    ----------
-    mode : {"light", "dark"}, default="light"
 
     Returns
     -------

@@ -24,8 +24,6 @@ def history_figure(
         As ``treelab.runs.sweeps.trial_table`` returns it.
     score_title : str
         Of the axis: "macro F1".
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     """
     theme = palette(mode)
     done, pruned = (trials[trials["state"] == state] for state in ("done", "pruned"))
@@ -88,7 +86,6 @@ def parallel_figure(
     settings : dict of str to str
         Columns of ``trials``, with the names of their axes.
     score_title : str
-    mode : {"light", "dark"}, default="light"
     """
     theme = palette(mode)
     done = trials[trials["state"] == "done"]

@@ -11,6 +11,7 @@ from treelab.trees.words import percent
 
 MOST_COLUMNS = 80
 BINS = 20
+ROWS = 8  # that are shown, from the first
 
 
 def table_html(
@@ -19,7 +20,6 @@ def table_html(
     target: str | None = None,
     numbers: Sequence[str] = (),
     left_out: Sequence[str] = (),
-    n_rows: int = 8,
 ) -> str:
     """Draw the first rows of a table, with a histogram in the head of each column.
 
@@ -33,8 +33,6 @@ def table_html(
         Columns that are numbers; the others are drawn as categories.
     left_out : sequence of str
         Columns that are drawn paler, since no learner uses them.
-    n_rows : int, default=8
-        Rows shown, from the first.
 
     Returns
     -------
@@ -60,7 +58,7 @@ def table_html(
         )
         + ("<td></td>" if hidden else "")
         + "</tr>"
-        for row in frame[shown].head(n_rows).itertuples(index=False, name=None)
+        for row in frame[shown].head(ROWS).itertuples(index=False, name=None)
     ]
     if hidden:
         heads.append(f'<th class="out">and {len(hidden):,} more columns</th>')

@@ -37,8 +37,6 @@ def target_figure(
         Unit of a number, written on its axis.
     colors : dict or None, default=None
         Hex colour of each class; None: by frequency.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
 
     Returns
     -------

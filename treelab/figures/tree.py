@@ -23,24 +23,14 @@ _MOST_LEVELS = 12  # levels below each other on a page
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """How a tree is drawn so that it can be read.
+    """How a tree is drawn so that it can be read."""
 
-    Attributes
-    ----------
-    depth : int
-        Levels of splits that are drawn; what hangs below is counted.
-    direction : {"TB", "LR"}
-        Top-down, or from left to right where that makes better use of the page.
-    fits : bool
-        Whether it fits without becoming too small to read.
-    wrap : int
-        Letters a line of a node.
-    """
-
-    depth: int
+    depth: int  # levels of splits that are drawn; what hangs below is counted
+    # "TB" or "LR": top-down, or from left to right where that makes better use of the
+    # page.
     direction: str
-    fits: bool
-    wrap: int
+    fits: bool  # whether it fits without becoming too small to read
+    wrap: int  # letters a line of a node
 
     @property
     def layout(self) -> DotLayout:
@@ -60,10 +50,6 @@ def plan_picture(
         Pixels of the picture.
     depth : int or None, default=None
         Levels that must be drawn; None: as many as fit, at least one.
-
-    Returns
-    -------
-    PicturePlan
     """
     if depth is not None:
         return _plan(tree, width, min(depth, tree.depth))
@@ -126,8 +112,6 @@ def thumbnail_svg(
     tree : Tree
     colors : dict
         Hex colour of each class; empty for regression.
-    mode : {"light", "dark"}, default="light"
-        Colours to draw in.
     highlighted : bool, default=False
         Whether its border has the accent colour, as that of the open tree.
 

@@ -45,44 +45,26 @@ ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 class CellForm:
     """How the cells of a column are written.
 
-    Parameters
-    ----------
-    kind : {"number", "date", "category"}, default="number"
-        What they hold; dates become years with decimals.
-    missing : tuple of str
-        Cells that have no value; infinite numbers have none either.
-    decimal : {".", ","}, default="."
-        The decimal sign.
-    thousands : {"", ".", ",", " "}, default=""
-        What separates thousands; a space stands for apostrophes, too.
-    unit : str, default=""
-        A sign that each number carries, such as %.
-    date : str, default=""
-        The style of dates: one of ``STYLES``, or ``ISO``.
-    example : str, default=""
-        A cell that training rows held.
-    encoding : str, default=""
-        Of the file that held the text, where it was not UTF-8.
-    width : int, default=0
-        Columns of the file, where no line named them.
-    needed : bool, default=True
-        Whether a cell that cannot be read is refused; else it is missing.
-
     Raises
     ------
     ValueError
         If kind, decimal sign, separator or style is none of these.
     """
 
+    # "number", "date" or "category": what they hold; dates become years with decimals.
     kind: str = "number"
+    # Cells that have no value; infinite numbers have none either.
     missing: tuple[str, ...] = MISSING + MISSING_NUMBER
-    decimal: str = "."
+    decimal: str = "."  # "." or ",": the decimal sign
+    # "", ".", "," or " ": what separates thousands; a space stands for apostrophes,
+    # too.
     thousands: str = ""
-    unit: str = ""
-    date: str = ""
-    example: str = ""
-    encoding: str = ""
-    width: int = 0
+    unit: str = ""  # a sign that each number carries, such as %
+    date: str = ""  # the style of dates: one of ``STYLES``, or ``ISO``
+    example: str = ""  # a cell that training rows held
+    encoding: str = ""  # of the file that held the text, where it was not UTF-8
+    width: int = 0  # columns of the file, where no line named them
+    # Whether a cell that cannot be read is refused; else it is missing.
     needed: bool = True
 
     def __post_init__(self):

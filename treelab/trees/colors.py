@@ -1,7 +1,8 @@
-"""Colours of a drawn tree: two themes, the classes, and values from low to high."""
+"""Colours: the light and the dark mode, a tree's classes, values from low to high."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -20,42 +21,81 @@ OKABE_ITO = (
     "#6F6F6F",
 )
 OTHER = "#8C9692"  # classes beyond the first eight
-# Viridis (van der Walt and Smith, 2015) at nine even steps.
-_VIRIDIS = (
+# Viridis (van der Walt and Smith, 2015) at ten even steps, as plotly has it.
+VIRIDIS = (
     "#440154",
-    "#472D7B",
-    "#3B528B",
-    "#2C728E",
-    "#21918C",
-    "#28AE80",
-    "#5EC962",
-    "#ADDC30",
-    "#FDE725",
+    "#482878",
+    "#3e4989",
+    "#31688e",
+    "#26828e",
+    "#1f9e89",
+    "#35b779",
+    "#6ece58",
+    "#b5de2b",
+    "#fde725",
 )
+
+Mode = Literal["light", "dark"]  # the background that a picture is drawn for
 
 
 @dataclass(frozen=True)
-class ThemeColors:
-    """Colours, hex, of what is drawn on a light or a dark page."""
+class Palette:
+    """The colours of one mode, as hex strings."""
 
+    # Of the page and of what lies on it: sidebar, cards, leaves without a colour.
+    background: str
     panel: str
+    # Text, and text that matters less; both at least 4.5:1 on background and panel.
     text: str
     muted: str
+    # Edges and axes; lines behind a chart.
     line: str
+    grid: str
+    # The one colour that draws attention: a highlighted path, a marked column.
     accent: str
+    # A run that is done, one that failed, one that was stopped.
+    good: str
+    bad: str
+    warn: str
+    # Two colours and the grey between them, for differences around zero.
+    diverging: tuple[str, str, str]
 
 
-THEMES = {
-    "light": ThemeColors("#F6F8F7", "#17211D", "#55625C", "#B9C4BF", "#1B7F5C"),
-    "dark": ThemeColors("#18211E", "#E7EDEA", "#9DABA5", "#5A6963", "#4CC79A"),
+_PALETTES = {
+    "light": Palette(
+        background="#FFFFFF",
+        panel="#F6F8F7",
+        text="#17211D",
+        muted="#55625C",
+        line="#B9C4BF",
+        grid="#E6EBE9",
+        accent="#1B7F5C",
+        good="#1B7F5C",
+        bad="#B3261E",
+        warn="#8A5A00",
+        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
+    ),
+    "dark": Palette(
+        background="#101614",
+        panel="#18211E",
+        text="#E7EDEA",
+        muted="#9DABA5",
+        line="#46534E",
+        grid="#25302C",
+        accent="#4CC79A",
+        good="#4CC79A",
+        bad="#FF8A80",
+        warn="#F0B64A",
+        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
+    ),
 }
 
 
-def theme_colors(mode: str) -> ThemeColors:
-    """Return the colours of the light or the dark theme."""
-    if mode not in THEMES:
-        raise ValueError(f"mode must be one of {tuple(THEMES)}, got {mode!r}.")
-    return THEMES[mode]
+def palette(mode: Mode = "light") -> Palette:
+    """Return the colours of the light or the dark mode."""
+    if mode not in _PALETTES:
+        raise ValueError(f"mode must be one of {tuple(_PALETTES)}, got {mode!r}.")
+    return _PALETTES[mode]
 
 
 class NodeColors:
@@ -78,7 +118,7 @@ class NodeColors:
         Classes that have a colour of their own.
     """
 
-    def __init__(self, tree: Tree, palette, value_range, mode: str):
+    def __init__(self, tree: Tree, palette, value_range, mode: Mode):
         self._tree = tree
         self.colors: list[str] = []
         self.own: list[int] = []
@@ -161,22 +201,21 @@ def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> 
     """
     position = (value - low) / (high - low) if high > low else 0.5
     position = darkest + (1 - darkest) * min(max(position, 0.0), 1.0)
-    position *= len(_VIRIDIS) - 1
-    i = min(int(position), len(_VIRIDIS) - 2)
-    return mix(_VIRIDIS[i + 1], _VIRIDIS[i], position - i)
+    position *= len(VIRIDIS) - 1
+    i = min(int(position), len(VIRIDIS) - 2)
+    return mix(VIRIDIS[i + 1], VIRIDIS[i], position - i)
 
 
-def mix(color: str, other: str, share: float) -> str:
-    """Return a hex colour that is ``share`` of one and the rest of another."""
-    pairs = zip(_channels(color), _channels(other))
-    mixed = [round(a * share + b * (1 - share)) for a, b in pairs]
-    return "#{:02X}{:02X}{:02X}".format(*mixed)
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    """Return red, green and blue, 0 to 255, of a hex colour."""
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return red, green, blue
+def mix(color: str, background: str, fraction: float) -> str:
+    """Return a fraction of one hex colour over another, as an opaque hex colour."""
+    parts = (
+        round(
+            fraction * int(color[i : i + 2], 16)
+            + (1 - fraction) * int(background[i : i + 2], 16)
+        )
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{part:02X}" for part in parts)
 
 
 def _hex(color: str) -> str:

@@ -374,10 +374,7 @@ class Constraints:
     def check_classes(self, classes: Sequence | None) -> None:
         """Raise ValueError for a class that a target lacks, or one that is not named.
 
-        Parameters
-        ----------
-        classes : sequence or None
-            Labels; None for regression.
+        ``classes`` are labels; None for regression.
         """
         if classes is None:
             if self.class_costs or self.monotone_class:
@@ -405,8 +402,7 @@ class Constraints:
 # A tree of ordinary splits gives each node a box: an interval of each number, a set of
 # categories of each category column, and whether a missing value comes along. Whether a
 # tree is monotone is a question about pairs of leaves' boxes alone, so it is answered
-# for
-# every possible row and not for those of a sample.
+# for every possible row and not for those of a sample.
 
 
 SIGNS = {"up": 1, "down": -1}
@@ -414,25 +410,17 @@ SIGNS = {"up": 1, "down": -1}
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes of some nodes.
+    """Boxes of some nodes."""
 
-    Attributes
-    ----------
-    low, high : float arrays of shape (n_nodes, n_numbers)
-        Values x of each number column with ``low < x <= high``; none where equal.
-    missing : bool array of shape (n_nodes, n_numbers)
-        Whether a missing value of the column can arrive.
-    numbers : tuple of str
-        The number columns.
-    categories : tuple of bool arrays of shape (n_nodes, n_kinds)
-        Of each category column, which categories can arrive; the last two stand for
-        one that no training row held and for a missing value.
-    """
-
+    # float (n_nodes, n_numbers): values x of each number column with ``low < x <=
+    # high``; none where equal.
     low: np.ndarray
     high: np.ndarray
+    # bool (n_nodes, n_numbers): whether a missing value of the column can arrive.
     missing: np.ndarray
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...]  # the number columns
+    # (n_nodes, n_kinds): of each category column, which categories can arrive; the last
+    # two stand for one that no training row held and for a missing value.
     categories: tuple[np.ndarray, ...]
 
     def of(self, nodes: np.ndarray) -> "Boxes":
@@ -450,12 +438,8 @@ class Boxes:
 
         The boxes of a pair meet in every column but one that is monotone, and there one
         lies below the other: a row of the first becomes a row of the second by that one
-        column alone. The first must not predict more than the second.
-
-        Parameters
-        ----------
-        monotone : mapping of column to "up" or "down"
-            Columns that no split tests may be among them.
+        column alone. The first must not predict more than the second. ``monotone`` is
+        "up" or "down" by column; columns that no split tests may be among them.
         """
         apart = np.zeros((len(self.low), len(self.low)), dtype=np.int64)
         meets = []
@@ -480,16 +464,13 @@ class Boxes:
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
 
 
-def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
+def node_boxes(tree: Tree) -> Boxes:
     """Return the box of every node of a tree.
 
     Parameters
     ----------
     tree : Tree
         Of splits that test one column each.
-    encoded : bool, default=False
-        Whether thresholds are of encoded columns, in which nothing is missing and
-        categories are numbers; then each feature is a number column of its own.
 
     Raises
     ------
@@ -500,17 +481,21 @@ def node_boxes(tree: Tree, *, encoded: bool = False) -> Boxes:
         raise ValueError(
             "Constraints are checked on splits of one column and constant leaves."
         )
-    kinds = ["number" if encoded else f.kind for f in tree.features]
+    kinds = [feature.kind for feature in tree.features]
     tested = np.unique(tree.feature[tree.feature >= 0])
     numbers = [j for j in tested.tolist() if kinds[j] == "number"]
     place = {j: at for at, j in enumerate(numbers)}
     shape = (tree.n_nodes, len(numbers))
     low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
-    missing = np.full(shape, not encoded)
+    missing = np.ones(shape, dtype=bool)
     names = dict.fromkeys(
         tree.features[j].column for j in tested if kinds[j] != "number"
     )
-    sets = {name: _all_categories(tree, name) for name in names}
+    # Every category, an unseen one and a missing value can reach the root.
+    sets = {
+        name: np.ones((tree.n_nodes, len(_labels(tree, name)) + 2), dtype=bool)
+        for name in names
+    }
     for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
         j, threshold = int(tree.feature[node]), tree.threshold[node]
         left, right = int(tree.left[node]), int(tree.right[node])
@@ -537,11 +522,6 @@ def _labels(tree: Tree, column: str) -> list[str]:
     """Categories of a column, of all features that read it."""
     own = [f.categories for f in tree.features if f.column == column]
     return [*dict.fromkeys(label for labels in own for label in labels)]
-
-
-def _all_categories(tree: Tree, column: str) -> np.ndarray:
-    """Every category, an unseen one and a missing value can reach the root."""
-    return np.ones((tree.n_nodes, len(_labels(tree, column)) + 2), dtype=bool)
 
 
 def _goes_left(tree: Tree, node: int) -> np.ndarray:
@@ -670,21 +650,12 @@ def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ConstraintCheck:
-    """One thing that was asked, and where a tree breaks it.
+    """One thing that was asked, and where a tree breaks it."""
 
-    Attributes
-    ----------
-    asked : str
-        A phrase, as "income up".
-    broken : tuple of str
-        A sentence for each breach; empty where the tree keeps it.
-    where : str
-        On which rows it holds, where it does.
-    """
-
-    asked: str
+    asked: str  # a phrase, as "income up"
+    # A sentence for each breach; empty where the tree keeps it.
     broken: tuple[str, ...] = ()
-    where: str = "on every possible row"
+    where: str = "on every possible row"  # on which rows it holds, where it does
 
     @property
     def holds(self) -> bool:
@@ -702,25 +673,20 @@ def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCh
     tree : Tree
         In the user's columns, with the training rows at its nodes.
     constraints : Constraints
-
-    Returns
-    -------
-    list of ConstraintCheck
     """
     found = []
     for name, way in constraints.monotone.items():
         broken = _out_of_order(tree, constraints, name)
         found.append(ConstraintCheck(f"{name} {way}", broken))
     if constraints.allowed:
-        found.append(
-            ConstraintCheck("columns by level", _at_wrong_level(tree, constraints))
-        )
+        only = Constraints(allowed=constraints.allowed)
+        broken = _named(tree, wrong_splits(tree, only), "at level {level}")
+        found.append(ConstraintCheck("columns by level", broken))
     if constraints.together:
-        found.append(
-            ConstraintCheck(
-                "columns together on a path", _not_together(tree, constraints)
-            )
-        )
+        only = Constraints(together=constraints.together)
+        where = "below columns of another group"
+        broken = _named(tree, wrong_splits(tree, only), where)
+        found.append(ConstraintCheck("columns together on a path", broken))
     if constraints.max_columns is not None:
         n, most = len(tree.columns), constraints.max_columns
         too_many = (f"It tests {n} columns.",) if n > most else ()
@@ -772,18 +738,6 @@ def _out_of_order(tree: Tree, constraints: Constraints, name: str) -> tuple[str,
         for low, high in pairs.tolist()
         if value[low] > value[high]
     )
-
-
-def _at_wrong_level(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
-    """Splits whose column is not allowed at their level."""
-    only = Constraints(allowed=constraints.allowed)
-    return _named(tree, wrong_splits(tree, only), "at level {level}")
-
-
-def _not_together(tree: Tree, constraints: Constraints) -> tuple[str, ...]:
-    """Splits whose column is in no group with those above it."""
-    only = Constraints(together=constraints.together)
-    return _named(tree, wrong_splits(tree, only), "below columns of another group")
 
 
 def _named(tree: Tree, wrong: np.ndarray, where: str) -> tuple[str, ...]:

@@ -193,10 +193,6 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
 def moment_text(years: float) -> str:
     """Return a year with decimals as a date, with its time of day where it has one.
 
-    Parameters
-    ----------
-    years : float
-
     Returns
     -------
     str

@@ -2,15 +2,16 @@
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treelab.trees.colors import (
+    Mode,
     NodeColors,
-    ThemeColors,
+    Palette,
     class_fractions,
     mix,
-    theme_colors,
 )
+from treelab.trees.colors import palette as palette_of
 from treelab.trees.text import (
     node_text,
     number_text,
@@ -57,7 +58,7 @@ class _Picture:
 
     tree: Tree
     colors: NodeColors
-    theme: ThemeColors
+    theme: Palette
     layout: "DotLayout"
     lit: frozenset[int]
 
@@ -213,6 +214,7 @@ def _wrapped(text: str, wrap: int) -> str:
 GAP = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}"  # between an edge and its word
 _FONT = "Helvetica,Arial,sans-serif"
 _THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
+_DARK_LINE = "#5A6963"  # lighter than that of charts: edges are what a tree is
 _TINT = 0.04  # opacity of the colour of an uncertain leaf
 DIRECTIONS = ("TB", "LR")
 
@@ -255,7 +257,7 @@ def to_dot(
     *,
     layout: DotLayout | None = None,
     palette=None,
-    mode: str = "light",
+    mode: Mode = "light",
     highlight: Iterable[int] = (),
     value_range: tuple[float, float] | None = None,
     legend: bool = True,
@@ -293,7 +295,9 @@ def to_dot(
         If an option is none of the above, or a highlighted node is not in the tree.
     """
     layout = layout or DotLayout()
-    theme = theme_colors(mode)
+    theme = palette_of(mode)
+    if mode == "dark":
+        theme = replace(theme, line=_DARK_LINE)
     colors = NodeColors(tree, palette, value_range, mode)
     picture = _Picture(tree, colors, theme, layout, frozenset(map(int, highlight)))
     lines = _header(tree, theme, layout.direction)
@@ -313,7 +317,7 @@ def to_dot(
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _header(tree: Tree, theme: ThemeColors, direction: str) -> list[str]:
+def _header(tree: Tree, theme: Palette, direction: str) -> list[str]:
     """Return the lines that open the graph and set what all nodes and edges share."""
     return [
         "digraph tree {",

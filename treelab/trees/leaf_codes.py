@@ -62,9 +62,8 @@ class RowsAt:
 #
 # Every split of every tree is decided at once, on small integers: a value's code is the
 # number of thresholds of its feature that lie below it, so ``x <= threshold`` is
-# exactly
-# ``code <= rank of the threshold``. Two bytes a value instead of eight, and the choices
-# are then brought up level by level with whole-array operations.
+# exactly ``code <= rank of the threshold``. Two bytes a value instead of eight, and the
+# choices are then brought up level by level with whole-array operations.
 
 
 _CACHE_BYTES = 2**19  # what one step works on: about one core's second-level cache

@@ -7,10 +7,10 @@ FAR_BEHIND = -1e30  # score of a tree that takes no part
 _NEWTON_STEPS = 60  # far more than are ever needed
 
 
-def softmax(logits: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return exp(logits) scaled to sum to 1 along ``axis``, with no overflow."""
-    raised = np.exp(logits - logits.max(axis=axis, keepdims=True))
-    raised /= raised.sum(axis=axis, keepdims=True)
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Return exp(logits) scaled to sum to 1 along the last axis, with no overflow."""
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    raised /= raised.sum(axis=-1, keepdims=True)
     return raised
 
 

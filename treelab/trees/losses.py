@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from treelab.trees.words import joined
+
 MEAN_LOSSES = ("squared_error", "poisson", "gamma", "tweedie")  # the mean costs least
 POSITIVE_LOSSES = ("poisson", "gamma", "tweedie")  # predictions are above 0
 LOSSES = ("squared_error", "absolute_error", "quantile", "huber", *POSITIVE_LOSSES)
@@ -92,7 +94,7 @@ class Loss:
         if self.name == CALLABLE:
             return f"{self.title}, a function in Python"
         if self.name == "quantile":
-            return f"pinball loss at {_listed(self._each)}"
+            return f"pinball loss at {self._shown}"
         if self.name == "tweedie":
             return f"Tweedie deviance of power {self._each[0]:g}"
         if self.name == "huber":
@@ -105,7 +107,7 @@ class Loss:
         """What it is that predictions should be, as "medians"."""
         words = {
             "absolute_error": "medians",
-            "quantile": f"the {_listed(self._each)} quantile" + "s" * bool(self.levels),
+            "quantile": f"the {self._shown} quantile" + "s" * bool(self.levels),
             "huber": "between mean and median",
             CALLABLE: "what costs least",
         }
@@ -116,6 +118,11 @@ class Loss:
         """Parameter of each output, or the one of all."""
         own = self.parameter
         return own if isinstance(own, tuple) else (own,)
+
+    @property
+    def _shown(self) -> str:
+        """Parameter of each output, as "0.1, 0.5 and 0.9"."""
+        return joined([f"{own:g}" for own in self._each])
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -432,12 +439,6 @@ class Loss:
 
 
 SQUARED_ERROR = Loss()
-
-
-def _listed(numbers: tuple[float, ...]) -> str:
-    """Write numbers as "0.1, 0.5 and 0.9"."""
-    *first, last = (f"{one:g}" for one in numbers)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ranges(

@@ -18,27 +18,18 @@ class NodePredictor:
     "Learning Binary Decision Trees by Argmin Differentiation", ICML 2021,
     arXiv:2010.04627.
 
-    Parameters
-    ----------
-    layers : tuple of (weight, bias)
-        ``weight`` of shape (n_out, n_in), ``bias`` of shape (n_out,). The first layer
-        reads the traversal, and behind it, where ``uses_x``, the standardised features.
-    activation : {"elu", "relu"}, default="elu"
-        Between two layers.
-    uses_x : bool, default=False
-        Whether the features are read as well.
-    x_mean, x_scale : float64 array of shape (n_features,) or None
-        The features are read as ``(x - x_mean) / x_scale``.
-
     Raises
     ------
     ValueError
         If the layers do not fit each other.
     """
 
+    # ``weight`` of shape (n_out, n_in), ``bias`` of shape (n_out,). The first layer
+    # reads the traversal, and behind it, where ``uses_x``, the standardised features.
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
-    activation: str = "elu"
-    uses_x: bool = False
+    activation: str = "elu"  # "elu" or "relu": between two layers
+    uses_x: bool = False  # whether the features are read as well
+    # float64 (n_features,): the features are read as ``(x - x_mean) / x_scale``.
     x_mean: np.ndarray | None = None
     x_scale: np.ndarray | None = None
 

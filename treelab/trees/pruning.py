@@ -20,14 +20,6 @@ from treelab.trees.words import counted, significant
 class ScoredTrees(Stored):
     """Trees that predict one target from one table, each with its scores.
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-    scores : DataFrame
-        A row a tree, with ``columns`` among its columns.
-    chosen : int
-        Which tree is the run's own.
-
     Raises
     ------
     ValueError
@@ -38,8 +30,8 @@ class ScoredTrees(Stored):
     noun: ClassVar[str] = "A set of trees"
 
     trees: tuple[Tree, ...]
-    scores: pd.DataFrame
-    chosen: int
+    scores: pd.DataFrame  # a row a tree, with ``columns`` among its columns
+    chosen: int  # which tree is the run's own
 
     def __post_init__(self):
         object.__setattr__(self, "trees", tuple(self.trees))
@@ -293,28 +285,20 @@ _TIE = 1e-12  # alphas that differ by less than this, relative to the root, are 
 
 @dataclass(frozen=True, eq=False)
 class CostComplexityPath:
-    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3).
+    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3)."""
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree that is pruned.
-    alphas : float64 array of shape (n_steps,)
-        Ascending complexity parameter (``ccp_alpha``), in units of impurity, from
-        which each subtree is the minimal one; the first, 0, is the tree itself.
-    impurities : float64 array of shape (n_steps,)
-        R(T) of each subtree: impurity of its leaves, weighted by their rows.
-    n_leaves : int64 array of shape (n_steps,)
-        Leaves |T| of each subtree.
-    step : int64 array of shape (n_nodes,)
-        First step at which each node is a leaf or pruned; ``n_steps`` where never (a
-        leaf of the tree counts from the step at which a node above it is cut).
-    """
-
-    tree: Tree
+    tree: Tree  # the tree that is pruned
+    # float64 (n_steps,): ascending complexity parameter (``ccp_alpha``), in units of
+    # impurity, from which each subtree is the minimal one; the first, 0, is the tree
+    # itself.
     alphas: np.ndarray
+    # float64 (n_steps,): R(T) of each subtree: impurity of its leaves, weighted by
+    # their rows.
     impurities: np.ndarray
-    n_leaves: np.ndarray
+    n_leaves: np.ndarray  # int64 (n_steps,): leaves |T| of each subtree
+    # int64 (n_nodes,): first step at which each node is a leaf or pruned; ``n_steps``
+    # where never (a leaf of the tree counts from the step at which a node above it is
+    # cut).
     step: np.ndarray
 
     def __len__(self):
@@ -334,22 +318,6 @@ class CostComplexityPath:
                 "n_leaves": self.n_leaves,
             }
         )
-
-    def index_of(self, alpha: float) -> int:
-        """Return the index of the minimal subtree at a complexity parameter.
-
-        0 stands for the tree that is not pruned, as in scikit-learn.
-
-        Raises
-        ------
-        ValueError
-            If ``alpha`` is negative or not a number.
-        """
-        if not alpha >= 0:
-            raise ValueError(f"alpha must be a number >= 0, got {alpha!r}.")
-        if alpha == 0:
-            return 0
-        return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
 
 
 class _Trees(Sequence):
@@ -376,10 +344,6 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     ----------
     tree : Tree
         With rows and impurities, as ``with_rows`` gives them.
-
-    Returns
-    -------
-    CostComplexityPath
 
     Raises
     ------
@@ -408,34 +372,12 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     )
 
 
-def cost_complexity_prune(tree: Tree, alpha: float) -> Tree:
-    """Return the minimal subtree at a complexity parameter, as ``ccp_alpha`` prunes.
-
-    Raises
-    ------
-    ValueError
-        If ``alpha`` is negative, or the tree has no rows or impurities.
-    """
-    path = cost_complexity_path(tree)
-    return path.trees[path.index_of(alpha)]
-
-
 class _Links:
-    """A tree that is cut further and further, as lists by node.
-
-    Attributes
-    ----------
-    risk : list of float
-        R(t), the impurity of each node weighted by its rows, or their weights.
-    leaf_risk : list of float
-        R(T_t), the same of the leaves under each node.
-    n_leaves : list of int
-        Leaves |T_t| under each node.
-    strength : list of float or None
-        g(t) of each split; None for leaves and pruned nodes.
-    """
+    """A tree that is cut further and further, as lists by node."""
 
     def __init__(self, tree: Tree):
+        # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of
+        # the leaves under it; and |T_t|, how many these are.
         fraction = tree.mass / tree.mass[0]
         risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
         self.risk = risk.tolist()
@@ -444,6 +386,7 @@ class _Links:
         self.left, self.right = tree.left.tolist(), tree.right.tolist()
         self.parent = tree.parent.tolist()
         self.is_pruned = [False] * tree.n_nodes
+        # g(t) of each split; None for leaves and pruned nodes.
         self.strength = [
             self._strength(node) if n > 1 else None
             for node, n in enumerate(self.n_leaves)
@@ -498,10 +441,9 @@ class _Links:
 # Trees by size: which numbers of leaves are tried, and the pruning for each.
 #
 # A fold's tree is pruned by cost-complexity to each size, its held-out rows are counted
-# (``evaluation.pruned_scores.sums_at_sizes``), the folds' scores (``pooled_scores``
-# there) choose a size (``size_path.within_one_standard_error``), and the tree of all
-# rows
-# is pruned to it.
+# (``class_sums`` and ``value_sums`` in ``evaluation/pruning.py``), the folds' scores
+# (``pooled_scores`` there) choose a size (``within_one_standard_error``), and the tree
+# of all rows is pruned to it.
 
 
 SMALLEST = 2  # a tree of one leaf tells nothing
@@ -556,10 +498,6 @@ def path_of_sizes(
         Most leaves, cross-validated score and its standard error over the folds.
     chosen : int
         Which tree is the learner's own; it stays, whatever its score.
-
-    Returns
-    -------
-    SizePath
     """
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():

@@ -13,27 +13,13 @@ COLUMNS = ("score", "standard_error", "alike")
 
 @dataclass(frozen=True)
 class Completeness:
-    """Of which trees a set leaves none out.
+    """Of which trees a set leaves none out."""
 
-    Attributes
-    ----------
-    depth : int
-        Most splits on a path.
-    n_thresholds : int
-        Most candidate thresholds of a column.
-    n_cutpoints : int
-        Candidate thresholds of all columns.
-    n_trees : float
-        Trees there are over them.
-    above : float
-        Every one that scores more on the training rows is in the set.
-    """
-
-    depth: int
-    n_thresholds: int
-    n_cutpoints: int
-    n_trees: float
-    above: float
+    depth: int  # most splits on a path
+    n_thresholds: int  # most candidate thresholds of a column
+    n_cutpoints: int  # candidate thresholds of all columns
+    n_trees: float  # trees there are over them
+    above: float  # every one that scores more on the training rows is in the set
 
     def sentences(self, least: float, best: float, within: str = "") -> str:
         """Say of which trees none is left out, in Markdown.
@@ -120,11 +106,7 @@ class RashomonSet(ScoredTrees):
     def finding(self, tolerance: float, metric: str) -> str:
         """Say how many other trees are within a tolerance of the run's own.
 
-        Parameters
-        ----------
-        tolerance : float
-        metric : str
-            What the score is called.
+        ``metric`` is what the score is called.
         """
         n_others, far = len(self.within(tolerance)) - 1, shortest(tolerance)
         if not n_others:

@@ -17,6 +17,7 @@ from treelab.trees.words import (
     clean,
     counted,
     evened,
+    joined,
     parse,
     percent,
     probability,
@@ -471,14 +472,11 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     return tuple(c for c in condition.feature.categories if c in condition.allowed)
 
 
-def node_title(tree: Tree, node: int, *, most: int = 3, length: int = 40) -> str:
-    """Return what a node asks or predicts: "age ≤ 30.5?" or "Leaf: setosa (0.98)".
-
-    The parameters are those of ``prediction_text``; conditions are not cut.
-    """
+def node_title(tree: Tree, node: int) -> str:
+    """Return what a node asks or predicts: "age ≤ 30.5?" or "Leaf: setosa (0.98)"."""
     if tree.is_leaf[node]:
-        return f"Leaf: {prediction_text(tree, node, most=most, length=length)}"
-    return f"{split_text(tree, node, most=most)}?"
+        return f"Leaf: {prediction_text(tree, node, most=3, length=40)}"
+    return f"{split_text(tree, node, most=3)}?"
 
 
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
@@ -676,16 +674,14 @@ def check_split(tree: Tree, node: int) -> None:
 MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves add up
 
 
-def rule_text(
-    tree: Tree, node: int, *, most: int | None = None, length: int | None = None
-) -> str:
+def rule_text(tree: Tree, node: int, *, most: int | None = None) -> str:
     """Return the conditions on the decision path to a node, one a column.
 
     Parameters
     ----------
     tree : Tree
     node : int
-    most, length : int or None
+    most : int or None
         As in ``split_text``.
 
     Returns
@@ -694,18 +690,15 @@ def rule_text(
         Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
         the root.
     """
-    return conditions_text(tree, path_conditions(tree, node), most, length)
+    return conditions_text(tree, path_conditions(tree, node), most)
 
 
 def conditions_text(
-    tree: Tree,
-    conditions: Iterable[Condition],
-    most: int | None = None,
-    length: int | None = None,
+    tree: Tree, conditions: Iterable[Condition], most: int | None = None
 ) -> str:
     """Return conditions of a tree as one text; see ``rule_text``."""
     own = list(conditions)
-    texts = [condition_text(tree, each, most, length) for each in own[:MOST_CONDITIONS]]
+    texts = [condition_text(tree, each, most) for each in own[:MOST_CONDITIONS]]
     return _joined(texts, len(own))
 
 
@@ -733,14 +726,9 @@ def leaf_rules(tree: Tree, most: int | None = None) -> dict[int, str]:
     return rules
 
 
-def condition_text(
-    tree: Tree,
-    condition: Condition,
-    most: int | None = None,
-    length: int | None = None,
-) -> str:
+def condition_text(tree: Tree, condition: Condition, most: int | None = None) -> str:
     """Return one condition of a tree in words, or "" where everything passes."""
-    return condition.text(condition.column in tree.missing_columns, most, length)
+    return condition.text(condition.column in tree.missing_columns, most)
 
 
 def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
@@ -882,17 +870,16 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     return f"{name} is {value} ({condition.bound})"
 
 
-def sum_name(tree: Tree, node: int, most: int = 3) -> str:
+def sum_name(tree: Tree, node: int) -> str:
     """Return the columns of an oblique split, those that move its sum most first."""
     assert tree.weights is not None  # as of every tree with an oblique split
     fractions = term_fractions(tree.features, tree.weights[node])
     used = np.flatnonzero(tree.weights[node])
     order = used[np.argsort(-fractions[used], kind="stable")]
-    names = [term_name(tree.features[j]) for j in order[:most]]
+    names = [term_name(tree.features[j]) for j in order[:3]]
     if rest := len(order) - len(names):
         names.append(counted(rest, "more column"))
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return joined(names)
 
 
 def value_within(

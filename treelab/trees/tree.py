@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, TypeGuard
 
 import numpy as np
@@ -218,6 +219,18 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
     return left
 
 
+def rows_at(tree: "Tree", matrix: np.ndarray, node: int) -> np.ndarray:
+    """Return the places, ascending, of the rows of the matrix that reach a node.
+
+    Only the splits above it are evaluated, each on the rows that still pass.
+    """
+    rows = np.arange(len(matrix))
+    for above, below in pairwise(tree.path_to(node)):
+        left = goes_left(tree, matrix, np.full(len(rows), above), rows)
+        rows = rows[left == (tree.left[above] == below)]
+    return rows
+
+
 def _axis_left(tree: "Tree", matrix, node, rows):
     """Whether rows take the left branch at splits that test one feature."""
     x = matrix[rows, tree.feature[node]]
@@ -240,7 +253,7 @@ def margins(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     missing = np.where(tree.missing_left[axis], np.inf, -np.inf)[:, None]
     margin[axis] = np.where(np.isnan(value), missing, _side(tree, axis, value))
     oblique = np.flatnonzero(tree.feature == OBLIQUE)
-    margin[oblique] = _side(tree, oblique, _weighted_sums(tree, matrix, oblique))
+    margin[oblique] = _side(tree, oblique, weighted_sums(tree, matrix, oblique))
     return margin.T
 
 
@@ -255,8 +268,8 @@ def _side(tree: "Tree", nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
     return side
 
 
-def _weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """What each of these oblique splits adds up, (k, n_rows); columns in order."""
+def weighted_sums(tree: "Tree", matrix: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return what each of k oblique splits adds up, (k, n_rows), columns in order."""
     total = np.zeros((len(nodes), len(matrix)))
     if tree.weights is None or not len(nodes):
         return total
@@ -607,24 +620,6 @@ def check_target(tree: "Tree", n_rows: int, y) -> np.ndarray:
     return y
 
 
-def node_counts(tree: "Tree", X, y=None) -> np.ndarray:
-    """Count the rows of ``X`` that pass each node; see ``Tree.node_counts``."""
-    leaf = tree.apply(X)
-    if y is None:
-        return rows_through(tree, leaf)
-    if tree.classes is None:
-        raise ValueError("y can only be counted by class; this tree is a regression.")
-    return rows_through(tree, leaf, check_target(tree, len(leaf), y), len(tree.classes))
-
-
-def with_rows(tree: "Tree", X, y, sample_weight=None) -> "Tree":
-    """Return the tree with the numbers of these rows; see ``Tree.with_rows``."""
-    matrix = read_features(tree, X)
-    leaf = leaf_of(tree, matrix)
-    y = check_target(tree, len(leaf), y)
-    return with_leaves(tree, matrix, leaf, y, sample_weight)
-
-
 def with_leaves(
     tree: "Tree",
     matrix: np.ndarray | None,
@@ -967,25 +962,13 @@ class Tree(Arrays):
     outputs: tuple[str, ...] = ()
 
     array_types: ClassVar[dict[str, type]] = {
-        "left": np.int32,
-        "right": np.int32,
-        "feature": np.int32,
-        "threshold": np.float64,
+        **dict.fromkeys(("left", "right", "feature", "decision"), np.int32),
+        **dict.fromkeys(("n_rows", "missing_rows"), np.int64),
+        **dict.fromkeys(("threshold", "value", "impurity", "class_counts"), np.float64),
+        **dict.fromkeys(("weights", "leaf_weights", "leaf_bias"), np.float64),
+        **dict.fromkeys(("activity", "between", "class_weights"), np.float64),
+        **dict.fromkeys(("weight", "interval"), np.float64),
         "missing_left": np.bool_,
-        "value": np.float64,
-        "n_rows": np.int64,
-        "impurity": np.float64,
-        "class_counts": np.float64,
-        "weights": np.float64,
-        "leaf_weights": np.float64,
-        "leaf_bias": np.float64,
-        "activity": np.float64,
-        "between": np.float64,
-        "missing_rows": np.int64,
-        "decision": np.int32,
-        "class_weights": np.float64,
-        "weight": np.float64,
-        "interval": np.float64,
     }
 
     def __post_init__(self):
@@ -1255,7 +1238,15 @@ class Tree(Arrays):
         int64 array of shape (n_nodes,), or (n_nodes, n_classes) where the labels ``y``
         are given
         """
-        return node_counts(self, X, y)
+        leaf = self.apply(X)
+        if y is None:
+            return rows_through(self, leaf)
+        if self.classes is None:
+            raise ValueError(
+                "y can only be counted by class; this tree is a regression."
+            )
+        codes = check_target(self, len(leaf), y)
+        return rows_through(self, leaf, codes, len(self.classes))
 
     def with_rows(self, X, y, sample_weight=None) -> "Tree":
         """Return the tree with rows, impurity and means taken from these rows.
@@ -1267,7 +1258,10 @@ class Tree(Arrays):
         training rows, also set ``between`` and ``missing_rows``, so that words stay the
         same whatever rows come after. ``sample_weight`` (n_rows,) is above 0.
         """
-        return with_rows(self, X, y, sample_weight)
+        matrix = read_features(self, X)
+        leaf = leaf_of(self, matrix)
+        y = check_target(self, len(leaf), y)
+        return with_leaves(self, matrix, leaf, y, sample_weight)
 
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.

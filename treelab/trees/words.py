@@ -96,11 +96,8 @@ def signed(value: float, digits: int = 3) -> str:
 def threshold_text(threshold: float, low: float, high: float) -> str:
     """Return a threshold with few digits, so that no training row changes sides.
 
-    Parameters
-    ----------
-    threshold : float
-    low, high : float
-        Largest training value at or below it, smallest above it; NaN where unknown.
+    ``low`` is the largest training value at or below it, ``high`` the smallest above
+    it; NaN where unknown.
     """
     if isnan(low) or isnan(high) or not low <= threshold < high:
         return shortest(threshold)
@@ -242,11 +239,15 @@ def quoted(category: str, length: int | None = None) -> str:
     return f"“{short(category, length)}”"
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"; "" of nothing."""
+    *first, last = parts or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Name a few things in a sentence, and how many more there are."""
     shown = [repr(str(name)) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
-    if len(shown) > 1:
-        return f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return "".join(shown)
+    return joined(shown)

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 from tests.trees.code.evaluators import pmml_predictions, run_onnx
 from tests.trees.code.run import GCC, c_predictions, needs_gcc, python_predictions
-from treelab.trees.code import ensemble_languages, to_pmml, to_python, to_sql
+from treelab.trees.adapters import from_sklearn
+from treelab.trees.code import ensemble_languages, to_c, to_pmml, to_python, to_sql
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 
@@ -194,6 +196,18 @@ def test_one_tree_and_no_split_are_an_ensemble_too(tmp_path):
     one = make_ensemble(rng, "numbers", "entmax15", n_trees=1)
     check_onnx(one, table)
     check_python(one, table)
+
+
+def test_a_forest_of_another_program_is_written_as_it_is_read():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    model = RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, X["a"])
+    forest = from_sklearn(model)
+    check_python(forest, X)
+    check_onnx(forest, X)
+    check_pmml(forest, X)
+    assert to_c(forest) == to_c(forest.to_weighted_trees())
+    with pytest.raises(ValueError, match="SQL cannot hold this ensemble"):
+        to_sql(forest)
 
 
 def with_one_weight_a_tree(model: WeightedTrees) -> WeightedTrees:

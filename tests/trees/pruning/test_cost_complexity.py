@@ -10,12 +10,8 @@ from tests.trees.make import (
     make_table,
     make_target,
     make_tree,
-    same_arrays,
 )
-from treelab.trees.pruning import (
-    cost_complexity_path,
-    cost_complexity_prune,
-)
+from treelab.trees.pruning import cost_complexity_path
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -53,7 +49,7 @@ def test_the_path_is_scikit_learns(load, grow, min_samples_leaf):
         pruned = grow(
             min_samples_leaf=min_samples_leaf, random_state=0, ccp_alpha=alpha
         ).fit(X, y)
-        small = cost_complexity_prune(tree, alpha)
+        small = path.trees[np.searchsorted(path.alphas, alpha, side="right") - 1]
         assert small.n_leaves == pruned.get_n_leaves() == path.n_leaves[i]
         # scikit-learn reads float32, so a row may sit on the other side of a threshold.
         X32 = X.astype(np.float32).astype(float)
@@ -95,10 +91,6 @@ def test_each_subtree_is_the_minimal_one_at_its_alpha(seed, n_leaves, n_classes)
         if i:
             cost = path.impurities[i] + path.alphas[i] * path.n_leaves[i]
             assert cost <= best_by_search(tree, path.alphas[i]) + 1e-12
-            assert same_arrays(
-                cost_complexity_prune(tree, path.alphas[i] or 1e-300),
-                path.trees[path.index_of(path.alphas[i] or 1e-300)],
-            )
 
 
 def test_each_subtree_is_inside_the_one_before():
@@ -123,14 +115,7 @@ def test_a_pruned_node_answers_with_its_own_value():
     np.testing.assert_allclose(stump.predict(table), np.full(80, y.mean()))
 
 
-def test_alpha_0_keeps_the_tree_and_a_negative_one_is_refused():
-    rng = np.random.default_rng(1)
-    tree = make_tree(rng, 12)
+def test_a_tree_without_rows_has_no_path():
+    tree = make_tree(np.random.default_rng(1), 12)
     with pytest.raises(ValueError, match="with_rows"):
-        cost_complexity_prune(tree, 0.0)
-    table = make_table(rng, 80)
-    tree = tree.with_rows(table, make_target(rng, tree, 80))
-    assert cost_complexity_prune(tree, 0.0) is tree
-    for wrong in (-0.1, np.nan):
-        with pytest.raises(ValueError, match="alpha"):
-            cost_complexity_prune(tree, wrong)
+        cost_complexity_path(tree)

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.trees.pruning.sums import sums_at_sizes
 from treelab import CartClassifier, CartRegressor
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.pruning import pooled_scores, pruned_scores, sums_at_sizes
+from treelab.evaluation.pruning import pooled_scores, pruned_scores
 from treelab.trees.pruning import (
     cost_complexity_path,
     path_of_sizes,

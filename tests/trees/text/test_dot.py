@@ -13,9 +13,9 @@ from tests.trees.make import make_table, make_target, make_tree
 from treelab.trees.colors import (
     OKABE_ITO,
     OTHER,
-    THEMES,
     class_palette,
     mix,
+    palette,
     value_color,
 )
 from treelab.trees.dot import DotLayout, to_dot
@@ -171,7 +171,7 @@ def test_a_path_is_lit_and_nothing_beside_it():
     tree = make_tree(np.random.default_rng(1), 8)
     leaf = int(np.flatnonzero(tree.is_leaf)[-1])
     path = tree.path_to(leaf)
-    accent = THEMES["light"].accent
+    accent = palette("light").accent
     dot = to_dot(tree, highlight=path)
     for node in range(tree.n_nodes):
         assert (accent in lines_of(dot, f"n{node} [")[0]) == (node in path)
@@ -257,7 +257,7 @@ def contrast(first: str, second: str) -> float:
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_words_can_be_read_on_every_leaf(mode):
-    theme = THEMES[mode]
+    theme = palette(mode)
     scale = [value_color(x, 0, 1) for x in np.linspace(0, 1, 9)]
     for color in (*OKABE_ITO, OTHER, *scale):
         for tint in (0.04, 0.12):

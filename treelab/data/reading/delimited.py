@@ -37,31 +37,17 @@ MOST_LINE = 2**22  # bytes
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a delimited file.
+    """The cells of a delimited file."""
 
-    Attributes
-    ----------
-    names : list of str
-        The columns, as the header has them; made up where there is none.
-    columns : list of pyarrow.Array of str
-        The cells of each column, without the header.
-    delimiter : str
-    has_header : bool
-    notes : list of str
-    text : bytes
-        What was parsed, as UTF-8, for finding lines again; empty if a row's line is
-        its number.
-    place : str
-        What messages call a line.
-    """
-
-    names: list[str]
-    columns: list[pa.Array]
+    names: list[str]  # the columns, as the header has them; made up where there is none
+    columns: list[pa.Array]  # the cells of each column, without the header
     delimiter: str
     has_header: bool
     notes: list[str]
+    # What was parsed, as UTF-8, for finding lines again; empty if a row's line is its
+    # number.
     text: bytes
-    place: str = "line"
+    place: str = "line"  # what messages call a line
 
     def place_of(self, row: int) -> str:
         """Return where in the file a row (from 0) ends, such as "line 7"."""

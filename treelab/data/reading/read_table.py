@@ -43,45 +43,29 @@ from treelab.trees.words import counted, listed
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a person may say of a file; what is left out, or None, is found out.
+    """What a person may say of a file; what is left out, or None, is found out."""
 
-    Attributes
-    ----------
-    delimiter : str or None
-        One character between fields, else found among comma, semicolon, tab, vertical
-        bar and spaces.
-    header : int or None
-        The line, of a workbook the row, that names the columns, from 1; 0 (or False)
-        if none does.
-    encoding : str or None
-        Else UTF-8 is tried, and then a guess.
-    decimal : {",", "."} or None
-        The decimal sign of a delimited text, else found for each column.
-    one_column : bool
-        Whether a table of one column will do: there is something to predict from it,
-        but nothing to learn. Else it will not.
-    sheet : str or None
-        Which sheet of a workbook, or table of a database, else the only one.
-    query : str or None
-        A SELECT on a database, else all of one table.
-    missing : mapping of str to sequence of str
-        Cells that have no value besides the usual ones, such as -999, by column; ""
-        is all columns.
-    keep_na : sequence of str
-        Columns in which NA and the like are values as others; "" is all columns.
-    as_text : sequence of str
-        Columns that are categories as written, though they look like numbers or dates.
-    """
-
+    # One character between fields, else found among comma, semicolon, tab, vertical bar
+    # and spaces.
     delimiter: str | None = None
+    # The line, of a workbook the row, that names the columns, from 1; 0 (or False) if
+    # none does.
     header: int | None = None
-    encoding: str | None = None
+    encoding: str | None = None  # else UTF-8 is tried, and then a guess
+    # "," or ".": the decimal sign of a delimited text, else found for each column.
     decimal: str | None = None
+    # Whether a table of one column will do: there is something to predict from it, but
+    # nothing to learn. Else it will not.
     one_column: bool = False
+    # Which sheet of a workbook, or table of a database, else the only one.
     sheet: str | None = None
-    query: str | None = None
+    query: str | None = None  # a SELECT on a database, else all of one table
+    # Cells that have no value besides the usual ones, such as -999, by column; "" is
+    # all columns.
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # Columns in which NA and the like are values as others; "" is all columns.
     keep_na: Sequence[str] = ()
+    # Columns that are categories as written, though they look like numbers or dates.
     as_text: Sequence[str] = ()
 
     def marks(self, column: str) -> Marks:
@@ -92,48 +76,26 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class TextForm:
-    """How a delimited text was read: what was found out, or what a person said.
+    """How a delimited text was read: what was found out, or what a person said."""
 
-    Attributes
-    ----------
-    delimiter : str
-        Between fields; a tab for spaces.
-    decimal : {",", "."}
-        A comma where the numbers of any column have one.
-    encoding : str
-    has_header : bool
-        Whether a line names the columns.
-    """
-
-    delimiter: str
-    decimal: str
+    delimiter: str  # between fields; a tab for spaces
+    decimal: str  # "," or ".": a comma where the numbers of any column have one
     encoding: str
-    has_header: bool
+    has_header: bool  # whether a line names the columns
 
 
 @dataclass(frozen=True)
 class ReadResult:
-    """A table as it was read.
+    """A table as it was read."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Columns of int64 or float64 numbers, of text, or of true and false.
-    notes : list of str
-        Sentences on what was found odd and what was done about it.
-    dates : list of str
-        Columns that hold dates, as years with decimals; ``months`` writes them out.
-    text : TextForm or None
-        How it was read, where it is a delimited text.
-    written : DataFrame or None
-        The cells as they came, of a table that was read as another one; numbers where
-        they are written as Python writes them, else text.
-    """
-
+    # Columns of int64 or float64 numbers, of text, or of true and false.
     frame: pd.DataFrame
-    notes: list[str]
+    notes: list[str]  # sentences on what was found odd and what was done about it
+    # Columns that hold dates, as years with decimals; ``months`` writes them out.
     dates: list[str]
-    text: TextForm | None = None
+    text: TextForm | None = None  # how it was read, where it is a delimited text
+    # The cells as they came, of a table that was read as another one; numbers where
+    # they are written as Python writes them, else text.
     written: pd.DataFrame | None = None
 
     @property
@@ -171,10 +133,6 @@ def read_table(
         and all rows stay. None finds out how each column is written.
     **options
         What a person says of the file, see ``ReadOptions``.
-
-    Returns
-    -------
-    ReadResult
 
     Raises
     ------

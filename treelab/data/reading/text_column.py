@@ -50,25 +50,15 @@ STYLED = (
 
 @dataclass
 class ColumnReading:
-    """A column as it was read, and what a person should know about it.
+    """A column as it was read, and what a person should know about it."""
 
-    Attributes
-    ----------
-    column : Series
-        float64 or int64 numbers, or text; missing cells are NaN.
-    missing : dict of str to int
-        How many cells held each mark of a missing value.
-    notes : list of str
-    form : CellForm or None
-        How its cells are written; None where they are true and false.
-    written : Series or None
-        The cells as they came, where a later table is read as the training rows were.
-    """
-
-    column: pd.Series
+    column: pd.Series  # float64 or int64 numbers, or text; missing cells are NaN
+    # How many cells held each mark of a missing value.
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    # How its cells are written; None where they are true and false.
     form: CellForm | None = None
+    # The cells as they came, where a later table is read as the training rows were.
     written: pd.Series | None = None
 
     @property
@@ -79,18 +69,11 @@ class ColumnReading:
 
 @dataclass(frozen=True)
 class Marks:
-    """What a person says of the cells that have no value.
+    """What a person says of the cells that have no value."""
 
-    Attributes
-    ----------
-    more : tuple of str
-        Marks that count as missing besides the usual ones.
-    keep_usual : bool
-        Whether the usual marks, NA and the like, are values: then only empty cells
-        and ``more`` are missing.
-    """
-
-    more: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()  # marks that count as missing besides the usual ones
+    # Whether the usual marks, NA and the like, are values: then only empty cells and
+    # ``more`` are missing.
     keep_usual: bool = False
 
     def of(self, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -130,10 +113,6 @@ def read_column(
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
         How the column was written at training, and so is read; None finds it out.
-
-    Returns
-    -------
-    ColumnReading
 
     Raises
     ------

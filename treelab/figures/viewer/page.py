@@ -17,8 +17,7 @@ from treelab.trees.tree import Tree
 # The viewer's script and style as one text each, for a page or a component.
 #
 # The script is kept as small modules in ``assets/viewer``. A browser that gets it as
-# text
-# cannot follow their imports, so the modules are joined, in the order that
+# text cannot follow their imports, so the modules are joined, in the order that
 # ``order.json`` states, within one function.
 
 
@@ -101,10 +100,6 @@ def viewer_page(
         Sentences below the title, such as a score and the rows it was measured on.
     **options
         As in ``view_settings``: direction, depth, ...
-
-    Returns
-    -------
-    str
     """
     # The title is the page's heading; saved pictures have it, too.
     options = {"controls": True, "height": 720, "heading": False} | options
@@ -140,10 +135,6 @@ def document(
         element that it is drawn in.
     style : str, default=""
         CSS besides the page's own.
-
-    Returns
-    -------
-    str
     """
     scripts = "\n".join(
         f'<script type="application/json" id="{name}-data">{script_json(data)}</script>'

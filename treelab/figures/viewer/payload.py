@@ -33,9 +33,9 @@ from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     check_target,
-    filled,
     leaf_of,
     read_features,
+    weighted_sums,
     with_leaves,
 )
 from treelab.trees.words import (
@@ -85,24 +85,12 @@ NAME_LENGTH = 80  # letters of a name in the legend or on an axis
 
 @dataclass(frozen=True)
 class Wording:
-    """How fully a node is written.
+    """How fully a node is written."""
 
-    Attributes
-    ----------
-    length : int
-        Letters of a feature's or category's name before it is cut.
-    listed : int
-        Categories in a condition.
-    left : int
-        Categories that are named as going left.
-    terms : int
-        Features of a weighted sum.
-    """
-
-    length: int
-    listed: int
-    left: int
-    terms: int
+    length: int  # letters of a feature's or category's name before it is cut
+    listed: int  # categories in a condition
+    left: int  # categories that are named as going left
+    terms: int  # features of a weighted sum
 
 
 # From the fullest to the briefest: what a larger tree has room for.
@@ -133,8 +121,7 @@ def plain_number(value: float | None) -> float | None:
 # Histograms of the rows at a node, small enough to travel to a browser.
 #
 # A split's threshold is always an edge between two bars, so that each bar lies wholly
-# on
-# one side of it, however few bars there are.
+# on one side of it, however few bars there are.
 
 
 MOST_BINS = 24
@@ -201,7 +188,6 @@ def category_bars(
     category: np.ndarray,
     code: np.ndarray,
     n_codes: int,
-    most: int = MOST_CATEGORIES,
 ) -> dict | None:
     """Count categories by class, those that go left first.
 
@@ -214,14 +200,13 @@ def category_bars(
     category, code : int arrays of shape (n_rows,)
         Category and class of each row.
     n_codes : int
-    most : int, default=12
-        Bars; the rarer categories of each side are counted together.
 
     Returns
     -------
     dict or None
         ``categories`` (names of the bars), ``left`` (their sides) and ``counts``
-        (k lists of n_codes), the most frequent first on each side; None without rows.
+        (k lists of n_codes), the most frequent first on each side; of more than
+        ``MOST_CATEGORIES`` the rarer ones of each side together. None without rows.
     """
     if not len(category):
         return None
@@ -230,7 +215,8 @@ def category_bars(
     total = table.sum(axis=1)
     order = np.argsort(-total, kind="stable")
     order = order[total[order] > 0]
-    shown = order if len(order) <= most else order[: most - 2]
+    n_own = MOST_CATEGORIES - 2
+    shown = order if len(order) <= MOST_CATEGORIES else order[:n_own]
     rest = order[len(shown) :]
     bars, sides, counts = [], [], []
     for side in (True, False):
@@ -337,23 +323,13 @@ FIRST_PATH, SECOND_PATH = "var(--path-one)", "var(--path-two)"
 
 @dataclass(frozen=True)
 class RowPath:
-    """The decision path of a row that is followed through a tree.
+    """The decision path of a row that is followed through a tree."""
 
-    Attributes
-    ----------
-    label : str
-        What the row is called.
-    color : str
-        Colour of its path, as CSS writes it: FIRST_PATH or SECOND_PATH.
-    keys : list of str
-        Keys of the nodes it passes, root first.
-    values : dict of str to str
-        The row's value at each of these splits: "petal width is 0.2 cm".
-    """
-
-    label: str
-    color: str
+    label: str  # what the row is called
+    color: str  # colour of its path, as CSS writes it: FIRST_PATH or SECOND_PATH
+    # Keys of the nodes it passes, root first.
     keys: list[str] = field(default_factory=list)
+    # The row's value at each of these splits: "petal width is 0.2 cm".
     values: dict[str, str] = field(default_factory=dict)
 
 
@@ -618,7 +594,7 @@ class TreeWriter:
             return {}
         j, threshold = int(tree.feature[node]), float(tree.threshold[node])
         if j == OBLIQUE:
-            x = self._sums(node)
+            x = weighted_sums(tree, self.matrix[rows], np.array([node]))[0]
         else:
             x = self.matrix[rows, j]
             known = ~np.isnan(x)
@@ -732,16 +708,6 @@ class TreeWriter:
                 entry["bound"] = shown_threshold(tree, node)
         return entry
 
-    def _sums(self, node: int) -> np.ndarray:
-        """What an oblique split adds up at each of its rows."""
-        tree = self.tree
-        assert tree.weights is not None  # as of every tree with an oblique split
-        here = self.matrix[self.rows_at[node]]
-        total = np.zeros(len(here))
-        for j in np.flatnonzero(tree.weights[node]).tolist():
-            total += tree.weights[node, j] * filled(tree.features, here, j)
-        return total
-
     def _weights(self, node: int, wording: Wording) -> list[list]:
         """The terms of an oblique split: each feature's name, weight, share and size.
 
@@ -842,34 +808,17 @@ FEWEST_FRAMES = 8  # that stay; of their trees, only what many rows pass is writ
 
 @dataclass(frozen=True)
 class Frames:
-    """What the trees of one picture stand for, one a frame.
+    """What the trees of one picture stand for, one a frame."""
 
-    Attributes
-    ----------
-    kind : {"epoch", "lambda", "leaves", "alpha"}
-    name : str
-        The scrubber's name.
-    values : sequence of float
-        Epoch, pruning strength or number of leaves of each frame, in order.
-    labels : sequence of str
-        What is written beside the scrubber.
-    chosen : int
-        The frame that is shown first.
-    scores : sequence of float or None, default=None
-        Score of each frame's tree.
-    score_label : str
-        Which score on which rows: "macro F1 · validation".
-    marks : sequence of (int, str), default=()
-        Frames that the scrubber marks, each with the words for it.
-    """
-
-    kind: str
-    name: str
+    kind: str  # "epoch", "lambda", "leaves" or "alpha"
+    name: str  # the scrubber's name
+    # Epoch, pruning strength or number of leaves of each frame, in order.
     values: Sequence[float]
-    labels: Sequence[str]
-    chosen: int
-    scores: Sequence[float] | None = None
-    score_label: str = ""
+    labels: Sequence[str]  # what is written beside the scrubber
+    chosen: int  # the frame that is shown first
+    scores: Sequence[float] | None = None  # score of each frame's tree
+    score_label: str = ""  # which score on which rows: "macro F1 · validation"
+    # Frames that the scrubber marks, each with the words for it.
     marks: Sequence[tuple[int, str]] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
@@ -925,8 +874,7 @@ def thinned(trees: Sequence[Tree], frames: Frames) -> tuple[list[Tree], Frames]:
 # The server makes the histograms, so the payload does not grow with the table. It stays
 # under ``MOST_BYTES``, for which large trees are written more briefly, in this order:
 # histograms have fewer bars; only splits that many rows pass have one; names are cut
-# and
-# lists are short; nodes that few rows pass are only counted; frames are left out,
+# and lists are short; nodes that few rows pass are only counted; frames are left out,
 # evenly.
 
 
@@ -955,7 +903,6 @@ def tree_payload(
     split: str = "train",
     colors: Mapping | None = None,
     frames: Frames | None = None,
-    notes: Iterable[str] = (),
 ) -> dict:
     """Return all that the viewer draws and that stays while nothing else is shown.
 
@@ -977,8 +924,6 @@ def tree_payload(
         The most frequent class first; None: by frequency in ``y``.
     frames : Frames or None, default=None
         What each tree stands for, where there are several.
-    notes : iterable of str, default=()
-        Sentences shown with the tree, besides its own.
 
     Returns
     -------
@@ -1012,7 +957,7 @@ def tree_payload(
     writers = [TreeWriter(each, (X, y, weight), fold, edges, columns) for each in shown]
     nodes = _written_nodes(writers)
     n_rows = int(writers[0].tree.n_rows[0])
-    notes = [*notes, *sum_notes(shown, X)]
+    notes = sum_notes(shown, X)
     payload = {
         "version": VERSION,
         "title": clean(title),

@@ -190,14 +190,6 @@ def weighted_trees(forest: "Forest") -> WeightedTrees:
     then holds what it adds times the number of trees, on top of what the sum starts
     from. Predictions agree up to rounding, as an ensemble adds up in float64.
 
-    Parameters
-    ----------
-    forest : Forest
-
-    Returns
-    -------
-    WeightedTrees
-
     Raises
     ------
     ValueError

@@ -25,28 +25,18 @@ from treelab.trees.tree import LEAF, Tree, exact_copy, plain_label
 
 @dataclass(frozen=True)
 class Nodes:
-    """One of xgboost's trees.
+    """One of xgboost's trees."""
 
-    Attributes
-    ----------
-    left, right : int array of shape (n_nodes,)
-        -1 at leaves.
-    column : int array of shape (n_nodes,)
-    condition : float32 array of shape (n_nodes,)
-        A row goes left where ``float32(x) < condition``.
-    missing_left : bool array of shape (n_nodes,)
-    value : float32 array of shape (n_nodes,)
-        What a leaf adds; above the leaves, what the node would add.
-    categories : dict of int to frozenset of int
-        Splits of category columns: the codes that go right.
-    """
-
+    # int (n_nodes,): -1 at leaves.
     left: np.ndarray
     right: np.ndarray
-    column: np.ndarray
+    column: np.ndarray  # int (n_nodes,)
+    # float32 (n_nodes,): a row goes left where ``float32(x) < condition``.
     condition: np.ndarray
-    missing_left: np.ndarray
+    missing_left: np.ndarray  # bool (n_nodes,)
+    # float32 (n_nodes,): what a leaf adds; above the leaves, what the node would add.
     value: np.ndarray
+    # Splits of category columns: the codes that go right.
     categories: dict[int, frozenset[int]] = field(default_factory=dict)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     FAR_BELOW,
     CategoryTest,
@@ -12,6 +13,7 @@ from treelab.trees.code.writer import (
     NumberTest,
     Style,
     Term,
+    as_written,
     comment,
     ensemble_heading,
     heading,
@@ -19,7 +21,6 @@ from treelab.trees.code.writer import (
     inputs,
     refuse_several,
     source_of,
-    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -359,12 +360,12 @@ _BUILD = (
 )
 
 
-def to_c(tree: Tree | WeightedTrees) -> str:
+def to_c(tree: Tree | WeightedTrees | Forest) -> str:
     """Write a tree, or an ensemble, as C99.
 
     Parameters
     ----------
-    tree : Tree or WeightedTrees
+    tree : Tree, WeightedTrees or Forest
 
     Returns
     -------
@@ -385,7 +386,7 @@ def to_c(tree: Tree | WeightedTrees) -> str:
         If a category holds a character that C text cannot hold, or the tree has
         several outputs.
     """
-    tree = with_spellings(tree)
+    tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_c(tree)
     refuse_several(tree, "C")

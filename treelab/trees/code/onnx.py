@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     Input,
+    as_written,
     ensemble_heading,
     heading,
     inputs,
     source_of,
-    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -197,16 +198,6 @@ class Graph:
 # An ensemble as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
-def ensemble_to_onnx(model: WeightedTrees) -> bytes:
-    """Write an ensemble as ``to_onnx`` writes a tree.
-
-    Its probabilities and values are those of ``model`` up to rounding, about 1e-15 of
-    their size: a sum over trees is added up in another order.
-    """
-    graph = _Ensemble(model)
-    return graph.finish(graph.outputs(), ensemble_heading(model))
-
-
 class _Ensemble(Graph):
     """The operators of an ensemble; all arrays between are (rows, E)."""
 
@@ -323,12 +314,12 @@ class _Ensemble(Graph):
 # A tree as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
-def to_onnx(tree: Tree | WeightedTrees) -> bytes:
+def to_onnx(tree: Tree | WeightedTrees | Forest) -> bytes:
     """Write a tree, or an ensemble, as an ONNX model.
 
     Parameters
     ----------
-    tree : Tree or WeightedTrees
+    tree : Tree, WeightedTrees or Forest
 
     Returns
     -------
@@ -350,9 +341,10 @@ def to_onnx(tree: Tree | WeightedTrees) -> bytes:
         If the tree reads no column, one column as numbers and as text, or a category
         that is no text at all.
     """
-    tree = with_spellings(tree)
+    tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
-        return ensemble_to_onnx(tree)
+        ensemble = _Ensemble(tree)
+        return ensemble.finish(ensemble.outputs(), ensemble_heading(tree))
     graph = _Graph(tree)
     return graph.finish(graph.outputs(), heading(tree, graph.read))
 

@@ -8,10 +8,12 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     CategoryTest,
     SumTest,
     Term,
+    as_written,
     ensemble_heading,
     fixed_weights,
     heading,
@@ -19,7 +21,6 @@ from treelab.trees.code.writer import (
     refuse_ensemble,
     refuse_several,
     split_test,
-    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -34,12 +35,12 @@ _TYPES = {
 }
 
 
-def to_pmml(tree: Tree | WeightedTrees) -> str:
+def to_pmml(tree: Tree | WeightedTrees | Forest) -> str:
     """Write a tree as PMML, or an ensemble each of whose trees has one weight.
 
     Parameters
     ----------
-    tree : Tree or WeightedTrees
+    tree : Tree, WeightedTrees or Forest
 
     Returns
     -------
@@ -57,7 +58,7 @@ def to_pmml(tree: Tree | WeightedTrees) -> str:
         linear, there are several outputs, a column is read as numbers and as text, or a
         name holds a character that XML cannot hold.
     """
-    tree = with_spellings(tree)
+    tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
         if (weights := fixed_weights(tree)) is not None:
             return _Document(tree).text(partial(_add_segments, weights=weights))

@@ -4,6 +4,7 @@ from math import isfinite
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     FAR_BELOW,
     CategoryTest,
@@ -12,11 +13,11 @@ from treelab.trees.code.writer import (
     NumberTest,
     Style,
     Term,
+    as_written,
     ensemble_heading,
     heading,
     inputs,
     source_of,
-    with_spellings,
 )
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -270,12 +271,12 @@ _ONE_LOGIT = _LOGITS.replace("_mean(row)", "[0.0, *_mean(row)]")
 # A tree as a Python function that needs nothing but the standard library.
 
 
-def to_python(tree: Tree | WeightedTrees) -> str:
+def to_python(tree: Tree | WeightedTrees | Forest) -> str:
     """Write a tree, or an ensemble, as Python source.
 
     Parameters
     ----------
-    tree : Tree or WeightedTrees
+    tree : Tree, WeightedTrees or Forest
 
     Returns
     -------
@@ -287,7 +288,7 @@ def to_python(tree: Tree | WeightedTrees) -> str:
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
     """
-    tree = with_spellings(tree)
+    tree = as_written(tree)
     if isinstance(tree, WeightedTrees):
         return ensemble_to_python(tree)
     return _Module(tree).text()
@@ -308,7 +309,9 @@ class _Module(NestedWriter):
         """Write the module."""
         tree = self.tree
         functions = [
-            "\n".join(self._branch(root)) for root in self.function_roots() if root
+            "\n".join([f"def _branch_{root}({self._arguments()}):", *self.body(root)])
+            for root in self.function_roots()
+            if root
         ]
         functions.append("\n".join(self._main()))
         if tree.classes is not None:
@@ -346,10 +349,6 @@ class _Module(NestedWriter):
         for source, name in self.names.items():
             lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]
-
-    def _branch(self, root: int) -> list[str]:
-        """Write the function of a branch far below the root."""
-        return [f"def _branch_{root}({self._arguments()}):", *self.body(root)]
 
     def _arguments(self) -> str:
         """Name what a branch is called with: everything that was read."""

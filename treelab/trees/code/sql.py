@@ -18,11 +18,11 @@ from treelab.trees.code.writer import (
     Term,
     Writer,
     are_truths,
+    as_written,
     heading,
     leaf_comment,
     refuse_ensemble,
     split_test,
-    with_spellings,
 )
 from treelab.trees.tree import Tree
 
@@ -60,8 +60,10 @@ def to_sql(tree: Tree) -> str:
         If it is an ensemble, or a name or a category holds a character, or a weighted
         sum an infinite number, that SQL has no way to write.
     """
-    refuse_ensemble(tree, "SQL")
-    tree = with_spellings(tree)
+    model = as_written(tree)
+    refuse_ensemble(model, "SQL")
+    assert isinstance(model, Tree)  # the others were refused
+    tree = model
     case = _Case(tree)
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     if case.inputs:

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
+from treelab.trees.adapters.forest import Forest
 from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -24,7 +25,6 @@ from treelab.trees.text import (
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 
-M = TypeVar("M", bound=Tree | WeightedTrees)
 _TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
@@ -67,27 +67,15 @@ class CategoryTest:
 
 @dataclass(frozen=True)
 class Term:
-    """A weight times a number column, or times the score of a category.
+    """A weight times a number column, or times the score of a category."""
 
-    Attributes
-    ----------
-    index : int
-        Place of the feature in the tree.
-    fill : float
-        Number that stands for a missing value; NaN where none is known.
-    scores : dict of str to float, or None
-        Category columns: the number of each known category, never NaN unless
-        ``fill`` is.
-    unseen : float
-        Category columns: the number of every other category.
-    """
-
-    index: int
+    index: int  # place of the feature in the tree
     source: Input
     weight: float
-    fill: float
+    fill: float  # number that stands for a missing value; NaN where none is known
+    # Category columns: the number of each known category, never NaN unless ``fill`` is.
     scores: dict[str, float] | None = None
-    unseen: float = float("nan")
+    unseen: float = float("nan")  # category columns: the number of every other category
 
     @property
     def may_fail(self) -> bool:
@@ -116,17 +104,15 @@ def are_truths(categories: Collection[str]) -> bool:
     return {category.lower() for category in categories} <= _TRUTHS
 
 
-def with_spellings(model: M) -> M:
-    """Return a model whose categories are true and false in each spelling of these.
+def as_written(model: Tree | WeightedTrees | Forest) -> Tree | WeightedTrees:
+    """Return a model as code writes it: a forest of another program as weighted trees.
 
-    A feature reads True, TRUE and true as one category; code reads what it lists.
-
-    Parameters
-    ----------
-    model : Tree or WeightedTrees
+    A feature reads True, TRUE and true as one category; code reads what it lists, so
+    that each spelling is a category of the model returned.
     """
-    features = tuple(map(_with_spellings, model.features))
-    return replace(model, features=features)
+    if isinstance(model, Forest):
+        model = model.to_weighted_trees()
+    return replace(model, features=tuple(map(_with_spellings, model.features)))
 
 
 def _with_spellings(feature: Feature) -> Feature:

@@ -1,0 +1,41 @@
+"""Matrices: cells whose colour is as strong as a fraction, and the numbers on them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treelab.figures.style import fraction_scale, text_on
+from treelab.trees.colors import Palette, mix
+
+
+def matrix_cells(fraction: np.ndarray, colors: Palette, **more) -> go.Heatmap:
+    """Draw fractions (n, n) as cells; ``more`` is what else plotly's heatmap takes."""
+    places = list(range(len(fraction)))
+    look = {"colorscale": fraction_scale(colors), "zmin": 0, "zmax": 1, "xgap": 2}
+    look |= {"ygap": 2, "showscale": False}
+    return go.Heatmap(z=fraction, x=places, y=places, **look | more)
+
+
+def cell_numbers(
+    texts: Sequence[Sequence[str]], fraction: np.ndarray, colors: Palette, **font
+) -> list[dict]:
+    """Write a text (n, n) into each cell whose fraction is known, as annotations.
+
+    They are to be set all at once: one by one plotly copies them all, which takes a
+    second for ten classes.
+    """
+    return [
+        {
+            "x": j,
+            "y": i,
+            "text": texts[i][j],
+            "showarrow": False,
+            "font": {
+                "color": text_on(mix(colors.accent, colors.background, share)),
+                **font,
+            },
+        }
+        for (i, j), share in np.ndenumerate(fraction)
+        if not np.isnan(share)
+    ]
