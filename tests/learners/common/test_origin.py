@@ -105,6 +105,11 @@ def test_a_pruned_branch_counts_nothing_and_a_grown_one_each_of_its_splits():
             "Began as random splits; training changed 1 of 1 split.",
         ),
         (
+            Origin("both", True, 7750, 3087),
+            "Began as a random forest's and boosted trees; training changed 3,087 of "
+            "7,750 splits.",
+        ),
+        (
             Origin("greedy", True, 3, 0),
             "Equals its start, a greedy tree: training changed none of 3 splits.",
         ),

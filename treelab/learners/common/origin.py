@@ -12,6 +12,7 @@ import numpy as np
 from treelab.data.encoding import spread
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import AXIS, OBLIQUE, Tree
+from treelab.trees.words import counted
 
 STARTS = {
     "random": "random splits",
@@ -86,10 +87,10 @@ class Origin:
             return f"{how} {start}, not trained by gradient descent."
         if self.n_splits == 0:
             return f"Began as {start}; training left no split."
-        of = f"of {self.n_splits} split" + "s" * (self.n_splits != 1)
+        of = f"of {counted(self.n_splits, 'split')}"
         if self.n_changed == 0:
             return f"Equals its start, {start}: training changed none {of}."
-        return f"Began as {start}; training changed {self.n_changed} {of}."
+        return f"Began as {start}; training changed {self.n_changed:,} {of}."
 
     def _details(self) -> list[str]:
         """Sentences on later steps and on held-out rows."""
