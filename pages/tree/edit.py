@@ -419,4 +419,6 @@ def _explained(editing: Editing) -> str:
         )
     if editing.loaded.model.has_predictor:
         words += " The predictor on top of the tree is left out: its leaves predict."
+    if editing.before.tree.leaf_weights is not None:
+        words += " Linear leaves count as constants; those not touched stay linear."
     return words

@@ -1,7 +1,12 @@
 """Editing on the Tree page."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from pages.cached.runs import load_run
 from pages.tree.edit_log import after
+from tests.pages import stores
 from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prefer, Prune, SetThreshold, Unlock
@@ -118,3 +123,17 @@ def test_edits_of_the_same_fields_are_told_apart(store):
         assert bool(edited.preferred) == isinstance(edit, Prefer)
     assert after(loaded, (Lock(""),)).edited.locked
     assert not after(loaded, (Lock(""), Unlock(""))).edited.locked
+
+
+def test_linear_leaves_are_said_to_count_as_constants_in_the_score(
+    visit, store, monkeypatch
+):
+    def linear(*arguments):
+        tree = stores.single_tree(*arguments)
+        weights = np.zeros((tree.n_nodes, len(tree.features)))
+        weights[tree.is_leaf, 0] = 0.1
+        return replace(tree, leaf_weights=weights, leaf_bias=tree.value)
+
+    monkeypatch.setitem(stores.MAKERS, "cart", linear)
+    app = visit("tree", edit="true", run=add_run(store, "cart", "weight"))
+    assert "Linear leaves count as constants" in app.metric[0].help
