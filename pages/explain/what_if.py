@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import date
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import known_values
+from pages.cached.predictions import known_values, predictions
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row, predicted_row
 from pages.explain.why import prediction_words, show_path, show_prediction
@@ -287,8 +287,11 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
             return Wanted(tuple(others))
         return Wanted(tuple(label for label in others if str(label) == chosen))
     seen = loaded.split.y_train.to_numpy(float)
-    low, high = np.quantile(seen, [0.25, 0.75])
+    # Predictions, as a quarter of the targets may lie below all of them: no claim.
+    low, high = np.quantile(predictions(loaded, "test"), [0.25, 0.75])
     is_low = bool(row.predicted < (low + high) / 2)
+    digit = 10.0 ** (floor(log10(abs(high if is_low else low) or 1)) - 2)
+    bound = floor(high / digit) * digit if is_low else ceil(low / digit) * digit
     at_least = st.segmented_control(
         "What would change it to",
         [True, False],
@@ -299,7 +302,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     )
     bound = st.number_input(
         loaded.model.target,
-        value=float(f"{high if is_low else low:.3g}"),
+        value=float(f"{bound:.3g}"),
         key=f"bound-{key}",
         width=160,
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "

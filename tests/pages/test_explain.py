@@ -140,6 +140,18 @@ def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
     assert app.number_input(key=f"bound-{run}-test-0").value > 1000
 
 
+@pytest.mark.parametrize("row", ["1", "2"])
+def test_what_is_asked_for_at_first_some_leaf_predicts(visit, store, monkeypatch, row):
+    def mostly_none(made=stores.table):
+        return made().assign(weight=lambda own: own["weight"] * (own.index % 5 < 1))
+
+    monkeypatch.setattr(stores, "table", mostly_none)
+    run = add_run(store, "cart", "weight")
+    text = page_text(visit("explain", tab="What if", run=run, row=row))
+    assert "No allowed change leads there" not in text
+    assert "The nearest rows over all leaves" in text
+
+
 def test_locked_features_stay(visit, store):
     run = add_run(store, "cart")
     app = visit("explain", tab="What if", run=run, row="1")
