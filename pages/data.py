@@ -84,11 +84,11 @@ def show_first_rows(problem: Problem, key: str) -> None:
     """Show the table at full width, and below it what it is."""
     frame = table(problem.table_id)
     names = [str(name) for name in frame.columns]
-    left_out = [n for n in names if n not in (problem.target, *problem.columns)]
+    left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
     numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
-    shown = {"target": problem.target, "numbers": numbers, "left_out": left_out}
+    shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
     st.html(first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):

@@ -51,8 +51,10 @@ def routed_file(
     """
     tree = run_tree(loaded, estimator)
     X = rows_for_model(tree, given.frame, given.name)
-    own = _classes_or_values(loaded)
-    routed = route_rows(tree, X, table_groups(loaded.run.problem, given.frame, **own))
+    problem, own = loaded.run.problem, _classes_or_values(loaded)
+    if problem.more_targets:
+        problem = replace(problem, target=loaded.output, more_targets=())
+    routed = route_rows(tree, X, table_groups(problem, given.frame, **own))
     by_month = {column: months(given.frame[column]) for column in given.dates}
     key = (*loaded.key, given.key, estimator)
     own = {"rows_name": "uploaded row", "key": key, "is_stored": False}

@@ -124,7 +124,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     st.caption(" · ".join(others))
     if words := output_words(scores):
         st.caption(plain(f"{words}."))
-    if words := total_words(scores, loaded.run.problem.target):
+    problem = loaded.run.problem
+    if words := total_words(scores, problem.target, problem.weight):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(

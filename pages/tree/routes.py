@@ -19,11 +19,11 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
+    counted_split,
     fitted_words,
     percents,
     plain,
     short_rule,
-    split_words,
 )
 from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
@@ -127,7 +127,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         [*SPLITS[::-1], FILE],
         default="test",
         required=True,
-        format_func=lambda name: name if name == FILE else split_words(loaded, name),
+        format_func=lambda name: name if name == FILE else counted_split(loaded, name),
         wrap=True,
         key="routing-rows",
         persist_state="session",
@@ -142,9 +142,12 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     )
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns)
+        problem, of_values = loaded.run.problem, loaded.model.classes is None
+        known = listed([*filter(None, (problem.target, problem.exposure))])
         words = (
-            f"The tree reads {columns}. With a column {loaded.model.target!r} the rows "
-            "are shown by class, with a column of dates (2024-01-31) by month."
+            f"The tree reads {columns}. With {known} the rows are shown by "
+            f"{'band' if of_values else 'class'}, with a column of dates (2024-01-31) "
+            "by month."
         )
         st.info(plain(words), icon=":material/info:")
         return None

@@ -563,7 +563,8 @@ def result_section(found: Sequence[RunFacts]) -> Section:
         blocks.append(Paragraph(_result_words(first), strong=True))
         blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
         test = first.run.metrics.get("test", {})
-        if words := total_words(test, first.run.problem.target):
+        problem = first.run.problem
+        if words := total_words(test, problem.target, problem.weight):
             blocks.append(Paragraph(f"Test rows: {words}."))
     else:
         rows = [
@@ -1038,7 +1039,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
         Picture(frontier_svg(named, column, title)),
-        Paragraph(_finding_words(found, column), strong=True),
+        Paragraph(_finding_words(found, column, title), strong=True),
         Paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
             "Held-out rows, of cross-validation or validation, chose the size; test "
@@ -1051,7 +1052,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     return Section("Score against size", blocks)
 
 
-def _finding_words(found: Sequence[RunFacts], column: str) -> str:
+def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
     """Say what the runs reach at the size of the smallest tree that one retained."""
     lines = [own.line for own in found if own.line is not None]
     n_leaves = min(
@@ -1063,7 +1064,8 @@ def _finding_words(found: Sequence[RunFacts], column: str) -> str:
         for own in found
         if own.line is not None
     )
-    return f"With at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
+    first = title[:1].upper() + title[1:]
+    return f"{first}, at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
 
 
 def _size_table(own: RunFacts) -> Table:
@@ -1086,5 +1088,10 @@ def _size_table(own: RunFacts) -> Table:
             table["test"],
         )
     ]
-    head = ["leaves", "held-out rows", "standard error", "test rows"]
+    head = [
+        "leaves",
+        f"{own.run.held_out_title}, held-out rows",
+        "standard error",
+        f"{own.metric_title}, test rows",
+    ]
     return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")
