@@ -415,9 +415,9 @@ class Soak:
             time.sleep(0.5)
 
 
-def builtin_problem(store: RunStore) -> Problem:
+def builtin_problem(store: RunStore, name: str = "breast_cancer") -> Problem:
     """Store a built-in table and say what is to be predicted."""
-    built = BUILTIN["breast_cancer"]
+    built = BUILTIN[name]
     frame = built.load()
     table_id = store.add_table(frame, built.title)
     return make_problem(

@@ -219,6 +219,7 @@ LONG = {"n_estimators": 8192, "max_epochs": 10_000, "patience": 10_000}
 DRAWN_SECONDS = 120.0
 SETTLING_SECONDS = 10.0  # until caches hold what every watcher needs
 LEARNER = "argmin"
+SMALL = "wine"  # the table that users start runs on, one of which trains for seconds
 SHORT = {"max_epochs": 100, "depth": 2}  # of those that users start
 END_SECONDS = 600.0
 
@@ -244,15 +245,15 @@ def run_watchers(n_watchers: int, n_polls: int, n_starters: int) -> int:
         place = {"TREELAB_HOME": str(home), "TREELAB_SLOTS": str(SLOTS)}
         with patch.dict(os.environ, place | {"CUDA_VISIBLE_DEVICES": ""}):
             store = RunStore(home)
-            problem = builtin_problem(store)
+            problem, small = builtin_problem(store), builtin_problem(store, SMALL)
             service = Service(home, Path(folder) / "server.log")
             service.start()
             try:
                 print(f"{machine()}, {SLOTS} worker\n")
                 wrong = _watch(service, store, problem, n_watchers, n_polls)
                 if n_starters:
-                    wrong += _start(service, store, problem, n_starters)
-                    wrong += _start_as_users(store, problem, n_starters)
+                    wrong += _start(service, store, n_starters)
+                    wrong += _start_as_users(store, small, n_starters)
             finally:
                 wrong_end = service.end(30)
     for words in [*wrong, *wrong_end]:
@@ -320,13 +321,10 @@ class _Reading:
         self.received = sum(session.n_bytes for session in sessions) / 1e6
 
 
-def _start(
-    service: Service, store: RunStore, problem: Problem, n_starters: int
-) -> list[str]:
+def _start(service: Service, store: RunStore, n_starters: int) -> list[str]:
     """Let sessions press Train in one moment; return what did not end in order."""
     known = {run.id for run in store.runs()}
-    named = store.runs()[0].id
-    query = f"run={named}&learners={LEARNER}"
+    query = f"table={SMALL}&learners={LEARNER}"
     sessions = [Session(service.port, "train", query) for _ in range(n_starters)]
     for session in sessions:
         session.start()

@@ -1,5 +1,7 @@
 """Compare: the bar's run and another, which is better, their trees, why and where."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.compare.costs import show_curves
@@ -11,7 +13,7 @@ from pages.compare.verdict import show_trees, show_verdict
 from pages.compare.why import reasons
 from pages.tree.groups import show_groups
 from pages.widgets.export import report_buttons
-from pages.widgets.page import page_tabs, page_title, require_app_shell
+from pages.widgets.page import page_title, require_app_shell, show_tabs
 
 require_app_shell()
 follow_earlier_address()  # before the bar writes what is current into the address
@@ -28,8 +30,5 @@ parts = {**reasons(pair), "Errors": show_errors}
 if pair[0].model.classes is not None:
     parts |= {"Groups": show_groups, "Cost": show_curves}
 parts["Repeats"] = show_seeds
-for tab, show in zip(page_tabs(*parts), parts.values()):
-    if tab.open:
-        with tab:
-            show(pair, names)
+show_tabs({name: partial(show, pair, names) for name, show in parts.items()})
 report_buttons([*pair, *others])

@@ -1,6 +1,7 @@
 """Data: choose a table and what to predict, see what is in it, start training."""
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -18,16 +19,16 @@ from pages.data.split import pick_split, show_split, test_file
 from pages.state.problem import (
     FIRST_TABLE,
     REAL_TABLE,
-    change_problem,
+    changes,
     choose_table,
     current_problem,
     forget_table,
     table_key,
     table_titles,
-    tables_of,
 )
 from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
+from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.store_trouble import explained
@@ -44,61 +45,50 @@ NOTES_HEIGHT = 42  # pixels of a line that opens
 TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regression"}
 
 
-@st.dialog("Delete permanently?")
-def confirm_delete(table_id: str, name: str) -> None:
-    """Ask once more, then delete a table with the runs on it."""
-    runs = [run for run in store().runs() if table_id in tables_of(run)]
-    words = f"The table {plain(name)}"
-    if runs:
-        words += f" and the {counted(len(runs), 'run')} trained on it, with curves, "
-        words += "trees and models"
-    st.markdown(f"{words}.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Cancel", key="cancel"):
-            st.rerun()
-        if st.button(
-            "Delete",
-            type="primary",
-            key="delete-table-sure",
-            on_click=explained(delete_table),
-            args=(table_id, runs),
-        ):
-            st.rerun()
+def runs_on(table_id: str) -> list[Run]:
+    """Return the runs that need a table."""
+    return [run for run in store().runs() if table_id in run.table_ids]
 
 
 def may_delete(table_id: str) -> bool:
     """Whether the visitor may delete a table with the runs on it."""
-    runs = [run for run in store().runs() if table_id in tables_of(run)]
-    may_change = all(store().may_change(run) for run in runs)
+    may_change = all(store().may_change(run) for run in runs_on(table_id))
     return may_change and store().may_delete_table(table_id)
 
 
-def delete_table(table_id: str, runs: list[Run]) -> None:
+def ask_to_delete(table_id: str, name: str) -> None:
+    """Ask once more, then delete a table with the runs on it."""
+    words = f"The table {plain(name)}"
+    if n_runs := len(runs_on(table_id)):
+        words += f" and the {counted(n_runs, 'run')} trained on it, with curves, trees "
+        words += "and models"
+    confirm_delete(f"{words}.", "Delete", partial(delete_table, table_id))
+
+
+def delete_table(table_id: str) -> None:
     """Delete a table with its runs, and show the first one."""
-    for run in runs:
+    for run in runs_on(table_id):
         store().delete(run.id)
     store().delete_table(table_id)
     forget_table(table_id)
     choose_table(FIRST_TABLE)
 
 
-def follow(shown: Problem, name: str, key: str) -> None:
-    """Follow the choice of what the problem calls ``name``."""
-    chosen = {name: st.session_state[key]}
-    if name == "task" and chosen[name] != "regression":
-        chosen["exposure"] = ""
-    change_problem(shown, lambda problem: replace(problem, **chosen))
+def with_task(problem: Problem, task: str) -> Problem:
+    """Return the problem with another task; classes have no exposure."""
+    exposure = problem.exposure if task == "regression" else ""
+    return replace(problem, task=task, exposure=exposure)
 
 
 def show_first_rows(problem: Problem, key: str) -> None:
     """Show the table at full width, and below it what it is."""
     frame = table(problem.table_id)
     names = [str(name) for name in frame.columns]
-    left_out = [n for n in names if n not in (problem.target, *problem.columns)]
+    left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
     numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
-    shown = {"target": problem.target, "numbers": numbers, "left_out": left_out}
+    shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
     st.html(first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
@@ -125,7 +115,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
             else "Only its owner or an admin can delete it, while no run of "
             "another person uses it.",
         ):
-            confirm_delete(key, titles[key])
+            ask_to_delete(key, titles[key])
 
 
 def show_target(problem: Problem, is_fine: bool) -> None:
@@ -154,9 +144,7 @@ def show_evaluation(problem: Problem) -> None:
             min_value=0,
             max_value=2**31 - 1,
             value=problem.seed,
-            key="seed",
-            on_change=follow,
-            args=(problem, "seed", "seed"),
+            **changes(problem, "seed", lambda now, seed: replace(now, seed=seed)),
             help="Of the split and the training: the same seed gives the same result.",
             width=130,
         )
@@ -177,7 +165,6 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         upload_box()
     # Only now: where it is damaged, the same is uploaded again.
     names = [str(name) for name in table(problem.table_id).columns]
-    task_key = f"task-{problem.table_id}-{problem.target}"
     likely = inferred_task(problem.table_id, problem.target)
     st.selectbox(
         "Task",
@@ -186,9 +173,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         format_func=lambda task: (
             TASKS[task] + (" (detected)" if task == likely else "")
         ),
-        key=task_key,
-        on_change=follow,
-        args=(problem, "task", task_key),
+        **changes(problem, f"task-{problem.table_id}-{problem.target}", with_task),
         width=180,
     )
     st.space("stretch")

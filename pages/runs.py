@@ -6,6 +6,7 @@ from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
 from pages.state.problem import fill_form, why_not_filled
 from pages.state.run import start_longer
+from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import end_page, page_title
 from pages.widgets.run_cards import state_color
 from pages.widgets.runs import pause_button, resume_button
@@ -22,8 +23,7 @@ from treelab.trees.words import counted
 MOST_COMPARED = 2 + MOST_OTHERS
 
 
-@st.dialog("Delete permanently?")
-def confirm_delete(runs: list[Run]) -> None:
+def ask_to_delete(runs: list[Run]) -> None:
     """Ask once more, then delete the runs with their curves, trees and models."""
     names = ", ".join(plain(run.title) for run in runs[:5])
     more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
@@ -36,16 +36,13 @@ def confirm_delete(runs: list[Run]) -> None:
         if store().may_change(own)
     } - {run.id for run in runs}
     also = f" and their {counted(len(repeats), 'repeat')}" if repeats else ""
-    st.markdown(f"{names}{more}{also}, with curves, trees and models. Tables stay.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Cancel", key="cancel"):
-            st.rerun()
-        if st.button(
-            f"Delete {counted(len(runs), 'run')}", type="primary", key="delete-sure"
-        ):
-            for run_id in (*(run.id for run in runs), *repeats):
-                store().delete(run_id)
-            st.rerun()
+
+    def delete() -> None:
+        for run_id in (*(run.id for run in runs), *repeats):
+            store().delete(run_id)
+
+    words = f"{names}{more}{also}, with curves, trees and models. Tables stay."
+    confirm_delete(words, f"Delete {counted(len(runs), 'run')}", delete)
 
 
 def rename(run: Run) -> None:
@@ -215,7 +212,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
         disabled=not may_change,
         help=None if may_change else "Only its owner or an admin deletes a run.",
     ):
-        confirm_delete(selected)
+        ask_to_delete(selected)
 if len(selected) == 1 and selected[0].error:
     st.warning(plain(selected[0].error), icon=":material/warning:")
     if log := store().log(selected[0].id):

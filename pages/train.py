@@ -1,5 +1,7 @@
 """Train: choose learners, start them, watch their curves and the tree change."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.cached.store import find_run
@@ -16,7 +18,7 @@ from pages.state.run import (
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
 from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
-from pages.widgets.page import page_tabs, page_title, require_app_shell
+from pages.widgets.page import page_title, require_app_shell, show_tabs
 from pages.widgets.settings import FOLDS, chosen_splits, learners_form, pick_learners
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
@@ -95,10 +97,4 @@ require_app_shell()
 follow_sweep()
 page_title("Train and watch")
 problem = current_problem()
-train_tab, tune_tab = page_tabs("Train", "Tune")
-if train_tab.open:
-    with train_tab:
-        train(problem)
-if tune_tab.open:
-    with tune_tab:
-        tune(problem)
+show_tabs({"Train": partial(train, problem), "Tune": partial(tune, problem)})

@@ -47,6 +47,7 @@ from pages.widgets.tree_choices import (
 )
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, plain
+from treelab.editing.apply import why_not_edited
 from treelab.figures.viewer.payload import (
     FIRST_PATH,
     NAME_LENGTH,
@@ -69,15 +70,14 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     view = f"tree-view-{own.run.id}"
     choices = tree_choices(own)
     if choices.view == EDIT:
-        if own.outputs:
-            st.info("A tree of several outputs is not edited by hand; train one each.")
-            return
-        show_editing(own, view)
+        if reason := why_not_edited(run_tree(own)):
+            st.info(reason, icon=":material/info:")
+        else:
+            show_editing(own, view)
         return
     size = None
     if not own.is_ensemble:
-        tree_alone = own.model.has_predictor and own.has_labels and pick_predictor(own)
-        size = size_of(own, view, tree_alone)
+        size = size_of(own, view, pick_predictor(own))
     loaded = own if size is None else size.shown
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")

@@ -6,10 +6,20 @@ from tests import test_browser
 from tests.pages.stores import add_run
 from tests.pages.test_sweep import swept
 from tests.runs.jobs.surrogates import add_surrogate
-from tests.test_browser import opened, serious, settled
+from tests.served_app import free_port, served
+from tests.test_browser import (
+    node,
+    nodes,
+    opened,
+    serious,
+    set_mode,
+    settled,
+    sync_api,
+    window,
+)
 from treelab.runs.store.run_store import RunStore
 
-address, page = test_browser.address, test_browser.page  # the app, a window on it
+browser = test_browser.browser
 
 QUESTIONS = {
     "data": "What do you want to predict?",
@@ -20,6 +30,8 @@ QUESTIONS = {
     "runs": "What have I tried?",
 }
 OF_A_RUN = ("tree", "explain")
+LEARNERS = ("cart", "gradtree", "grande", "argmin")
+MODES = ("light", "dark")
 SHUT = (  # not on a tab that is not shown
     "[data-testid=stMain] [data-testid=stExpander] details:not([open]) > "
     "summary:not([inert] *)"
@@ -56,6 +68,7 @@ CONTROLS = """() => {
     return { group: group ? known.indexOf(group) : null, html };
   });
 }"""
+IS_DARK = "() => matchMedia('(prefers-color-scheme: dark)').matches"
 FOCUSED = """() => {
   let each = document.activeElement;
   while (each?.shadowRoot?.activeElement) each = each.shadowRoot.activeElement;
@@ -66,6 +79,43 @@ FOCUSED_NAME = """() => {
   while (each?.shadowRoot?.activeElement) each = each.shadowRoot.activeElement;
   return (each.getAttribute('aria-label') || each.innerText || '') + each.tagName;
 }"""
+# What fades in or glides; a spinner never ends.
+STILL = """() => document.getAnimations().every(({ effect, playState }) =>
+  playState !== 'running' || effect.getComputedTiming().endTime === Infinity)"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The store that all tests look at, and its runs by learner and target."""
+    home = tmp_path_factory.mktemp("accessible") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREELAB_HOME", str(home))
+        patch.setenv("TREELAB_SLOTS", "0")
+        store = RunStore()
+        added = {
+            (learner, target): add_run(store, learner, target, sizes=learner == "cart")
+            for target in ("kind", "weight")
+            for learner in LEARNERS
+        }
+        added["sweep"] = swept(store)
+        # On a table of the same name, which is the newest.
+        added["surrogate"] = add_surrogate(store)
+        yield added
+
+
+@pytest.fixture(scope="module")
+def address(runs, tmp_path_factory):
+    """The app, served over the store."""
+    port = free_port()
+    with served(tmp_path_factory.mktemp("server"), port, "--server.address=127.0.0.1"):
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def page(browser, address):
+    """A browser window."""
+    with window(browser) as page:
+        yield page
 
 
 def visit(page, address: str, name: str, **params: str) -> None:
@@ -73,89 +123,90 @@ def visit(page, address: str, name: str, **params: str) -> None:
     query = "&".join(f"{key}={value}" for key, value in params.items())
     page.goto(f"{address}/{name}?{query}")
     opened(page, QUESTIONS[name])
-    page.wait_for_timeout(500)
     assert not page.get_by_role("dialog").count()  # such as "Page not found"
+    if name == "tree":
+        nodes(page)
     unfold(page)
 
 
 def unfold(page) -> None:
-    """Open all expanders."""
-    shut = page.locator(SHUT)
-    while shut.count():
-        shut.first.click()
+    """Open all expanders, also those that lie in others."""
+    while page.locator(SHUT).count():
+        page.locator(SHUT).evaluate_all("shut => shut.forEach(each => each.click())")
         settled(page)
 
 
-def look_at(page, address, mode: str, name: str, **params: str) -> list:
-    """What axe calls serious on a page, tab by tab."""
+def look_at(page, address, name: str, **params: str) -> list:
+    """What axe calls serious on a page, tab by tab, in each color scheme."""
     visit(page, address, name, **params)
-    found = [(mode, name, params, problem) for problem in serious(page)]
+    found = look(page, name, params)
     for tab in range(1, page.locator(TABS).count()):
         page.locator(TABS).nth(tab).click()
         settled(page)
         unfold(page)
-        page.wait_for_timeout(1000)  # what is drawn anew no longer fades
-        settled(page)
-        found += [(mode, name, f"tab {tab}", problem) for problem in serious(page)]
+        found += look(page, name, params, f"tab {tab}")
+    return found
+
+
+def look(page, *place) -> list:
+    """What axe calls serious in the color scheme that the page has, then the other."""
+    shown = "dark" if page.evaluate(IS_DARK) else "light"
+    found = []
+    for mode in sorted(MODES, key=lambda mode: mode != shown):
+        set_mode(page, mode)
+        page.wait_for_function(STILL)  # what is drawn anew no longer fades
+        found += [(mode, *place, problem) for problem in serious(page)]
     return found
 
 
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_axe_finds_no_serious_violation_on_any_page(page, address, mode):
-    store = RunStore()
-    runs = {
-        learner: add_run(store, learner, sizes=learner == "cart")
-        for learner in ("cart", "gradtree", "grande", "argmin")
-    }
-    numbers = {learner: add_run(store, learner, "weight") for learner in runs}
-    opened(page, QUESTIONS["runs"])
-    page.emulate_media(color_scheme=mode)
-    found = look_at(page, address, mode, "data")
-    found += look_at(page, address, mode, "train", run=runs["cart"])
-    found += look_at(page, address, mode, "runs")
-    found += look_at(page, address, mode, "train", tab="Tune", sweep=swept(store))
-    found += look_at(page, address, mode, "tree", run=runs["cart"], edit="true")
+def test_axe_finds_no_serious_violation_on_any_page(page, address, runs):
+    cart = runs["cart", "kind"]
+    found = look_at(page, address, "data")
+    found += look_at(page, address, "train", run=cart)
+    found += look_at(page, address, "runs")
+    found += look_at(page, address, "train", tab="Tune", sweep=runs["sweep"])
+    found += look_at(page, address, "tree", run=cart, edit="true")
     for learner in ("cart", "grande", "argmin"):
         for name in OF_A_RUN:
-            found += look_at(page, address, mode, name, run=runs[learner])
+            found += look_at(page, address, name, run=runs[learner, "kind"])
     for name in OF_A_RUN:
-        found += look_at(page, address, mode, name, run=numbers["cart"])
-    found += look_at(page, address, mode, "tree", run=add_surrogate(store))
+        found += look_at(page, address, name, run=runs["cart", "weight"])
+    found += look_at(page, address, "tree", run=runs["surrogate"])
     assert found == []
 
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_axe_finds_no_serious_violation_beside_a_selected_node(page, address, runs):
+    page.goto(f"{address}/tree?run={runs['cart', 'weight']}")
+    opened(page, QUESTIONS["tree"])
+    nodes(page)
+    node(page, "0").locator(".main").first.click()
+    sync_api.expect(page.locator(".node-facts")).to_be_visible()
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_role("button", name="Follow rows").click()
+    assert look(page, "a node is selected") == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_axe_finds_no_serious_violation_on_compare(page, address, mode):
-    store = RunStore()
-    opened(page, QUESTIONS["runs"])
-    page.emulate_media(color_scheme=mode)
-    pairs = [
-        [add_run(store, key, target) for key in ("cart", "gradtree")]
-        for target in ("kind", "weight")
-    ]
-    swept(store)
-    add_surrogate(store)  # on a table of the same name, which is the newest
-    found = []
-    for first, second in pairs:
-        found += look_at(page, address, mode, "compare", run=second, against=first)
-        assert second in page.url
-    assert found == []
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_axe_finds_no_serious_violation_on_compare(page, address, runs, target):
+    first, second = runs["cart", target], runs["gradtree", target]
+    assert look_at(page, address, "compare", run=second, against=first) == []
+    assert second in page.url
 
 
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["train", "tree", "compare", "explain"])
-def test_a_keyboard_reaches_every_control(page, address, name):
-    store = RunStore()
-    first, second = (add_run(store, learner) for learner in ("cart", "gradtree"))
-    opened(page, QUESTIONS["runs"])
+def test_a_keyboard_reaches_every_control(page, address, runs, name):
+    first, second = runs["cart", "kind"], runs["gradtree", "kind"]
     params = {"run": first}
     if name == "compare":
         params = {"first": first, "second": second}
@@ -179,11 +230,9 @@ def test_a_keyboard_reaches_every_control(page, address, name):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_arrow_keys_lead_through_a_group(page, address):
+def test_arrow_keys_lead_through_a_group(page, address, runs):
     """Pills, tabs and the nodes of a tree are one stop each; arrows go on."""
-    store = RunStore()
-    first, second = (add_run(store, learner) for learner in ("cart", "gradtree"))
-    opened(page, QUESTIONS["runs"])
+    first, second = runs["cart", "kind"], runs["gradtree", "kind"]
     visit(page, address, "compare", first=first, second=second)
     for role in ("treeitem", "tab"):
         start = page.locator(f"[data-testid=stMain] [role={role}][tabindex='0']").first

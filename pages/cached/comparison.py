@@ -1,4 +1,4 @@
-"""What Compare measures of runs."""
+"""What Compare measures of runs, computed once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import heaviest_scores, split_scores
+from pages.cached.predictions import heaviest_scores, probabilities, split_scores
 from pages.cached.runs import (
     LoadedRun,
     copied,
@@ -47,9 +47,6 @@ from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.tree import Tree
-
-# What Compare measures of runs, computed once.
-
 
 GRID = 101  # places along each axis of a surface
 MARKING_ROWS = 2_000  # test rows by which the splits of two trees are compared
@@ -97,12 +94,6 @@ def surface_of(
     x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
     row = held_row(loaded, place)
     return x, y, surface(loaded.model, row, columns, x, y)
-
-
-@shared(48)
-def probabilities(loaded: LoadedRun) -> np.ndarray:
-    """Return class probabilities of the test rows, in [0, 1]; never changed."""
-    return np.clip(loaded.model.predict_proba(loaded.split.X_test), 0, 1)
 
 
 @shared(48)

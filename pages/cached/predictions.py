@@ -1,13 +1,11 @@
 """What a run predicts for rows, and why."""
 
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, copied, run_tree, shared
+from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import Rows
@@ -39,9 +37,11 @@ from treelab.evaluation.predictions import (
     with_amounts,
     with_predictions,
 )
+from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
 from treelab.runs.jobs.residual import run_imitation
 from treelab.trees.feature import forms_of_model
+from treelab.trees.tree import Tree
 
 # A run's predictions, its scores and the weights of its trees, computed once.
 
@@ -80,13 +80,10 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     return scores(task, truth, predicted, **own)
 
 
-def tree_score(loaded: LoadedRun, split: str) -> float:
-    """Return the score of the tree by its leaves, with no predictor on top."""
-    task = loaded.run.problem.task
-    X, truth, weight = loaded.split.rows(split)
-    predicted = run_tree(loaded).predict(X)
-    own = {"sample_weight": weight, "loss": loaded.model.loss}
-    return scores(task, truth, predicted, **own)[loaded.headline]
+def tree_score(loaded: LoadedRun, tree: Tree) -> float:
+    """Return the test score of a tree by its leaves, with no predictor on top."""
+    task, rows = loaded.run.problem.task, loaded.split.rows("test")
+    return headline_scores([tree], task, *rows, loss=loaded.model.loss)[0]
 
 
 @shared(16, "Weighing the trees…")
@@ -148,9 +145,6 @@ class GivenTable:
     dates: tuple[str, ...] = ()  # its columns of dates
 
 
-GIVEN_BY_KEY = {**BY_KEY, GivenTable: attrgetter("key")}
-
-
 @shared(4, "Reading the new rows…")
 def read_given(
     loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
@@ -168,13 +162,13 @@ def read_given(
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=1, hash_funcs=GIVEN_BY_KEY)
+@shared(1)
 def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
     """Return a table as the run's model reads it; see ``new_table``."""
     return new_table(loaded.model, given.frame, given.name, fill_absent=fill_absent)
 
 
-@st.cache_resource(show_spinner="Predicting…", max_entries=2, hash_funcs=GIVEN_BY_KEY)
+@shared(2, "Predicting…")
 def predicted_columns(
     loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
 ) -> pd.DataFrame:
@@ -184,7 +178,7 @@ def predicted_columns(
     return with_amounts(predicted, given.frame, loaded.run.problem)
 
 
-@st.cache_data(show_spinner=False, max_entries=8, hash_funcs=GIVEN_BY_KEY)
+@copied(8)
 def scores_on(
     loaded: LoadedRun, given: GivenTable, fill_absent: bool
 ) -> tuple[dict[str, float], str]:
@@ -213,12 +207,12 @@ def prediction_file(
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
 
 
-@shared(16)
+@shared(48)
 def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
-    """Return the class probabilities of one data split; None for regression."""
+    """Return class probabilities of a data split, in [0, 1]; None for regression."""
     if loaded.model.classes is None:
         return None
-    return loaded.model.predict_proba(rows_of(loaded, split).X)
+    return np.clip(loaded.model.predict_proba(rows_of(loaded, split).X), 0, 1)
 
 
 @shared(64)

@@ -1,14 +1,12 @@
 """Rows of a table sent through a run's tree once, counted by group at each node."""
 
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
-from pages.cached.predictions import GIVEN_BY_KEY, GivenTable
-from pages.cached.runs import BY_KEY, LoadedRun, ranked_classes, run_tree, shared
+from pages.cached.predictions import GivenTable
+from pages.cached.runs import LoadedRun, ranked_classes, run_tree, shared
 from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.evaluation.routing import (
     RoutedRows,
@@ -21,8 +19,6 @@ from treelab.evaluation.routing import (
     table_groups,
 )
 from treelab.trees.dates import months
-
-ROUTED_BY_KEY = {**BY_KEY, RoutedRows: attrgetter("key")}
 
 
 @shared(24, "Routing the rows…")
@@ -42,9 +38,7 @@ def routed_split(
     return replace(routed, rows_name=name, key=key, is_fitted=is_fitted)
 
 
-@st.cache_resource(
-    show_spinner="Routing the rows…", max_entries=4, hash_funcs=GIVEN_BY_KEY
-)
+@shared(4, "Routing the rows…")
 def routed_file(
     loaded: LoadedRun, estimator: int | None, given: GivenTable
 ) -> RoutedRows:
@@ -57,8 +51,10 @@ def routed_file(
     """
     tree = run_tree(loaded, estimator)
     X = rows_for_model(tree, given.frame, given.name)
-    own = _classes_or_values(loaded)
-    routed = route_rows(tree, X, table_groups(loaded.run.problem, given.frame, **own))
+    problem, own = loaded.run.problem, _classes_or_values(loaded)
+    if problem.more_targets:
+        problem = replace(problem, target=loaded.output, more_targets=())
+    routed = route_rows(tree, X, table_groups(problem, given.frame, **own))
     by_month = {column: months(given.frame[column]) for column in given.dates}
     key = (*loaded.key, given.key, estimator)
     own = {"rows_name": "uploaded row", "key": key, "is_stored": False}
@@ -72,7 +68,7 @@ def _classes_or_values(loaded: LoadedRun) -> dict[str, Any]:
     return {"classes": classes, **of_values}
 
 
-@st.cache_resource(show_spinner=False, max_entries=24, hash_funcs=ROUTED_BY_KEY)
+@shared(24)
 def routing_shift_of(
     loaded: LoadedRun, estimator: int | None, routed: RoutedRows
 ) -> RoutingShift | None:
@@ -83,7 +79,7 @@ def routing_shift_of(
     return routing_shift(routed.tree, fitted.passing, routed.passing)
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=ROUTED_BY_KEY)
+@shared(8)
 def months_of(
     loaded: LoadedRun, estimator: int | None, routed: RoutedRows, column: str
 ) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """A run as the pages read it: its model, its trees, its events."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,9 @@ import streamlit as st
 
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit, Rows
+from treelab.editing.edits import EDITS
 from treelab.evaluation.metrics import headline
+from treelab.evaluation.routing import RoutedRows
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
@@ -22,8 +25,6 @@ from treelab.trees.constraints import Constraints, constraint_checks, cost_matri
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
-
-# A run as the pages read it: its model, and the rows it was trained on.
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,15 @@ def is_single_tree(run: Run) -> bool:
     return "estimators" not in run.summary and not run.problem.origin
 
 
-# How Streamlit's caches tell runs apart: by store, run and epoch, not by their content.
+# How Streamlit's caches tell runs apart, tables that were brought, rows in a tree, and
+# edits: by what names them, not by their content. By its fields alone the edit that
+# forbids a column would be one that allows it.
 BY_KEY: dict[str | type, Callable] = {
     LoadedRun: attrgetter("key"),
     Run: lambda run: (default_home(), run.id),
+    "pages.cached.predictions.GivenTable": attrgetter("key"),
+    RoutedRows: attrgetter("key"),
+    **dict.fromkeys(EDITS.values(), lambda edit: json.dumps(edit.to_dict())),
 }
 
 
@@ -199,7 +205,7 @@ def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
 
     True classes down, predicted classes across, (n_labels, n_labels).
     """
-    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    asked = loaded.run.constraints
     if not asked.class_costs:
         return None
     classes = tuple(loaded.model.classes)

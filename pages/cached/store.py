@@ -125,7 +125,7 @@ def readiness() -> float | None:
         return None
     if found is None:
         st.session_state["workers-ready"] = True
-    return None if found is None else found[0]
+    return found
 
 
 def startup_error() -> str:

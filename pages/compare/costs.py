@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.comparison import curves_of, probabilities
-from pages.cached.predictions import predictions
+from pages.cached.comparison import curves_of
+from pages.cached.predictions import predictions, probabilities
 from pages.cached.runs import error_costs, ranked_classes
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.widgets.page import mode, show_figure

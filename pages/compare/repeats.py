@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.cached.comparison import trained_run
 from pages.cached.runs import LoadedRun
-from pages.cached.store import all_runs, finished_runs, look_after_queue, store
+from pages.cached.store import all_runs, finished_runs, store
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.run import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
@@ -103,7 +103,6 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
     watcher = Watcher(
         f"{key}-repeats",
         2.0 if active else None,
-        prepare=look_after_queue,
         is_over=lambda: _have_changed(before, _repeats(trained.values())),
     )
     words = partial(_words, list(trained.values()))

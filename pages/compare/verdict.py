@@ -89,7 +89,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
         row["fitted to"] = fitted_words(loaded)
         row["training time"] = duration(summary.get("seconds"))
         rows.append(row)
-    table = pd.DataFrame(rows, index=list(names))
+    table = pd.DataFrame(rows, index=list(names)).fillna("")  # what only some have
     return table.loc[:, (table != "").any()]
 
 

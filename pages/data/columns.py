@@ -13,12 +13,11 @@ from pages.cached.tables import (
     rows_of,
     target_colors,
 )
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.leaks import MANY_COLUMNS
 from treelab.data.problem import Problem
 from treelab.evaluation.profile import Alone, alone_score, missing_words
-from treelab.figures.explanations import importance_figure
 from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
 from treelab.trees.words import counted, percent, significant
@@ -82,19 +81,9 @@ def show_alone(problem: Problem) -> None:
     if not found.names:
         st.markdown("The rows with a target are too few to say.")
         return
-    words, score = found.sentences(problem, plain), alone_score(problem)
-    st.markdown(words)
-    show_figure(
-        importance_figure(
-            found.names,
-            found.power,
-            title=f"{score} alone",
-            most=MOST_COLUMNS,
-            mode=mode(),
-        ),
-        key="profile-alone",
-        alt=words,
-    )
+    words, title = found.sentences(problem, plain), f"{alone_score(problem)} alone"
+    bars = found.names, found.power
+    show_bars("profile-alone", words, *bars, title=title, most=MOST_COLUMNS)
     st.caption(
         f"A tree of at most 32 leaves on each column, fitted to one half of "
         f"{_sample_words(found.n_rows, problem)}, scored on the other. 0 is the "
@@ -225,18 +214,12 @@ def show_missing(problem: Problem) -> None:
     if gaps.empty:
         st.markdown("No value is missing.")
         return
-    words = plain(missing_words(gaps))
-    st.markdown(words)
-    show_figure(
-        importance_figure(
-            gaps["column"],
-            gaps["missing"],
-            title="fraction of rows without a value",
-            most=MOST_ROW_COLUMNS,
-            mode=mode(),
-        ),
-        key="profile-missing",
-        alt=words,
+    show_bars(
+        "profile-missing",
+        plain(missing_words(gaps)),
+        *(gaps["column"], gaps["missing"]),
+        title="fraction of rows without a value",
+        most=MOST_ROW_COLUMNS,
     )
     if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
         st.caption(f"{counted(more, 'more column')} with fewer gaps.")

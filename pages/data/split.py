@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.cached.store import split_of, store, table
 from pages.cached.tables import columns_to_split_by
-from pages.state.problem import change_problem, choose_problem, is_shown
+from pages.state.problem import changes, choose_problem, is_shown
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.problem import (
@@ -47,9 +47,11 @@ def pick_split(problem: Problem) -> None:
             ways,
             index=ways.index(problem.split_by),
             format_func=lambda way: WAY_TITLES[way].capitalize(),
-            key=f"{key}-way",
-            on_change=_follow,
-            args=(problem, key, choices, True),
+            **changes(
+                problem,
+                f"{key}-way",
+                lambda now, way: split_problem(now, way, choices[way][0]),
+            ),
             help=_HELP,
             width=190,
         )
@@ -59,9 +61,11 @@ def pick_split(problem: Problem) -> None:
                 "Column",
                 names,
                 index=names.index(problem.split_column),
-                key=f"{key}-column-{problem.split_by}",
-                on_change=_follow,
-                args=(problem, key, choices, False),
+                **changes(
+                    problem,
+                    f"{key}-column-{problem.split_by}",
+                    lambda now, name: split_problem(now, problem.split_by, name),
+                ),
                 width=190,
             )
 
@@ -87,15 +91,6 @@ def test_file(problem: Problem) -> None:
         )
     if error := st.session_state.pop("test-file-error", None):
         st.error(plain(error), icon=":material/error:")
-
-
-def _follow(problem: Problem, key: str, choices: dict, is_way: bool) -> None:
-    """Follow the choice of a way, or of the column for it."""
-    way = st.session_state[f"{key}-way"]
-    column = choices[way][0]
-    if not is_way:
-        column = st.session_state[f"{key}-column-{way}"]
-    change_problem(problem, lambda now: split_problem(now, way, column))
 
 
 def _append(problem: Problem, key: str) -> None:

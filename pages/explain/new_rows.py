@@ -202,7 +202,8 @@ def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
         )
         n_rows = counted(int(scores["n_rows"]), "row")
         target = plain(loaded.model.target)
-        st.markdown(f"Against {target} on {n_rows} of this table: {words}.")
+        weighted = plain(loaded.run.problem.weighted_words)
+        st.markdown(f"Against {target} on {n_rows} of this table{weighted}: {words}.")
     if note:
         st.caption(plain(note))
 

@@ -6,7 +6,7 @@ import streamlit as st
 from pages.cached.predictions import decided_rows, run_dependence, shuffled_importances
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import mode, page_link, show_bars, show_figure
 from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
 from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.importance import (
@@ -17,7 +17,7 @@ from treelab.evaluation.importance import (
     shuffled_words,
 )
 from treelab.evaluation.metrics import TITLES
-from treelab.figures.explanations import dependence_figure, importance_figure
+from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
 from treelab.trees.words import counted, percent
 
@@ -46,19 +46,9 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     if n_rows > MOST_ROWS:
         rows = f"a sample of {MOST_ROWS:,} of {rows}"
     words = f"**Shuffled**: {plain(shuffled_words(table, metric))}"
-    st.markdown(words)
     used = table[(table["importance"] != 0) | (table["std"] > 0)]
-    show_figure(
-        importance_figure(
-            used["column"],
-            used["importance"],
-            used["std"],
-            title=f"fall in {metric}",
-            mode=mode(),
-        ),
-        key="shuffled",
-        alt=words,
-    )
+    bars = used["column"], used["importance"], used["std"]
+    show_bars("shuffled", words, *bars, title=f"fall in {metric}")
     st.caption(
         f"{REPEATS} shuffles of each feature on {rows}; lines: standard deviation over "
         "the shuffles. Features that stand in for each other all look unimportant."
@@ -78,17 +68,8 @@ def _show_impurity(loaded: LoadedRun) -> None:
         f"{percent(first['importance'])} of the {what} at the root; the whole tree "
         f"removes {percent(table['importance'].sum())}."
     )
-    st.markdown(words)
-    show_figure(
-        importance_figure(
-            table["column"],
-            table["importance"],
-            title=f"fraction of the {what} removed",
-            mode=mode(),
-        ),
-        key="impurity",
-        alt=words,
-    )
+    bars = table["column"], table["importance"]
+    show_bars("impurity", words, *bars, title=f"fraction of the {what} removed")
     st.caption(
         f"On {fitted_words(loaded)}, which the tree knows: features with many values "
         "look more important than they are."

@@ -207,7 +207,7 @@ def _pick_tree(loaded: LoadedRun, row: Row) -> int:
 def _show_contributions(loaded: LoadedRun, row: Row) -> None:
     """Draw what moves the prediction from the mean to where it is."""
     model = loaded.model if loaded.is_ensemble else run_tree(loaded)
-    if isinstance(model, Tree) and model.n_splits == 0:
+    if isinstance(model, Tree) and model.n_splits == 0 and model.leaf_weights is None:
         return
     method = PATH
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -88,15 +89,25 @@ def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None
         choose_problem(change(current_problem()))
 
 
+def changes(
+    shown: Problem, key: str, change: Callable[[Problem, Any], Problem]
+) -> dict:
+    """Return a widget's key and callback by which what is chosen changes the problem.
+
+    ``shown`` is what it is drawn for; ``change`` gets the problem and what was chosen.
+    """
+
+    def follow() -> None:
+        chosen = st.session_state[key]
+        change_problem(shown, lambda now: change(now, chosen))
+
+    return {"key": key, "on_change": follow}
+
+
 def is_shown(problem: Problem) -> bool:
     """Whether a problem's table and target are still the current ones."""
     now = current_problem()
     return (now.table_id, now.target) == (problem.table_id, problem.target)
-
-
-def tables_of(run: Run) -> set[str]:
-    """Return the ids of the tables that a run needs: its own, and that of clusters."""
-    return {run.problem.table_id, run.problem.origin} - {""}
 
 
 def base_table(problem: Problem) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.cached.comparison import without_sizes
 from pages.cached.runs import preparation_events, run_events
-from pages.cached.store import find_run, look_after_queue, newest_of_each_kind, store
+from pages.cached.store import find_run, newest_of_each_kind, store
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
 from pages.state.run import choose_run, current_run, current_runs
@@ -68,7 +68,6 @@ class _Training:
         self.watcher = Watcher(
             "live",
             1.0 if active else None,
-            prepare=look_after_queue,
             is_over=lambda: active and all(run.is_finished for run in self.now()),
         )
         part = self.watcher.part

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages.cached.store import find_run, look_after_queue, place_in_queue, queue, store
+from pages.cached.store import find_run, place_in_queue, queue, store
 from pages.state.run import write_address
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
@@ -207,7 +207,6 @@ def show_sweep(run: Run) -> None:
     watcher = Watcher(
         "sweep",
         None if run.is_finished else 2.0,
-        prepare=look_after_queue,
         is_over=lambda: now().is_finished != run.is_finished or not find_run(run.id),
     )
     with st.container(key="sweep-live"):

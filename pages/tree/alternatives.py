@@ -33,7 +33,6 @@ from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passi
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
 from treelab.figures.viewer.payload import keys
-from treelab.runs.jobs.edited import run_constraints
 from treelab.runs.jobs.fit import why_no_others
 from treelab.runs.jobs.rashomon import (
     N_RESTARTS,
@@ -435,7 +434,7 @@ def _show_finding(own: _Set) -> None:
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
     if trees.complete is not None:
-        limited = run_constraints(loaded.run).limits_splits
+        limited = loaded.run.constraints.limits_splits
         within = " within the run's constraints" if limited else ""
         least, best = float(score) - own.tolerance, float(trees.score.max())
         st.markdown(f"{words}. {trees.complete.sentences(least, best, within)}")

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import streamlit as st
 
+from pages.cached.predictions import tree_score
 from pages.cached.runs import LoadedRun
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
@@ -14,14 +15,11 @@ from pages.tree.edit_log import (
     Editing,
     after,
     bench,
+    change_session,
     do,
-    end,
     log_of,
-    redo,
     show_log,
     show_refusal,
-    test_score,
-    undo,
 )
 from pages.tree.edit_split import show_split
 from pages.widgets.page import page_link
@@ -37,7 +35,7 @@ from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.viewer.payload import node_at
-from treelab.runs.jobs.edited import create_trained, run_constraints, save_edited
+from treelab.runs.jobs.edited import create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import violations
@@ -186,7 +184,7 @@ def show_rules(editing: Editing) -> None:
         words += [f"{name}: {', '.join(each)}."] if each else []
     if words:
         st.caption(plain(" ".join(words)))
-    constraints = run_constraints(editing.loaded.run)
+    constraints = editing.loaded.run.constraints
     if constraints.limits_splits:
         broken = violations(editing.now.tree, constraints)
         if broken:
@@ -300,7 +298,7 @@ def _make(loaded: LoadedRun, training: Training | None) -> None:
     except (ValueError, LookupError) as error:
         st.session_state["edit-not-made"] = str(error)
         return
-    end(loaded)
+    change_session(loaded, Session.end)
 
 
 def children_of(run: Run) -> list[Run]:
@@ -367,7 +365,7 @@ def show_scores(editing: Editing) -> None:
         change = f" ({leaves - own:+d})" if leaves != own else ""
         st.metric("Leaves", f"{leaves:,}{change}", width="content")
         if session.seen_test is not None:
-            now, before = (test_score(loaded, each.tree) for each in both)
+            now, before = (tree_score(loaded, each.tree) for each in both)
             st.metric(
                 f"{metric} · {split_words(loaded, 'test')}",
                 significant(now),
@@ -375,10 +373,10 @@ def show_scores(editing: Editing) -> None:
                 width="content",
             )
     with st.container(horizontal=True):
-        _button(editing, "Undo", "undo", undo, not session.can_undo)
-        _button(editing, "Redo", "redo", redo, not session.can_redo)
+        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
+        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
         if session.seen_test is None:
-            _button(editing, "End the session", "flag", end)
+            _button(editing, "End the session", "flag", Session.end)
     if session.seen_test is None:
         st.caption("Test scores stay unseen until the session ends.")
     else:
@@ -388,15 +386,15 @@ def show_scores(editing: Editing) -> None:
         )
 
 
-def _button(editing: Editing, label: str, icon: str, act, disabled=False) -> None:
+def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
     """Offer to undo, to redo or to end the session."""
     st.button(
         label,
         icon=f":material/{icon}:",
         key=editing.key(label.split()[0].lower()),
         disabled=disabled,
-        on_click=act,
-        args=(editing.loaded,),
+        on_click=change_session,
+        args=(editing.loaded, change),
     )
 
 

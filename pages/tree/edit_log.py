@@ -1,24 +1,24 @@
 """The edits so far: done, undone, listed, and their trees."""
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.cached.runs import BY_KEY, LoadedRun, shared
+from pages.cached.runs import LoadedRun, shared
 from pages.cached.store import store
 from pages.state.run import edit_session, set_edit_session
 from pages.widgets.words import plain
 from treelab.editing.apply import apply_edit
 from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited
-from treelab.editing.edits import EDITS, Edit
+from treelab.editing.edits import Edit
 from treelab.editing.log import EditLog, Training
 from treelab.editing.regrow import class_weights, refit, refit_all
 from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.splits import headline_scores
-from treelab.runs.jobs.edited import bench_of, run_constraints
+from treelab.runs.jobs.edited import bench_of
 from treelab.trees.constraints import with_order
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
@@ -38,17 +38,10 @@ class EditedTree:
 @shared(8, "Reading the rows…")
 def bench(loaded: LoadedRun) -> Bench:
     """Return the run's tree and the rows by which it is edited."""
-    return bench_of(loaded.model, loaded.split, run_constraints(loaded.run))
+    return bench_of(loaded.model, loaded.split, loaded.run.constraints)
 
 
-# Edits are known by their text: by their fields alone a forbidden column would be an
-# allowed one.
-_BY_TEXT = BY_KEY | dict.fromkeys(
-    EDITS.values(), lambda edit: json.dumps(edit.to_dict())
-)
-
-
-@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=_BY_TEXT)
+@shared(256)
 def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
     """Return the run's tree after some edits; a ValueError says why it cannot be.
 
@@ -65,19 +58,12 @@ def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
     return EditedTree(edited, refit(edited, table.fitted), score)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=_BY_TEXT)
+@shared(128)
 def candidates_at(
     loaded: LoadedRun, edits: tuple[Edit, ...], path: str
 ) -> list[Candidate]:
     """Return the best split of each column that is allowed at a node."""
     return after(loaded, edits).edited.candidates(path, bench(loaded).train)
-
-
-def test_score(loaded: LoadedRun, tree: Tree) -> float:
-    """Return a tree's headline score on the test rows."""
-    rows = loaded.split.rows("test")
-    loss = loaded.model.loss
-    return headline_scores([tree], loaded.run.problem.task, *rows, loss=loss)[0]
 
 
 # Edits as the visitor makes them: done or refused, undone, redone.
@@ -109,25 +95,15 @@ def do(loaded: LoadedRun, edit: Edit) -> None:
     set_edit_session(loaded.run.id, session)
 
 
-def undo(loaded: LoadedRun) -> None:
-    """Take the last edit back."""
-    set_edit_session(loaded.run.id, edit_session(loaded.run.id).undo())
-
-
-def redo(loaded: LoadedRun) -> None:
-    """Do again what was undone last."""
-    set_edit_session(loaded.run.id, edit_session(loaded.run.id).redo())
+def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
+    """Undo, redo or end what was done, as the session does it."""
+    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
 
 
 def start_over(loaded: LoadedRun) -> None:
     """Forget all edits, not that test scores were seen."""
     seen = edit_session(loaded.run.id).seen_test
     set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
-
-
-def end(loaded: LoadedRun) -> None:
-    """End the session: test scores are shown from here on."""
-    set_edit_session(loaded.run.id, edit_session(loaded.run.id).end())
 
 
 def show_refusal() -> None:

@@ -22,7 +22,6 @@ from treelab.evaluation.metrics import (
     TITLES,
     log_loss_words,
     output_words,
-    scores,
     total_words,
 )
 from treelab.evaluation.node_report import (
@@ -73,7 +72,7 @@ def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
 
 def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     """Show what was asked of the tree, and whether it holds."""
-    asked = Constraints.read(loaded.run.settings.get("constraints"))
+    asked = loaded.run.constraints
     if not asked:
         return
     lines = []
@@ -125,7 +124,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     st.caption(" · ".join(others))
     if words := output_words(scores):
         st.caption(plain(f"{words}."))
-    if words := total_words(scores, loaded.run.problem.target):
+    problem = loaded.run.problem
+    if words := total_words(scores, problem.target, problem.weight):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
@@ -148,7 +148,7 @@ def _against(score: float, own: LoadedRun) -> str:
 def _test_score(loaded: LoadedRun) -> float:
     """Return the score of the tree as drawn, or of the ensemble, on the test rows."""
     if loaded.model.has_predictor:
-        return tree_score(loaded, "test")
+        return tree_score(loaded, run_tree(loaded))
     return split_scores(loaded, "test")[loaded.headline]
 
 
@@ -222,16 +222,13 @@ def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
 
 def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     """Write how many terms are left, which predictions change, and the score."""
-    X, y, weight = loaded.split.rows("test")
-    before, after = tree.predict(X), lens.predict(X)
+    before, after = (each.predict(loaded.split.X_test) for each in (tree, lens))
     words = dropped_words(tree, lens, before, after)
     if not loaded.has_labels:
         return f"{words}."
-    task = loaded.run.problem.task
-    metric, own = loaded.headline, {"sample_weight": weight, "loss": loaded.model.loss}
-    was, now = (significant(scores(task, y, p, **own)[metric]) for p in (before, after))
+    was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
     rows = split_words(loaded, "test")
-    return f"{words}; {TITLES[metric]} {now} instead of {was} ({rows})."
+    return f"{words}; {TITLES[loaded.headline]} {now} instead of {was} ({rows})."
 
 
 # A surrogate run: how well it imitates its model, and where it does not.

@@ -7,24 +7,23 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.routing import (
-    ROUTED_BY_KEY,
     RoutedRows,
     months_of,
     routed_file,
     routed_split,
     routing_shift_of,
 )
-from pages.cached.runs import LoadedRun, run_colors, run_tree
+from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.explain.new_rows import given_table
 from pages.widgets.page import mode, show_figure
 from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
+    counted_split,
     fitted_words,
     percents,
     plain,
     short_rule,
-    split_words,
 )
 from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
@@ -128,7 +127,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         [*SPLITS[::-1], FILE],
         default="test",
         required=True,
-        format_func=lambda name: name if name == FILE else split_words(loaded, name),
+        format_func=lambda name: name if name == FILE else counted_split(loaded, name),
         wrap=True,
         key="routing-rows",
         persist_state="session",
@@ -143,9 +142,12 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
     )
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns)
+        problem, of_values = loaded.run.problem, loaded.model.classes is None
+        known = listed([*filter(None, (problem.target, problem.exposure))])
         words = (
-            f"The tree reads {columns}. With a column {loaded.model.target!r} the rows "
-            "are shown by class, with a column of dates (2024-01-31) by month."
+            f"The tree reads {columns}. With {known} the rows are shown by "
+            f"{'band' if of_values else 'class'}, with a column of dates (2024-01-31) "
+            "by month."
         )
         st.info(plain(words), icon=":material/info:")
         return None
@@ -235,7 +237,7 @@ def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> N
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=96, hash_funcs=ROUTED_BY_KEY)
+@shared(96)
 def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
     """Draw a class's rows in the tree, once."""
     return heat_tree_figure(
@@ -476,9 +478,7 @@ def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
     )
 
 
-@st.cache_resource(
-    show_spinner="Measuring the leaves…", max_entries=16, hash_funcs=ROUTED_BY_KEY
-)
+@shared(16, "Measuring the leaves…")
 def _purity(routed: RoutedRows) -> tuple[LeafPurity, float]:
     """Return the leaves' purity, and that of the whole tree as a dendrogram."""
     found = leaf_purity(routed.tree, routed.names, routed.rows)

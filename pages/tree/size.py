@@ -88,7 +88,10 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
 
 
 def pick_predictor(loaded: LoadedRun) -> bool:
-    """Let the visitor choose what predicts; True for the tree alone."""
+    """Let the visitor choose what predicts, where a predictor lies on top of the tree.
+
+    Returns True for the tree alone.
+    """
     if not (loaded.model.has_predictor and loaded.has_labels):
         return False
     metric = TITLES[loaded.headline]

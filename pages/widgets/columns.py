@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.tables import column_facts, column_kinds, date_columns
-from pages.state.problem import change_problem
+from pages.state.problem import change_problem, changes
 from pages.widgets.words import plain
 from treelab.data.encoding import least_text, parse_least
 from treelab.data.problem import Problem, pairs
@@ -75,27 +75,23 @@ def column_editor(problem: Problem) -> None:
 def model_column(problem: Problem) -> None:
     """Ask whether the target holds another model's predictions, and for the truth."""
     key = f"surrogate-{problem.table_id}-{problem.target}"
-    truth_key = f"truth-{problem.table_id}-{problem.target}"
 
-    def follow_model() -> None:
-        """Follow the choice of whether the target holds predictions."""
-        given = {"is_surrogate": bool(st.session_state[key]), "truth": ""}
-        given |= {"exposure": ""} if given["is_surrogate"] else {}
-        change_problem(problem, lambda now: replace(now, **given))
+    def with_model(now: Problem, is_surrogate: bool) -> Problem:
+        """Take the target for predictions, which are of no exposure, or not."""
+        exposure = "" if is_surrogate else now.exposure
+        return replace(now, is_surrogate=is_surrogate, truth="", exposure=exposure)
 
-    def follow_truth() -> None:
-        """Follow the choice of the column with the truth, which no tree may see."""
-        truth = st.session_state[truth_key] or ""
+    def with_truth(now: Problem, truth: str | None) -> Problem:
+        """Name the column with the truth, which no tree may see."""
         columns = tuple(name for name in problem.columns if name != truth)
-        given = {"truth": truth, "columns": columns}
-        if columns:  # else there would be nothing to predict from
-            change_problem(problem, lambda now: replace(now, **given))
+        if not columns:  # there would be nothing to predict from
+            return now
+        return replace(now, truth=truth or "", columns=columns)
 
     st.checkbox(
         "Target is another model's output (imitate it)",
         value=problem.is_surrogate,
-        key=key,
-        on_change=follow_model,
+        **changes(problem, key, with_model),
         help="The tree then imitates that model: its score is how well it does, its "
         "fidelity, and the Tree page shows where the two differ.",
     )
@@ -108,8 +104,7 @@ def model_column(problem: Problem) -> None:
         names,
         index=names.index(problem.truth) if problem.truth else None,
         placeholder="not in the table",
-        key=truth_key,
-        on_change=follow_truth,
+        **changes(problem, f"truth-{problem.table_id}-{problem.target}", with_truth),
         help="The column that the other model predicts. No tree sees it; tree and "
         "model are scored against it.",
     )
@@ -178,6 +173,13 @@ def date_parts(problem: Problem) -> None:
             for part in PARTS
             if part != "hour" or column.has_times
         }
+
+        def with_parts(now: Problem, chosen: list[str], names=tuple(names)) -> Problem:
+            """Use these parts of the column, where anything is then used."""
+            others = tuple(name for name in problem.columns if name not in names)
+            columns = others + tuple(name for name in names if name in chosen)
+            return replace(now, columns=columns) if columns else now
+
         key = f"dates-{problem.table_id}-{problem.target}-{column.name}"
         st.pills(
             f"Date parts of {plain(column.name)}",
@@ -185,18 +187,8 @@ def date_parts(problem: Problem) -> None:
             selection_mode="multi",
             default=[name for name in names if name in problem.columns],
             format_func=names.__getitem__,
-            key=key,
-            on_change=_follow_parts,
-            args=(problem, list(names), key),
+            **changes(problem, key, with_parts),
             help="; ".join(f"{part}: {what}" for part, what in PARTS.items())
             + ". The column itself holds years with decimals, and can be left out "
             "above.",
         )
-
-
-def _follow_parts(problem: Problem, names: list[str], key: str) -> None:
-    """Follow the choice of parts of a column of dates."""
-    others = tuple(name for name in problem.columns if name not in names)
-    chosen = tuple(name for name in names if name in st.session_state[key])
-    if others + chosen:  # else there would be nothing to predict from
-        change_problem(problem, lambda now: replace(now, columns=others + chosen))

@@ -1,5 +1,6 @@
 """What every page begins with: the app around it, its title, its colours."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,6 +10,7 @@ import streamlit as st
 from pages.state.run import write_address
 from pages.widgets.bar import show_bar
 from pages.widgets.words import plain
+from treelab.figures.explanations import importance_figure
 from treelab.figures.style import Mode, Palette, mix, palette, text_on
 
 # The way into the app shell, for a visitor who opened an inner page past it.
@@ -78,6 +80,14 @@ def page_tabs(*names: str):
     return st.tabs(names, key="tab", on_change="rerun")
 
 
+def show_tabs(parts: Mapping[str, Callable[[], object]]) -> None:
+    """Show a page's tabs, each drawn by a function; only the open one is called."""
+    for tab, show in zip(page_tabs(*parts), parts.values()):
+        if tab.open:
+            with tab:
+                show()
+
+
 _ICONS = {
     "compare": "compare",
     "data": "table",
@@ -118,6 +128,12 @@ def show_figure(
         return st.plotly_chart(
             figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select
         )
+
+
+def show_bars(key: str, words: str, *bars, **given) -> None:
+    """Say what bars show, one a column, and draw them; see ``importance_figure``."""
+    st.markdown(words)
+    show_figure(importance_figure(*bars, mode=mode(), **given), key=key, alt=words)
 
 
 # Light or dark: the background that the visitor sees, and the colours on it.

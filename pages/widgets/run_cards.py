@@ -10,8 +10,6 @@ from treelab.learners.setting_text import setting_words
 from treelab.runs.run_words import duration, note_words, run_names
 from treelab.runs.store.run import Run
 
-# What the runs of one problem found: their names, their scores, their clusters.
-
 
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     """Return a name for each run, by id, and its learner's colour in a shade.

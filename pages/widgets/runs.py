@@ -14,8 +14,6 @@ from pages.widgets.words import plain
 from treelab.runs.run_words import run_name
 from treelab.runs.store.run import Run
 
-# The run of the bar, as a page reads it.
-
 
 def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
     """Load the run that the bar names; stop the page where there is nothing to show.

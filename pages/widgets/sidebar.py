@@ -28,7 +28,7 @@ def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
     busy = any(not run.is_finished for run in all_runs())
     busy = busy or readiness() is not None
-    watcher = Watcher("jobs", 2.0 if busy else None, prepare=look_after_queue)
+    watcher = Watcher("jobs", 2.0 if busy else None)
     with st.sidebar.container(key="jobs", gap="xsmall"):
         show_account()
         look_after_queue()

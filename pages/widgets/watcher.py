@@ -30,7 +30,7 @@ class Watcher:
     page before: then the browser asks for the whole page.
 
     The name is unique on the page. ``seconds`` lie between two looks; None where there
-    is nothing to wait for. ``prepare`` is called before each look; where it
+    is nothing to wait for. Before each look runs and workers are looked after; where it
     ``is_over``, the whole page is drawn again.
     """
 
@@ -39,11 +39,10 @@ class Watcher:
         name: str,
         seconds: float | None,
         *,
-        prepare: Callable[[], object] = lambda: None,
         is_over: Callable[[], bool] = lambda: False,
     ):
         self._name, self._seconds = name, seconds
-        self._prepare, self._is_over = prepare, is_over
+        self._is_over = is_over
         self._versions: dict[str, Callable[[], Hashable]] = {}
         self._drawn: dict[str, Hashable] = {}
         self._error: OSError | None = None
@@ -77,7 +76,7 @@ class Watcher:
         changed: list[str] = []
         is_over = False
         try:
-            self._prepare()
+            look_after_queue()
             is_over = self._is_over()
             changed = self.changed()
             self._error = None
@@ -126,6 +125,6 @@ def follow_runs(
     """Draw a list of runs, again when one comes or changes its state."""
     is_waiting = any(not run.is_finished for run in find())
     seconds = LIST_SECONDS if is_waiting else None
-    watcher = Watcher(name, seconds, prepare=look_after_queue)
+    watcher = Watcher(name, seconds)
     watcher.part("list", lambda: tuple((run.id, run.state) for run in find()), draw)
     watcher.start()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached.store import table
 from pages.cached.tables import column_kinds
-from pages.state.problem import change_problem
+from pages.state.problem import changes
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, several_targets, weighted_problem
 
@@ -47,29 +47,24 @@ def weight_fields(problem: Problem) -> None:
 
 def _more_targets(problem: Problem, numbers: list[str]) -> None:
     """Let the visitor choose numbers that the same tree predicts, too."""
-    key, frame = f"more-targets-{problem.table_id}-{problem.target}", problem.table_id
 
-    def follow() -> None:
-        """Follow a choice; columns that were targets are predicted from again."""
-        chosen = st.session_state[key]
-
-        def change(now: Problem) -> Problem:
-            useful = useful_columns(table(frame), now.target)
-            again = [name for name in now.more_targets if name in useful]
-            columns = tuple(dict.fromkeys((*now.columns, *again)))
-            if not {*columns} - {*chosen}:  # nothing to predict from
-                return now
-            plain = replace(now, more_targets=(), columns=columns)
-            return several_targets(plain, chosen)
-
-        change_problem(problem, change)
+    def with_targets(now: Problem, chosen: list[str]) -> Problem:
+        """Predict these, too; columns that were targets are predicted from again."""
+        useful = useful_columns(table(now.table_id), now.target)
+        again = [name for name in now.more_targets if name in useful]
+        columns = tuple(dict.fromkeys((*now.columns, *again)))
+        if not {*columns} - {*chosen}:  # nothing to predict from
+            return now
+        plain = replace(now, more_targets=(), columns=columns)
+        return several_targets(plain, chosen)
 
     st.multiselect(
         "More targets",
         [*problem.more_targets, *(name for name in numbers if name != problem.weight)],
         default=problem.more_targets,
-        key=key,
-        on_change=follow,
+        **changes(
+            problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets
+        ),
         placeholder="none",
         help="Numbers that the same tree predicts, too: every leaf has one for each. "
         "CART, GradTree and GET do that.",
@@ -83,35 +78,25 @@ def _field(
     """Show the choice of one of the two columns."""
     chosen = getattr(problem, name)
     options = list(dict.fromkeys(["", *columns, chosen]))
-    key = f"{name}-{problem.table_id}-{problem.target}"
+
+    def with_column(now: Problem, column: str) -> Problem:
+        """Take a column; the one that was chosen before is predicted from again."""
+        frame = table(now.table_id)
+        both = {"weight": now.weight, "exposure": now.exposure} | {name: column}
+        useful = useful_columns(frame, now.target)
+        kept = {*now.columns} | ({getattr(now, name)} & {*useful})
+        columns = [str(own) for own in frame.columns if str(own) in kept]
+        columns += [own for own in now.columns if own not in columns]
+        if not {*columns} - {*both.values()}:  # nothing to predict from
+            return now
+        return weighted_problem(now, **both, columns=columns)
+
     st.selectbox(
         label,
         options,
         index=options.index(chosen),
         format_func=lambda column: column or none,
-        key=key,
-        on_change=_follow,
-        args=(problem, name, key),
+        **changes(problem, f"{name}-{problem.table_id}-{problem.target}", with_column),
         help=words,
         width=260,
     )
-
-
-def _follow(problem: Problem, name: str, key: str) -> None:
-    """Follow a choice; the column that was chosen before is predicted from again."""
-    chosen = st.session_state[key]
-    frame = table(problem.table_id)
-
-    def change(now: Problem) -> Problem:
-        both = {"weight": now.weight, "exposure": now.exposure} | {name: chosen}
-        kept = {*now.columns, getattr(now, name)} & {
-            *now.columns,
-            *useful_columns(frame, now.target),
-        }
-        columns = [str(column) for column in frame.columns if str(column) in kept]
-        columns += [column for column in now.columns if column not in columns]
-        if not {*columns} - {*both.values()}:  # nothing to predict from
-            return now
-        return weighted_problem(now, **both, columns=columns)
-
-    change_problem(problem, change)

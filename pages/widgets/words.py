@@ -14,9 +14,13 @@ LONGEST_RULE = 300  # letters that a sentence may hold
 
 
 def split_words(loaded: LoadedRun, split: str) -> str:
-    """Name a data split with its size: "test, 114 rows"."""
-    n_rows = counted(loaded.n_rows(split), "row")
-    return f"{SPLIT_NAMES[split]}, {n_rows}{loaded.run.problem.weighted_words}"
+    """Name a data split with its size, and what its rows are weighted by, if any."""
+    return f"{counted_split(loaded, split)}{loaded.run.problem.weighted_words}"
+
+
+def counted_split(loaded: LoadedRun, split: str) -> str:
+    """Name a data split with its size: "test, 114 rows"; of what counts rows alike."""
+    return f"{SPLIT_NAMES[split]}, {counted(loaded.n_rows(split), 'row')}"
 
 
 def fitted_words(loaded: LoadedRun) -> str:

@@ -293,6 +293,10 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
     assert "weighted by years" in printed
     total = significant(float(frame["claims"][X.index].sum()))
     assert f"claims predicted, {total} observed." in printed
+    assert main(["predict", run.id, str(path), "-o", str(tmp_path / "out.csv")]) == 0
+    assert (
+        "On 400 rows with the target, weighted by years: D²" in capsys.readouterr().err
+    )
     frame.loc[3, "years"] = 0
     frame.to_csv(path, index=False)
     assert main(["train", str(path), *given, *own]) == 2

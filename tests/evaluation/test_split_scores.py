@@ -6,7 +6,13 @@ import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
 from treelab.data.problem import Problem
-from treelab.evaluation.metrics import BASELINE, headline, log_loss_words, scores
+from treelab.evaluation.metrics import (
+    BASELINE,
+    headline,
+    log_loss_words,
+    scores,
+    total_words,
+)
 from treelab.evaluation.splits import headline_scores, split_scores
 from treelab.learners.cart.estimators import CartClassifier
 
@@ -34,3 +40,10 @@ def test_log_losses_stand_beside_those_of_the_class_frequencies():
     worse = found | {"log_loss": 2.0}
     assert "worse than the class frequencies" in log_loss_words(worse)
     assert log_loss_words({"r2": 1.0}) == ""
+
+
+def test_amounts_of_weighted_rows_say_so():
+    found = {"predicted_total": 71.0, "total": 81.5}
+    assert total_words(found, "claims") == "71.0 claims predicted, 81.5 observed"
+    said = total_words(found, "claims", "weight")
+    assert said == "71.0 claims predicted, 81.5 observed, weighted by weight"

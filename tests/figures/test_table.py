@@ -21,7 +21,7 @@ def frame():
 
 
 def test_the_target_comes_first_and_is_marked(frame):
-    text = table_html(frame, target="ill", numbers=["age"])
+    text = table_html(frame, targets=["ill"], numbers=["age"])
     heads = re.findall(r'<th class="(\w+)[^"]*" title="(\w+)"', text)
     assert heads == [("target", "ill"), ("used", "age"), ("used", "city")]
     assert "to predict" in text
@@ -69,7 +69,7 @@ def test_a_column_of_missing_values_has_no_bars():
 
 def test_a_date_in_years_tells_its_days():
     frame = pd.DataFrame({"day": [2026.0027, 2026.0055], "size": [12.345678, -3.0]})
-    text = table_html(frame, target="size", numbers=["day", "size"])
+    text = table_html(frame, targets=["size"], numbers=["day", "size"])
     assert "2026.003" in text
     assert "2026.005" in text
     assert "12.346" in text

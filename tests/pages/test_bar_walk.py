@@ -5,10 +5,10 @@ import re
 import pytest
 
 from tests.pages.stores import add_run
-from tests.test_browser import address, go, opened, page, settled, sync_api
+from tests.test_browser import address, browser, go, opened, page, settled, sync_api
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page"]  # fixtures
+__all__ = ["address", "browser", "page"]  # fixtures
 
 
 @pytest.mark.browser

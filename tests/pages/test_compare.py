@@ -1,6 +1,7 @@
 """The Compare page."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from pages.cached.runs import error_costs, load_run
 from pages.cached.tree_pictures import pruning_steps
 from tests.evaluation.comparison.trees import xor_tree
+from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run
 from treelab.data.problem import make_problem
@@ -438,3 +440,19 @@ def test_learners_are_tested_over_folds_apart_from_other_splits(visit, store):
     told = page_text(app)
     assert "chance over 5 folds" in told
     assert "chance over 2 data splits" in told
+
+
+def test_a_score_that_only_one_run_has_leaves_the_other_cell_empty(
+    visit, store, monkeypatch
+):
+    def with_interval(*arguments):
+        tree = stores.single_tree(*arguments)
+        ends = np.tile([-1.0, 99.0], (tree.n_nodes, 1))
+        return replace(tree, interval=ends, interval_level=0.8)
+
+    monkeypatch.setitem(stores.MAKERS, "cart", with_interval)
+    runs = [add_run(store, learner, "weight") for learner in ("cart", "grande")]
+    app = visit("compare", first=runs[0], second=runs[1])
+    cells = app.dataframe[0].value["interval coverage"]
+    assert [bool(cell) for cell in cells] == [True, False]
+    assert cells.iloc[1] == ""

@@ -45,7 +45,7 @@ def test_an_uploaded_table_is_deleted_with_its_runs(store, visit):
     app = visit("data", table=table_id)
     app.button(key="delete-table").click().run()
     assert "and the 1 run trained on it" in " ".join(m.value for m in app.markdown)
-    app.button(key="delete-table-sure").click().run()
+    app.button(key="delete-sure").click().run()
     assert not app.exception
     assert table_id not in [info.id for info in store.tables()]
     assert not store.runs()

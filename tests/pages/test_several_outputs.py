@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from pages.cached.runs import load_whole
+from pages.cached.predictions import GivenTable
+from pages.cached.routing import routed_file
+from pages.cached.runs import load_run, load_whole
 from tests.pages.stores import table
 from treelab.data.problem import make_problem, several_targets
 from treelab.evaluation.predictions import (
@@ -88,6 +90,23 @@ def test_what_is_not_made_of_several_outputs_is_not_offered(visit, store, make):
     assert "it predicts several numbers" in words(
         visit("tree", run=run, tab="Alternatives")
     )
+
+
+def test_data_marks_every_target(visit, store):
+    app = visit("data", run=train_two(store))
+    drawn = "".join(html.proto.body for html in app.get("html"))
+    assert drawn.count('<th class="target') == 2
+
+
+def test_rows_of_a_file_are_routed_by_the_target_that_is_looked_at(visit, store):
+    run = train_two(store)
+    visit("tree", run=run)
+    loaded = load_run(store.run(run))
+    given = GivenTable(frame(), frame(), "new.csv", "new")
+    borders = np.quantile(loaded.split.y_train, [1 / 3, 2 / 3])
+    routed = routed_file(loaded, None, given)
+    low = int((frame()["weight"] <= borders[0]).sum())
+    assert int(routed.table(routed.names[0])["rows"].iloc[0]) == low
 
 
 def test_what_if_asks_for_the_target_that_is_looked_at(visit, store):

@@ -81,7 +81,7 @@ def test_the_tree_can_be_exported(visit, store, monkeypatch, dot, pictures):
     monkeypatch.setattr("pages.widgets.export.has_dot", lambda: dot)
     app = visit("tree", tab="Export", run=add_run(store, "cart"))
     assert app.selectbox(key="export-as").options == [*pictures, *TEXTS]
-    assert ("with Graphviz's dot SVG and PDF" in page_text(app)) == (not dot)
+    assert ("SVG and PDF need Graphviz" in page_text(app)) == (not dot)
 
 
 @pytest.mark.parametrize("learner", ["cart", "grande"])

@@ -7,9 +7,11 @@ import pytest
 from tests.pages.stores import add_run
 from tests.test_browser import (
     address,
+    browser,
     opened,
     page,
     serious,
+    set_mode,
     settled,
     shot,
     sync_api,
@@ -17,7 +19,7 @@ from tests.test_browser import (
 )
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page", "workers"]  # fixtures
+__all__ = ["address", "browser", "page", "workers"]  # fixtures
 
 
 @pytest.mark.browser
@@ -49,8 +51,7 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     choose = page.get_by_role("button", name="Choose this tree")
     expect(choose.first).to_be_visible()
     for mode in ("light", "dark"):
-        page.emulate_media(color_scheme=mode)
-        settled(page)
+        set_mode(page, mode)
         page.wait_for_timeout(1000)  # what is drawn anew no longer fades
         settled(page)
         assert serious(page) == [], mode

@@ -7,10 +7,12 @@ import pytest
 from tests.pages.stores import add_run
 from tests.test_browser import (
     address,
+    browser,
     node,
     opened,
     page,
     serious,
+    set_mode,
     settled,
     shot,
     sync_api,
@@ -22,7 +24,7 @@ from treelab.runs.store.run_store import RunStore
 
 QUESTION = "What did it learn, and how small can it be?"
 
-__all__ = ["address", "page", "workers"]  # fixtures
+__all__ = ["address", "browser", "page", "workers"]  # fixtures
 
 
 def press(page, name: str) -> None:
@@ -117,8 +119,7 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     expect(edits).to_have_count(3)
     expect(page.get_by_text("Test scores stay unseen")).to_be_visible()
     for mode in ("light", "dark"):
-        page.emulate_media(color_scheme=mode)
-        settled(page)
+        set_mode(page, mode)
         assert serious(page) == [], mode
         shot(page, f"edit-{mode}")
     # Another page, and back: the edits are still there.

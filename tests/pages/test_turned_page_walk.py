@@ -4,10 +4,10 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.pages.stores import add_run
-from tests.test_browser import address, opened, page, settled, sync_api
+from tests.test_browser import address, browser, opened, page, settled, sync_api
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page"]  # fixtures
+__all__ = ["address", "browser", "page"]  # fixtures
 
 
 class Line:

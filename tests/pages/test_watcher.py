@@ -31,6 +31,7 @@ def versions(monkeypatch):
     monkeypatch.setattr(st, "rerun", rerun)
     monkeypatch.setattr(st, "fragment", lambda draw, **_: draw)
     monkeypatch.setattr(module, "_mount", lambda **_: None)
+    monkeypatch.setattr(module, "look_after_queue", lambda: None)
     watcher = Watcher("live", 1.0, is_over=lambda: found.get("over", False))
     for name in ("curves", "tree"):
         watcher.part(name, lambda n=name: found[n], lambda n=name: drawn.append(n))
@@ -67,17 +68,19 @@ def test_the_page_is_drawn_again_once_there_is_nothing_to_wait_for(versions):
         watcher.look()
 
 
-def test_a_store_that_cannot_be_read_is_said_and_the_clock_goes_on(versions):
+def test_a_store_that_cannot_be_read_is_said_and_the_clock_goes_on(
+    versions, monkeypatch
+):
     watcher, _ = versions
 
     def fail():
         raise StoreError("The disk is full.")
 
-    watcher._prepare = fail
+    monkeypatch.setattr(module, "look_after_queue", fail)
     watcher.look()
     with pytest.raises(StoreError, match="full"):
         watcher._clock()
-    watcher._prepare = lambda: None
+    monkeypatch.setattr(module, "look_after_queue", lambda: None)
     watcher.look()
     watcher._clock()
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.pages.stores import add_run, report
-from tests.test_browser import address, nodes, opened, page, settled, sync_api
+from tests.test_browser import address, browser, nodes, opened, page, settled, sync_api
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "page"]  # fixtures
+__all__ = ["address", "browser", "page"]  # fixtures
 
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });

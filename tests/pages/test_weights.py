@@ -89,7 +89,7 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     if tab == "Scores":
         assert "weight predicted, " in rate
     if tab == "Alternatives":
-        assert "or it is of weighted rows" in text
+        assert "compare with this one: its rows are weighted." in text
     if tab == "Rules":
         assert "<th>weight</th>" in text
 
@@ -127,7 +127,15 @@ def test_a_sweep_takes_the_weight_that_was_chosen_on_train(visit, store):
     assert "Rows are weighted by weight." in page_text(app)
 
 
-def test_a_tree_that_no_others_compare_with_says_why(visit, store):
+def test_routes_count_rows_and_say_so(visit, store):
     run = add_run(store, "cart", "weight", weight="years", more=YEARS)
-    words = page_text(visit("tree", run=run, tab="Alternatives"))
-    assert "compare with this one: its rows are weighted." in words
+    app = visit("tree", run=run, tab="Routes")
+    (rows,) = [group for group in app.button_group if group.key == "routing-rows"]
+    assert "test, 48 rows" in rows.options
+
+
+def test_a_tree_of_weighted_rows_is_not_edited_and_it_is_said_at_once(visit, store):
+    run = add_run(store, "cart", "weight", weight="years", more=YEARS)
+    words = page_text(visit("tree", run=run, edit="true"))
+    assert "A tree of weighted rows is not edited by hand" in words
+    assert "Save or retrain" not in words

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -97,6 +98,15 @@ def test_a_report_holds_all_it_needs_and_every_part(store):
     assert run.problem.table_id in page
     assert page.count("treelabViewer.mount(") == 1
     assert 'id="tree-0-data"' in page
+
+
+def test_sizes_say_of_which_score_held_out_and_test_rows_are(store):
+    run = store.run(add_run(store, "cart", sizes=True))
+    run = replace(run, summary=run.summary | {"held_out_title": "cost saved"})
+    page = run_report(store, [run])
+    assert re.search(r">Cost saved, held-out rows, at most \d+ leaves: ", page)
+    assert "cost saved, held-out rows</th>" in page
+    assert "macro F1, test rows</th>" in page
 
 
 def test_a_surrogate_is_held_against_the_truth_as_well(store):

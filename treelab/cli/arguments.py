@@ -17,8 +17,6 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
 
-# Arguments that several commands of ``treelab`` share.
-
 
 def add_home(parser: ArgumentParser) -> None:
     """Add ``--home``, the run store's folder."""
@@ -331,27 +329,25 @@ def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
     return store.model(arguments.model), store.run(arguments.model)
 
 
-def write_output(arguments: Namespace, text: str) -> None:
-    """Write to the file of a command with ``add_output``, or to standard output."""
-    if arguments.output:
-        Path(arguments.output).write_text(text, "utf-8")
-        print(f"Wrote {arguments.output}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
-
-
-def write_bytes(arguments: Namespace, content: bytes) -> None:
-    """Write to the file of a command with ``add_output``, which has to be named.
+def write_output(arguments: Namespace, content: str | bytes) -> None:
+    """Write to the file of a command with ``add_output``, or to standard output.
 
     Raises
     ------
     ValueError
-        If none is named: a terminal cannot show such a file.
+        If no file is named for bytes, which a terminal cannot show.
     """
-    if not arguments.output:
+    if arguments.output:
+        path = Path(arguments.output)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content, "utf-8")
+        print(f"Wrote {arguments.output}", file=sys.stderr)
+    elif isinstance(content, bytes):
         raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")
-    Path(arguments.output).write_bytes(content)
-    print(f"Wrote {arguments.output}", file=sys.stderr)
+    else:
+        sys.stdout.write(content)
 
 
 # Text of other people on a terminal, which obeys some characters.

@@ -36,7 +36,7 @@ def make_backup(arguments: Namespace) -> int:
     made = back_up(home, file, anyway=arguments.anyway)
     print(
         f"{made.n_runs:,} runs and {made.n_tables:,} tables in {file}, "
-        f"{made.n_bytes / 1e6:,.1f} MB."
+        f"{file.stat().st_size / 1e6:,.1f} MB."
     )
     return say_damage(made.damage)
 

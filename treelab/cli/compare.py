@@ -4,7 +4,7 @@ import json
 from argparse import Namespace
 
 from treelab.cli.arguments import add_home, add_json, printable
-from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
+from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.runs.store.run_store import RunStore
 
 
@@ -28,25 +28,15 @@ def add_command(commands) -> None:
 
 def compare(arguments: Namespace) -> None:
     """Print the scores of runs, and their differences from the first."""
-    from treelab.reports.run_report import RunFacts, read_facts
+    from treelab.reports.run_report import read_facts, score_difference
 
     store = RunStore(arguments.home)
     ids = list(dict.fromkeys(arguments.runs))
     if len(ids) < 2:
         raise ValueError("Name two to four runs to compare.")
     found = read_facts(store, [store.run(run_id) for run_id in ids])
-    first = found[0]
-
-    def from_first(facts: RunFacts) -> ScoreDifference:
-        """Return how far a run's score is from the first's."""
-        truth = first.split.y_test.to_numpy()
-        task = first.run.problem.task
-        both = first.predicted, facts.predicted
-        weight, loss = first.split.rows("test").weight, first.model.loss
-        found = paired_bootstrap(task, truth, *both, weight, loss=loss)
-        return found[first.metric]
-
-    differences = [None, *(from_first(facts) for facts in found[1:])]
+    first, *others = found
+    differences = [None, *(score_difference(first, facts) for facts in others)]
     if arguments.json:
         print(json.dumps([_row(*pair) for pair in zip(found, differences)], indent=1))
         return

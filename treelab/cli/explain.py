@@ -85,7 +85,7 @@ def explain(arguments: Namespace) -> None:
         _explain_each(arguments, model, row, target, test)
         return
     if arguments.json:
-        print(_row_as_json(model, row, target, test, arguments.row))
+        _print_json(_row_facts(model, row, target, test, arguments.row))
         return
     _print_row(model, row, target, test)
 
@@ -99,13 +99,12 @@ def _explain_each(arguments: Namespace, model: Tree, row, target, test: Rows) ->
             truth = target[name] if isinstance(target, pd.Series) else None
             rows = test._replace(y=test.y[name])
         if arguments.json:
-            text = _row_as_json(one, row, truth, rows, arguments.row)
-            found[name] = json.loads(text)
+            found[name] = _row_facts(one, row, truth, rows, arguments.row)
             continue
         print(f"{name}:")
         _print_row(one, row, truth, rows)
     if arguments.json:
-        print(json.dumps(found, indent=1))
+        _print_json(found)
 
 
 def _print_row(model: Model, row, target, test: Rows) -> None:
@@ -134,8 +133,13 @@ def _new_rows(model: Model, arguments: Namespace) -> tuple[pd.DataFrame, Any]:
     return table.X, read.frame.get(model.target)
 
 
-def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
-    """Write the prediction for a row, and what decided it, as JSON."""
+def _print_json(facts: dict) -> None:
+    """Print facts, numpy's numbers among them, as JSON."""
+    print(json.dumps(facts, indent=1, default=lambda value: value.item()))
+
+
+def _row_facts(model: Model, row, target, test: Rows, number: int) -> dict:
+    """Return the prediction for a row, and what decided it."""
     found = {
         "row": number,
         "prediction": model.predict(row)[0],
@@ -148,7 +152,7 @@ def _row_as_json(model: Model, row, target, test: Rows, number: int) -> str:
     if knows_interval(model):
         found["interval"] = model.predict_interval(row)[0].tolist()
         found["interval_level"] = model.interval_fraction
-    return json.dumps(found, indent=1, default=lambda value: value.item())
+    return found
 
 
 def _simple_rules(model: Model, X, y, share: float) -> pd.DataFrame:

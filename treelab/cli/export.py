@@ -3,13 +3,7 @@
 import json
 from argparse import Namespace
 
-from treelab.cli.arguments import (
-    add_model,
-    add_output,
-    find_model,
-    write_bytes,
-    write_output,
-)
+from treelab.cli.arguments import add_model, add_output, find_model, write_output
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
@@ -49,25 +43,27 @@ def export(arguments: Namespace) -> None:
         if not isinstance(model, Tree):
             raise ValueError("--of names an output of a tree; leave it out.")
         model = model.of_output(arguments.of)
-    if arguments.format == "model":
-        write_bytes(arguments, model.to_bytes())
-        return
-    if arguments.format == "json" and arguments.estimator is None:
-        write_output(arguments, json.dumps(model.to_dict(), indent=1) + "\n")
-        return
+    write_output(arguments, _written(arguments, model, run))
+
+
+def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes:
+    """Return a model, or one of its trees, in the format asked for."""
+    form, estimator = arguments.format, arguments.estimator
+    if form == "model":
+        return model.to_bytes()
+    if form == "json" and estimator is None:
+        return json.dumps(model.to_dict(), indent=1) + "\n"
     if (
         isinstance(model, WeightedTrees)
-        and arguments.estimator is None
-        and arguments.format in ("onnx", *ensemble_languages(model))
+        and estimator is None
+        and form in ("onnx", *ensemble_languages(model))
     ):
-        _write_code(arguments, model)
-        return
-    tree = _single_tree(model, arguments.estimator)
-    if arguments.format in ("onnx", *LANGUAGES):
+        return _code(model, form)
+    tree = _single_tree(model, estimator)
+    if form in ("onnx", *LANGUAGES):
         if isinstance(model, PruningPath):
             model.as_tree()  # refused where a predictor on top is not written
-        _write_code(arguments, tree)
-        return
+        return _code(tree, form)
     writers = {
         "rules": lambda: to_rules(tree).to_csv(index=False),
         "text": lambda: to_text(tree).rstrip("\n") + "\n",
@@ -75,16 +71,15 @@ def export(arguments: Namespace) -> None:
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
         "html": lambda: _html_page(tree, arguments, run),
     }
-    write_output(arguments, writers[arguments.format]())
+    return writers[form]()
 
 
-def _write_code(arguments: Namespace, model: Tree | WeightedTrees) -> None:
-    """Write a tree, or an ensemble, as code."""
-    if arguments.format == "onnx":
-        write_bytes(arguments, to_onnx(model))
-        return
-    _, _, write_code = LANGUAGES[arguments.format]
-    write_output(arguments, write_code(model))
+def _code(model: Tree | WeightedTrees, language: str) -> str | bytes:
+    """Return a tree, or an ensemble, as code."""
+    if language == "onnx":
+        return to_onnx(model)
+    _, _, write_code = LANGUAGES[language]
+    return write_code(model)
 
 
 def _html_page(tree: Tree, arguments: Namespace, run: Run | None) -> str:

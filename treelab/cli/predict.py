@@ -73,7 +73,8 @@ def predict(arguments: Namespace) -> None:
         notes += filter(None, [empty_branch_note(model, table.X)])
     scores, note = new_scores(model, read.frame, table.X, problem)
     _write(arguments, written)
-    _report(arguments, notes, scores, note)
+    weighted = "" if problem is None else problem.weighted_words
+    _report(arguments, notes, scores, note, weighted)
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -97,7 +98,11 @@ def _write(arguments: Namespace, frame: pd.DataFrame) -> None:
 
 
 def _report(
-    arguments: Namespace, notes: list[str], scores: dict[str, float], note: str
+    arguments: Namespace,
+    notes: list[str],
+    scores: dict[str, float],
+    note: str,
+    weighted: str,
 ) -> None:
     """Write what was noticed, and the scores, to standard error."""
     if arguments.json:
@@ -113,6 +118,6 @@ def _report(
             if name in TITLES
         )
         n_rows = counted(int(scores["n_rows"]), "row")
-        print(f"On {n_rows} with the target: {words}.", file=sys.stderr)
+        print(f"On {n_rows} with the target{weighted}: {words}.", file=sys.stderr)
     if note:
         print(note, file=sys.stderr)

@@ -2,8 +2,9 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -109,7 +110,8 @@ def read_problem(
     """
     read, name = read_named_table(arguments, as_in=as_in)
     frame = read.frame
-    _refuse_unknown(arguments, frame, name)
+    spoken_of = _said_of_cells(arguments).values()
+    _refuse_unknown(filter(None, chain.from_iterable(spoken_of)), frame, name)
     way, _, split_column = arguments.split.partition(":")
     if arguments.test_file is not None:
         if way != "random":
@@ -121,12 +123,7 @@ def read_problem(
         frame, split_column = with_test_file(frame, test.frame, path.name)
         way = "given"
     target, *more = arguments.target
-    for column in arguments.target:
-        if column not in frame.columns:
-            raise ValueError(
-                f"{name} has no column {column!r}; it has "
-                f"{listed([str(column) for column in frame.columns])}."
-            )
+    _refuse_unknown(arguments.target, frame, name)
     problem = make_problem(
         frame,
         target,
@@ -158,11 +155,9 @@ def read_problem(
     return frame, problem
 
 
-def _refuse_unknown(arguments: Namespace, frame: pd.DataFrame, name: str) -> None:
-    """Raise ValueError where cells are spoken of in a column that a table lacks."""
-    how = _said_of_cells(arguments)
-    named = [*how.get("missing", ()), *how.get("keep_na", ()), *how.get("as_text", ())]
-    for column in filter(None, named):
+def _refuse_unknown(columns: Iterable[str], frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where a table lacks a column that was named."""
+    for column in columns:
         if column not in frame.columns:
             raise ValueError(
                 f"{name} has no column {column!r}; it has "

@@ -107,7 +107,7 @@ def print_report(
     test = run.metrics.get("test") or {}
     if words := metrics.output_words(test):
         print(f"Test rows: {printable(words)}.")
-    if words := metrics.total_words(test, run.problem.target):
+    if words := metrics.total_words(test, run.problem.target, run.problem.weight):
         print(f"Test rows: {printable(words)}.")
     summary = run.summary
     trees = f"{summary['estimators']} trees, " if "estimators" in summary else ""

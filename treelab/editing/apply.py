@@ -55,19 +55,26 @@ def apply_edits(
     return edited
 
 
+def why_not_edited(tree: Tree) -> str:
+    """Say why a tree cannot be edited, and what to do instead; "" where it can."""
+    if tree.outputs:
+        return (
+            "A tree of several outputs is not edited by hand, since leaves are fitted "
+            "to one. Train a tree of one of them instead."
+        )
+    if tree.loss is None and tree.weight is None:
+        return ""
+    kind = "another loss" if tree.weight is None else "weighted rows"
+    return (
+        f"A tree of {kind} is not edited by hand, since leaves are fitted by the mean "
+        "of rows that count alike. Train it anew with other settings instead."
+    )
+
+
 def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
     """Apply one edit; see ``apply_edits``."""
-    if edited.tree.loss is not None or edited.tree.weight is not None:
-        raise ValueError(
-            "Editing fits leaves by the mean of their rows, which count alike; this "
-            "tree is of another loss, or its rows have weights. Train it anew with "
-            "other settings instead."
-        )
-    if edited.tree.outputs:
-        raise ValueError(
-            "Editing fits leaves to one target, and this tree predicts several. Train "
-            "a tree of one of them instead."
-        )
+    if reason := why_not_edited(edited.tree):
+        raise ValueError(reason)
     node_of(edited.tree, edit.path)  # or there is none
     match edit:
         case SetSplit():

@@ -414,6 +414,9 @@ def reasons(
             values[name] = cell_text(feature, table[name].iloc[0])
             facts[name] = f"{clean(name)} is {values[name]}"
     changes = dict(contributions.changes)
+    if LINEAR_LEAF in changes:
+        by = signed(changes[LINEAR_LEAF])
+        facts[LINEAR_LEAF] = f"the {LINEAR_LEAF} changes it by {by}"
     if isinstance(model, Tree):
         on_path = path_conditions(model, model.path(row)[-1])
         for condition in on_path if conditions is None else conditions:
@@ -672,7 +675,7 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
 
     ``output`` is the predicted class, in the order of ``classes``; 0 for regression.
     """
-    if isinstance(model, Tree) and model.n_splits == 0:
+    if isinstance(model, Tree) and model.n_splits == 0 and model.leaf_weights is None:
         return "The tree has no split: it predicts the same for every row."
     found = contributions(model, row, output)
     conditions, needed = None, []

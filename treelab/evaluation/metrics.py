@@ -348,14 +348,16 @@ def output_words(found: dict) -> str:
     """
     each = found.get("outputs") or {}
     name = "d2" if "d2" in found else "r2"
-    words = (f"{out} {TITLES[name]} {own[name]:.3g}" for out, own in each.items())
-    return ", ".join(words)
+    return ", ".join(
+        f"{out} {TITLES[name]} {significant(own[name])}" for out, own in each.items()
+    )
 
 
-def total_words(found: dict[str, float], target: str) -> str:
+def total_words(found: dict[str, float], target: str, weight: str = "") -> str:
     """Write the amounts of a rate: "121 claims predicted, 125 observed"; "" without.
 
-    ``found`` is that of ``log_loss_words``, ``target`` what is counted.
+    ``found`` is that of ``log_loss_words``, ``target`` what is counted, and ``weight``
+    the column that each row's amount is multiplied by.
     """
     if "total" not in found:
         return ""
@@ -363,7 +365,8 @@ def total_words(found: dict[str, float], target: str) -> str:
         significant(found["predicted_total"]),
         significant(found["total"]),
     )
-    return f"{predicted} {target} predicted, {total} observed"
+    words = f"{predicted} {target} predicted, {total} observed"
+    return f"{words}, weighted by {weight}" if weight else words
 
 
 def dendrogram_purity(parent, leaf, y) -> float:

@@ -17,7 +17,7 @@ ROWS = 8  # that are shown, from the first
 def table_html(
     frame: pd.DataFrame,
     *,
-    target: str | None = None,
+    targets: Sequence[str] = (),
     numbers: Sequence[str] = (),
     left_out: Sequence[str] = (),
 ) -> str:
@@ -27,8 +27,8 @@ def table_html(
     ----------
     frame : DataFrame of shape (n_rows, n_columns)
         Any table; everything in it is escaped.
-    target : str, optional
-        Column that is marked and moved to the front.
+    targets : sequence of str
+        Columns that are marked and moved to the front.
     numbers : sequence of str
         Columns that are numbers; the others are drawn as categories.
     left_out : sequence of str
@@ -40,14 +40,12 @@ def table_html(
         A ``<table>`` in a scrolling box, styled by its classes. Beyond 80 columns
         the rest is counted in a last column.
     """
-    columns = [c for c in frame.columns if c != target]
-    if target is not None and target in frame.columns:
-        columns.insert(0, target)
+    columns = sorted(frame.columns, key=lambda name: name not in targets)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
     heads, classes = [], []
     for name in shown:
         classes.append(
-            "target" if name == target else "out" if name in left_out else "used"
+            "target" if name in targets else "out" if name in left_out else "used"
         )
         heads.append(_head(frame[name], classes[-1], name in numbers))
     rows = [

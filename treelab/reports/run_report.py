@@ -3,8 +3,7 @@
 import html
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -51,6 +50,7 @@ from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import run_imitation
+from treelab.runs.run_words import run_names
 from treelab.runs.store.run import Run, shared_headline
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
@@ -125,7 +125,7 @@ def to_html(sections: Iterable[Section]) -> str:
     """Return the sections as HTML, each heading an ``h2``."""
     parts = []
     for section in sections:
-        parts.append(f"<section><h2>{_text(section.title)}</h2>")
+        parts.append(f"<section><h2>{html.escape(section.title)}</h2>")
         parts += [_html_block(block) for block in section.blocks]
         parts.append("</section>")
     return "\n".join(parts) + "\n"
@@ -145,18 +145,18 @@ def _html_block(block: Block) -> str:
     if isinstance(block, Picture):
         return block.html
     if isinstance(block, Subtitle):
-        return f"<h3>{_text(block.text)}</h3>"
+        return f"<h3>{html.escape(block.text)}</h3>"
     if isinstance(block, Paragraph):
         kind = ' class="found"' if block.strong else ""
-        return f"<p{kind}>{_text(block.text)}</p>"
+        return f"<p{kind}>{html.escape(block.text)}</p>"
     if isinstance(block, Bullets):
         name = "ol" if block.numbered else "ul"
-        items = "".join(f"<li>{_text(item)}</li>" for item in block.items)
+        items = "".join(f"<li>{html.escape(item)}</li>" for item in block.items)
         return f"<{name}>{items}</{name}>"
-    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in block.head)
+    head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in block.head)
     rows = "".join(
-        f'<tr><th scope="row">{_text(first)}</th>'
-        + "".join(f"<td>{_text(cell)}</td>" for cell in rest)
+        f'<tr><th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in block.rows
     )
@@ -167,7 +167,7 @@ def _html_block(block: Block) -> str:
     )
     if not block.summary:
         return table
-    return f"<details><summary>{_text(block.summary)}</summary>{table}</details>"
+    return f"<details><summary>{html.escape(block.summary)}</summary>{table}</details>"
 
 
 def _markdown_block(block: Block) -> str:
@@ -183,16 +183,9 @@ def _markdown_block(block: Block) -> str:
             f"{n}." if block.numbered else "-" for n in range(1, 1 + len(block.items))
         ]
         return "\n".join(f"{m} {_plain(item)}" for m, item in zip(marks, block.items))
-    lines = [block.head, ["---"] * len(block.head), *block.rows]
-    plain = [
-        [cell if row is lines[1] else _plain(cell) for cell in row] for row in lines
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in plain)
-
-
-def _text(text: str) -> str:
-    """Escape text for HTML."""
-    return html.escape(text)
+    head, *rows = [[_plain(cell) for cell in row] for row in (block.head, *block.rows)]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _plain(text: str) -> str:
@@ -256,11 +249,8 @@ class RunFacts:
         if len(self.split.y_test) < 2:
             return {}
         _, truth, weight = self.split.rows("test")
-        task = self.run.problem.task
-        loss = self.model.loss
-        return score_intervals(
-            task, truth.to_numpy(), self.predicted, weight, loss=loss
-        )
+        given = self.run.problem.task, truth.to_numpy(), self.predicted, weight
+        return score_intervals(*given, loss=self.model.loss)
 
     @cached_property
     def estimator(self) -> int | None:
@@ -317,8 +307,8 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
                 "were not tested on the same rows, weighted alike; a comparison needs "
                 "runs of one table, target, data split, weight and exposure."
             )
-    found, metric = [], shared_headline(runs)
-    for run, name in zip(runs, _names(runs)):
+    found, names, metric = [], run_names(runs), shared_headline(runs)
+    for run in runs:
         frame = store.table(run.problem.table_id)
         split, model = run.problem.split(frame), store.model(run.id)
         if predicts_several(model):
@@ -326,18 +316,10 @@ def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
                 f"Reports and comparisons are of one prediction, and “{run.title}” has "
                 f"{len(model.outputs)}: {listed(model.outputs)}. The pages show each."
             )
-        found.append(RunFacts(run, name, model, split, frame.shape, store, metric))
+        found.append(
+            RunFacts(run, names[run.id], model, split, frame.shape, store, metric)
+        )
     return found
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Return the runs' titles without their table, distinct."""
-    titles = [run.title.removesuffix(f" · {run.problem.table_name}") for run in runs]
-    counts, seen, names = Counter(titles), Counter[str](), []
-    for title in titles:
-        seen[title] += 1
-        names.append(f"{title} ({seen[title]})" if counts[title] > 1 else title)
-    return names
 
 
 # What the numbers of a report do not say.
@@ -561,6 +543,18 @@ def _leaf_words(tree, row, test: Rows, predicted=None) -> str:
 _SPLIT_TITLES = {"train": "training", "valid": "validation", "test": "test"}
 
 
+def _of_each(
+    found: Sequence[RunFacts], write: Callable[[RunFacts], Iterable[Block]]
+) -> list[Block]:
+    """Write what is said of each run, below its name where there are several."""
+    blocks: list[Block] = []
+    for facts in found:
+        if len(found) > 1:
+            blocks.append(Subtitle(facts.name))
+        blocks += write(facts)
+    return blocks
+
+
 def result_section(found: Sequence[RunFacts]) -> Section:
     """Say what the runs score on the test rows, and which of them is better."""
     blocks: list[Block] = []
@@ -569,7 +563,8 @@ def result_section(found: Sequence[RunFacts]) -> Section:
         blocks.append(Paragraph(_result_words(first), strong=True))
         blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
         test = first.run.metrics.get("test", {})
-        if words := total_words(test, first.run.problem.target):
+        problem = first.run.problem
+        if words := total_words(test, problem.target, problem.weight):
             blocks.append(Paragraph(f"Test rows: {words}."))
     else:
         rows = [
@@ -619,8 +614,8 @@ def _size_words(facts: RunFacts) -> str:
     return f"{words}, a predictor on top" if facts.model.has_predictor else words
 
 
-def _differences(one: RunFacts, other: RunFacts) -> ScoreDifference:
-    """Return how the other's headline score differs from the one's."""
+def score_difference(one: RunFacts, other: RunFacts) -> ScoreDifference:
+    """Return how the other's headline score on the test rows differs from the one's."""
     _, truth, weight = one.split.rows("test")
     both = one.predicted, other.predicted
     task, loss = one.run.problem.task, one.model.loss
@@ -632,7 +627,7 @@ def _comparison_words(found: Sequence[RunFacts]) -> str:
     order = sorted(found, key=lambda own: -own.score)
     best, next_ = order[:2]
     words = f"{best.name} scores most, {best.metric_title} {significant(best.score)}"
-    if _differences(next_, best).winner is None:
+    if score_difference(next_, best).winner is None:
         return f"{words}; no clear difference from {next_.name}."
     return f"{words}, clearly more than {next_.name}."
 
@@ -641,7 +636,7 @@ def _difference_table(found: Sequence[RunFacts]) -> Table:
     """Compare each two of the runs."""
     rows = []
     for one, other in itertools.combinations(found, 2):
-        d = _differences(one, other)
+        d = score_difference(one, other)
         verdict = "no clear difference"
         if d.winner is not None:
             verdict = f"{(one, other)[d.winner].name} is better"
@@ -728,21 +723,21 @@ def _described(y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
 
 def training_section(found: Sequence[RunFacts]) -> Section:
     """List how each run was trained: settings, seed, versions, time."""
-    blocks: list[Block] = []
-    for facts in found:
-        run = facts.run
-        if len(found) > 1:
-            blocks.append(Subtitle(facts.name))
-        blocks.append(Table(["what", "value"], _training_lines(run)))
-        spec = find_spec(run.learner)
-        defaults = spec.defaults(run.problem.task) if spec else {}
-        rows = [
-            [name, _setting(value, name), _setting(defaults.get(name), name)]
-            for name, value in run.settings.items()
-        ]
-        if rows:
-            blocks.append(Table(["setting", "value", "default"], rows))
-    return Section("Training", blocks)
+    return Section("Training", _of_each(found, _training_tables))
+
+
+def _training_tables(facts: RunFacts) -> Iterator[Table]:
+    """List what is known of a run's training, and its settings."""
+    run = facts.run
+    yield Table(["what", "value"], _training_lines(run))
+    spec = find_spec(run.learner)
+    defaults = spec.defaults(run.problem.task) if spec else {}
+    rows = [
+        [name, _setting(value, name), _setting(defaults.get(name), name)]
+        for name, value in run.settings.items()
+    ]
+    if rows:
+        yield Table(["setting", "value", "default"], rows)
 
 
 def _training_lines(run: Run) -> list[list[str]]:
@@ -774,33 +769,28 @@ def _setting(value, name: str) -> str:
 
 def scores_section(found: Sequence[RunFacts]) -> Section:
     """List every score on every part of the data split, and a constant's."""
-    blocks: list[Block] = []
-    for facts in found:
-        if not facts.is_scored:
+    is_regression = found[0].run.problem.task == "regression"
+    what = "mean" if is_regression else "most frequent class"
+    words = (
+        "Interval: 2,000 bootstrap resamples of the test rows. Baseline: always "
+        f"the {what} of the training rows."
+    )
+    tables = _of_each(found, lambda facts: [_score_table(facts)])
+    return Section("Scores", [*tables, Paragraph(words)])
+
+
+def _score_table(facts: RunFacts) -> Table:
+    """List a run's scores on every part of the data split, and a constant's."""
+    baseline, rows = _baseline(facts), []
+    for name, title in TITLES.items():
+        if name not in facts.run.metrics["test"]:
             continue
-        if len(found) > 1:
-            blocks.append(Subtitle(facts.name))
-        baseline = _baseline(facts)
-        rows = []
-        for name, title in TITLES.items():
-            if name not in facts.run.metrics["test"]:
-                continue
-            own = [facts.run.metrics.get(split, {}) for split in SPLITS]
-            each = [significant(s[name]) if name in s else "" for s in own]
-            constant = significant(baseline[name]) if name in baseline else ""
-            rows.append([title, *each, _scored(facts, name)[1], constant])
-        head = ["score", "training", "validation", "test", "95% interval, test"]
-        blocks.append(Table([*head, "baseline, test"], rows))
-    what = (
-        "mean" if found[0].run.problem.task == "regression" else "most frequent class"
-    )
-    blocks.append(
-        Paragraph(
-            "Interval: 2,000 bootstrap resamples of the test rows. Baseline: always "
-            f"the {what} of the training rows."
-        )
-    )
-    return Section("Scores", blocks)
+        own = [facts.run.metrics.get(split, {}) for split in SPLITS]
+        each = [significant(s[name]) if name in s else "" for s in own]
+        constant = significant(baseline[name]) if name in baseline else ""
+        rows.append([title, *each, _scored(facts, name)[1], constant])
+    head = ["score", "training", "validation", "test", "95% interval, test"]
+    return Table([*head, "baseline, test"], rows)
 
 
 def _baseline(facts: RunFacts) -> dict[str, float]:
@@ -819,23 +809,15 @@ def _baseline(facts: RunFacts) -> dict[str, float]:
 
 def errors_section(found: Sequence[RunFacts]) -> Section:
     """Show where each run errs on the test rows."""
-    blocks: list[Block] = []
-    for facts in found:
-        if not facts.is_scored:
-            continue
-        if len(found) > 1:
-            blocks.append(Subtitle(facts.name))
-        truth = facts.split.y_test.to_numpy()
-        if facts.model.classes is None:
-            blocks.append(_error_table(facts, truth))
-        else:
-            blocks += _class_tables(facts, truth)
-    return Section("Errors on the test rows", blocks)
+    is_regression = found[0].run.problem.task == "regression"
+    tables = _error_tables if is_regression else _class_tables
+    return Section("Errors on the test rows", _of_each(found, tables))
 
 
-def _error_table(facts: RunFacts, truth: np.ndarray) -> Table:
+def _error_tables(facts: RunFacts) -> list[Table]:
     """Return quantiles of the absolute error, in the target's unit."""
-    error, weight = np.abs(truth - facts.predicted), facts.split.rows("test").weight
+    _, truth, weight = facts.split.rows("test")
+    error = np.abs(truth.to_numpy() - facts.predicted)
     of = "rows" if weight is None else "weight"
     rows = [
         [
@@ -844,18 +826,19 @@ def _error_table(facts: RunFacts, truth: np.ndarray) -> Table:
         ]
         for share in (0.5, 0.75, 0.9, 0.95, 1.0)
     ]
-    return Table(["of", "off by at most"], rows)
+    return [Table(["of", "off by at most"], rows)]
 
 
-def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
+def _class_tables(facts: RunFacts) -> list[Table]:
     """Return the confusion matrix, and the scores of each class."""
+    truth, weight = facts.split.y_test.to_numpy(), facts.split.rows("test").weight
     present = list(dict.fromkeys([*(facts.model.classes or ()), *truth.tolist()]))
     codes = {label: code for code, label in enumerate(present)}
     confusion = confusion_matrix(
         np.array([codes[label] for label in truth]),
         np.array([codes[label] for label in facts.predicted]),
         len(present),
-        weight := facts.split.rows("test").weight,
+        weight,
     )
     rows_title = "test rows" if weight is None else "weight of the test rows"
 
@@ -885,28 +868,25 @@ def _class_tables(facts: RunFacts, truth: np.ndarray) -> list[Block]:
 
 def explanations_section(found: Sequence[RunFacts]) -> Section:
     """Explain a few test rows of each run in words."""
-    blocks: list[Block] = []
-    for facts in found:
-        if not facts.is_scored:
-            continue
-        if len(found) > 1:
-            blocks.append(Subtitle(facts.name))
-        test = facts.split.rows("test")
-        for title, place in chosen_rows(facts.model, test.X, test.y).items():
-            row = test.X.iloc[[place]]
-            target = value_words(facts.model, test.y.iloc[place])
-            blocks.append(
-                Paragraph(
-                    f"{title}: test row {place + 1:,}, predicted "
-                    f"{prediction_words(facts.model, row)}, target {target}."
-                )
-            )
-            lines = decision_words(facts.model, row, *test)
-            if isinstance(facts.model, WeightedTrees):
-                blocks.append(Bullets(lines))
-            else:  # the steps of a path; then how good its leaf is
-                blocks += [Bullets(lines[:-1], numbered=True), Paragraph(lines[-1])]
-    return Section("Why it predicts what it does", blocks)
+    return Section("Why it predicts what it does", _of_each(found, _explained_rows))
+
+
+def _explained_rows(facts: RunFacts) -> Iterator[Block]:
+    """Write what a run predicts for some test rows, and what decided it."""
+    test = facts.split.rows("test")
+    for title, place in chosen_rows(facts.model, test.X, test.y).items():
+        row = test.X.iloc[[place]]
+        target = value_words(facts.model, test.y.iloc[place])
+        yield Paragraph(
+            f"{title}: test row {place + 1:,}, predicted "
+            f"{prediction_words(facts.model, row)}, target {target}."
+        )
+        lines = decision_words(facts.model, row, *test)
+        if isinstance(facts.model, WeightedTrees):
+            yield Bullets(lines)
+        else:  # the steps of a path; then how good its leaf is
+            yield Bullets(lines[:-1], numbered=True)
+            yield Paragraph(lines[-1])
 
 
 # A report of one run, or of a comparison, as one HTML file; a run's model card.
@@ -1059,7 +1039,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
         Picture(frontier_svg(named, column, title)),
-        Paragraph(_finding_words(found, column), strong=True),
+        Paragraph(_finding_words(found, column, title), strong=True),
         Paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
             "Held-out rows, of cross-validation or validation, chose the size; test "
@@ -1072,7 +1052,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     return Section("Score against size", blocks)
 
 
-def _finding_words(found: Sequence[RunFacts], column: str) -> str:
+def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
     """Say what the runs reach at the size of the smallest tree that one retained."""
     lines = [own.line for own in found if own.line is not None]
     n_leaves = min(
@@ -1084,7 +1064,8 @@ def _finding_words(found: Sequence[RunFacts], column: str) -> str:
         for own in found
         if own.line is not None
     )
-    return f"With at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
+    first = title[:1].upper() + title[1:]
+    return f"{first}, at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
 
 
 def _size_table(own: RunFacts) -> Table:
@@ -1107,5 +1088,10 @@ def _size_table(own: RunFacts) -> Table:
             table["test"],
         )
     ]
-    head = ["leaves", "held-out rows", "standard error", "test rows"]
+    head = [
+        "leaves",
+        f"{own.run.held_out_title}, held-out rows",
+        "standard error",
+        f"{own.metric_title}, test rows",
+    ]
     return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")

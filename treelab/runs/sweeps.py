@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -25,14 +25,13 @@ from treelab.evaluation import metrics
 from treelab.learners.common.settings import (
     Preset,
     Range,
-    Space,
     Values,
     check_space,
     from_plain,
     to_plain,
 )
-from treelab.learners.registry import complete_settings, find_spec, make_estimator
-from treelab.runs.jobs.fit import fit_rows, model_size
+from treelab.learners.registry import complete_settings, find_spec
+from treelab.runs.jobs.fit import fit_rows, model_size, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.workers import ProcessId
@@ -123,16 +122,11 @@ def presets(learner: str) -> dict[str, Preset]:
     return import_module(f"treelab.learners.{learner}.settings").PRESETS
 
 
-__all__ = ["SCORINGS", "Space", "SweepPlan", "presets"]
-
-
 # A sweep's study: Optuna's record of its trials, a file in the run's folder.
 #
 # The file is a journal to which lines are added, so that a killed worker loses the
-# trial
-# at which it was and no other. Several workers may try at once, and pages may read
-# while
-# they write.
+# trial at which it was and no other. Several workers may try at once, and pages may
+# read while they write.
 
 
 JOURNAL = "sweep.log"
@@ -357,12 +351,12 @@ class TrialScorer:
         ValueError, ArithmeticError
             If it cannot be fitted.
         """
-        settings = trial_settings(self.run, drawn)
+        tried = replace(self.run, settings=trial_settings(self.run, drawn))
         parts = list(self._parts())
         scores, sizes, seconds = [], [], 0.0
         for number, (fit, held_out) in enumerate(parts):
             part = _Part(watch, number, len(parts))
-            estimator, began = self._estimator(settings), time.monotonic()
+            estimator, began = run_estimator(tried), time.monotonic()
             fit_rows(estimator, fit, None, [part])
             scores.append(self._score_of(estimator, held_out))
             sizes.append(model_size(estimator.model_))
@@ -380,16 +374,6 @@ class TrialScorer:
             trial.set_user_attr("standard_error", error)
         return float(np.mean(scores))
 
-    def _estimator(self, settings: dict[str, Any]) -> Any:
-        """Build the untrained estimator of a trial's settings."""
-        return make_estimator(
-            self.run.learner,
-            self.run.problem.task,
-            settings,
-            random_state=self.run.problem.seed,
-            device=self.run.device,
-        )
-
     def _score_of(self, estimator: Any, held_out: Rows) -> float:
         """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
         if self.plan.scoring == "own":
@@ -397,7 +381,12 @@ class TrialScorer:
             score = math.nan
             if isinstance(path, SizePath):
                 score = float(path.scores["score"].iloc[path.chosen])
-            return _measured(score)
+            if math.isnan(score):
+                raise ValueError(
+                    "With these settings the learner cross-validates no score of its "
+                    "own; score trials by folds."
+                )
+            return score
         X, y, weight = held_out
         loss = getattr(estimator.model_, "loss", None)
         if loss is not None:
@@ -443,13 +432,3 @@ class _Part:
         done = min(report.total_epoch / max(report.max_epochs, 1), 1.0)
         self.stopped |= self.watch((self.number + done) / self.n_parts)
         return self.stopped
-
-
-def _measured(score: float) -> float:
-    """Return the score that a learner cross-validated by itself, if it has one."""
-    if math.isnan(score):
-        raise ValueError(
-            "With these settings the learner cross-validates no score of its "
-            "own; score trials by folds."
-        )
-    return score

@@ -3,15 +3,15 @@
 import inspect
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from treelab.data.problem import Problem
-from treelab.runs.store.database import reading, writing
+from treelab.runs.store.database import change, fetch, writing
 from treelab.runs.store.files import folder_size, limit_of, megabytes, table_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -25,11 +25,9 @@ VARIABLE = "TREELAB_MOST_GB_PER_USER"
 
 def held_bytes(store: RunStore, user: str) -> int:
     """Return the bytes of a user's runs and of the tables that this user added."""
-    with reading(store.database) as db:
-        runs = db.execute('SELECT id FROM runs WHERE "user" = ?', (user,)).fetchall()
-        tables = db.execute(
-            'SELECT table_id FROM table_users WHERE "user" = ?', (user,)
-        ).fetchall()
+    runs = fetch(store.database, 'SELECT id FROM runs WHERE "user" = ?', (user,))
+    of_user = 'SELECT table_id FROM table_users WHERE "user" = ?'
+    tables = fetch(store.database, of_user, (user,))
     n_bytes = sum(table_size(store.home, row["table_id"]) for row in tables)
     return n_bytes + sum(folder_size(store.folder(row["id"])) for row in runs)
 
@@ -87,11 +85,8 @@ def set_admin(store: RunStore, user: str, is_admin: bool) -> None:
 
 def admins(store: RunStore) -> list[str]:
     """List the admins by name."""
-    with reading(store.database) as db:
-        rows = db.execute(
-            'SELECT "user" FROM roles WHERE role = ? ORDER BY "user"', (ADMIN,)
-        ).fetchall()
-    return [row["user"] for row in rows]
+    query = 'SELECT "user" FROM roles WHERE role = ? ORDER BY "user"'
+    return [row["user"] for row in fetch(store.database, query, (ADMIN,))]
 
 
 def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
@@ -107,21 +102,17 @@ def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -
     subject, name : str
         Id and title of the run or table.
     """
-    with writing(store.database) as db:
-        db.execute(
-            'INSERT INTO audit (at, "user", deed, subject, name)'
-            " VALUES (?, ?, ?, ?, ?)",
-            (time.time(), user, deed, subject, name),
-        )
+    change(
+        store.database,
+        'INSERT INTO audit (at, "user", deed, subject, name) VALUES (?, ?, ?, ?, ?)',
+        (time.time(), user, deed, subject, name),
+    )
 
 
 def audit_log(store: RunStore) -> list[dict]:
     """Return the audit log, newest first: at, user, deed, subject, name."""
-    with reading(store.database) as db:
-        rows = db.execute(
-            'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
-        ).fetchall()
-    return [dict(row) for row in rows]
+    query = 'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
+    return [dict(row) for row in fetch(store.database, query)]
 
 
 # The run store as one visitor may use it.
@@ -132,6 +123,7 @@ READ_ONLY = frozenset(
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
         *("is_pause_requested", "log", "snapshot", "snapshots", "model", "path"),
         *("edits", "more", "rashomon", "sweep", "folder", "exists", "why_empty"),
+        "table",  # by way of its file, which is not there for everybody
     }
 )
 
@@ -189,21 +181,12 @@ class VisitorStore(RunStore):
             if info.id in seen or self._may_see_table(owners.get(info.id, set()))
         ]
 
-    def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a table, or some columns; LookupError if it is none of this visitor."""
-        self._check_table(table_id)
-        return super().table(table_id, only)
-
     def table_file(self, table_id: str) -> Path:
         """Return the file of a table; LookupError if it is none of this visitor."""
-        self._check_table(table_id)
-        return super().table_file(table_id)
-
-    def _check_table(self, table_id: str) -> None:
-        """Raise LookupError where a table is not there for the visitor."""
         owners = self._owners().get(table_id, set())
         if not self._may_see_table(owners) and table_id not in self._tables_of_runs():
             raise LookupError(f"There is no table {table_id!r} in the run store.")
+        return super().table_file(table_id)
 
     def _may_see_table(self, owners: set[str]) -> bool:
         """Whether a table may be seen, whatever runs there are on it."""
@@ -211,15 +194,12 @@ class VisitorStore(RunStore):
 
     def _tables_of_runs(self) -> set[str]:
         """Return the ids of the tables on which there is a run to see."""
-        problems = [run.problem for run in self.runs()]
-        return {id for own in problems for id in (own.table_id, own.origin) if id}
+        return set().union(*(run.table_ids for run in self.runs()))
 
     def _owners(self) -> dict[str, set[str]]:
         """Return who added each table, by its id."""
-        with reading(self.database) as db:
-            rows = db.execute('SELECT table_id, "user" FROM table_users').fetchall()
         owners: dict[str, set[str]] = {}
-        for row in rows:
+        for row in fetch(self.database, 'SELECT table_id, "user" FROM table_users'):
             owners.setdefault(row["table_id"], set()).add(row["user"])
         return owners
 
@@ -232,43 +212,25 @@ class VisitorStore(RunStore):
         table_id = super().add_table(frame, name)
         owners = self._owners().get(table_id)
         if table_id not in known or owners:  # one that all may see stays so
-            with writing(self.database) as db:
-                db.execute(
-                    "INSERT INTO table_users VALUES (?, ?) ON CONFLICT DO NOTHING",
-                    (table_id, self.user),
-                )
+            change(
+                self.database,
+                "INSERT INTO table_users VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (table_id, self.user),
+            )
         return table_id
 
-    def create(
-        self,
-        learner: str,
-        settings: dict,
-        problem: Problem,
-        device: str = "auto",
-        title: str = "",
-        repeat_of: str = "",
-        is_background: bool = False,
-    ) -> str:
+    def create(self, *arguments: Any, **named: Any) -> str:
         """Create a run, as the visitor's; a repeat is as private as what it repeats."""
         self._check_room()
-        run_id = super().create(
-            learner, settings, problem, device, title, repeat_of, is_background
-        )
-        if repeat_of:
-            self._write_private(run_id, self.run(repeat_of).is_private)
+        run_id = super().create(*arguments, **named)
+        if repeat_of := self.run(run_id).repeat_of:
+            self._set(run_id, "is_private", self.run(repeat_of).is_private)
         return run_id
 
     def set_private(self, run_id: str, is_private: bool) -> None:
         """Show a run to all, or to its owner and admins alone."""
         self._check(run_id)
-        self._write_private(run_id, is_private)
-
-    def _write_private(self, run_id: str, is_private: bool) -> None:
-        """Write who may see a run."""
-        with writing(self.database) as db:
-            db.execute(
-                "UPDATE runs SET is_private = ? WHERE id = ?", (is_private, run_id)
-            )
+        self._set(run_id, "is_private", is_private)
 
     # What changes
 
@@ -288,11 +250,11 @@ class VisitorStore(RunStore):
         if not self.may_delete_table(table_id):
             raise NotAllowed("Only who added this table, or an admin, deletes it.")
         if not self.visitor.is_admin and owners - {self.user}:
-            with writing(self.database) as db:
-                db.execute(
-                    'DELETE FROM table_users WHERE table_id = ? AND "user" = ?',
-                    (table_id, self.user),
-                )
+            change(
+                self.database,
+                'DELETE FROM table_users WHERE table_id = ? AND "user" = ?',
+                (table_id, self.user),
+            )
             return
         try:
             RunStore(self.home).delete_table(table_id)  # it knows the runs of all

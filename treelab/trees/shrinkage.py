@@ -14,7 +14,9 @@ import numpy as np
 from treelab.trees.tree import Tree
 
 
-def shrunk_fractions(tree: Tree, counts: np.ndarray, strength: float) -> np.ndarray:
+def shrunk_fractions(
+    tree: Tree, counts: np.ndarray, strength: float | np.ndarray
+) -> np.ndarray:
     """Return the probabilities of the classes at every node.
 
     Parameters
@@ -22,23 +24,24 @@ def shrunk_fractions(tree: Tree, counts: np.ndarray, strength: float) -> np.ndar
     tree : Tree
     counts : ndarray of shape (n_nodes, n_classes)
         Rows of each class that pass each node; at least one row at the root.
-    strength : float
+    strength : float or ndarray of shape (n_strengths,)
         Rows that each node's parent counts for, at least 0.
 
     Returns
     -------
-    float64 array of shape (n_nodes, n_classes)
+    float64 array of shape (n_nodes, n_classes) or (n_strengths, n_nodes, n_classes)
         The root has its plain fractions; a node without rows those of its parent.
     """
-    value = np.empty(counts.shape)
-    value[0] = counts[0] / counts[0].sum()
+    strength = np.asarray(strength)[..., None, None]
+    value = np.empty(strength.shape[:-2] + counts.shape)
+    value[..., 0, :] = counts[0] / counts[0].sum()
     for level in range(1, tree.depth + 1):
         at = np.flatnonzero(tree.level == level)
-        above = value[tree.parent[at]]
+        above = value[..., tree.parent[at], :]
         n_rows = counts[at].sum(axis=1, keepdims=True)
         mixed = counts[at] + strength * above
         total = n_rows + strength
-        value[at] = np.divide(mixed, total, out=above, where=total > 0)
+        value[..., at, :] = np.divide(mixed, total, out=above, where=total > 0)
     return value
 
 

@@ -14,6 +14,7 @@ from tests.trees.make import make_table, make_target, make_tree
 from treelab.data.problem import make_problem
 from treelab.evaluation.explanations import (
     LINEAR_LEAF,
+    because_sentence,
     decision_value,
     path_contributions,
     shapley_contributions,
@@ -99,6 +100,14 @@ def test_along_the_path_a_stump_has_one_contribution():
     assert shapley_contributions(tree, rows.iloc[[0]]).changes == pytest.approx(
         found.changes, abs=1e-6
     )
+
+
+def test_a_single_linear_leaf_does_not_predict_the_same_for_every_row():
+    leaf, rows = small_tree(4, 1, n_classes=0, linear=True)
+    rows = rows.fillna({"width": 0.5, "age": 0.5, "bmi": 0.5})
+    first, second = (because_sentence(leaf, rows.iloc[[i]]) for i in (0, 1))
+    assert "the linear model of the leaf changes it by" in first
+    assert first != second
 
 
 def test_weighted_sums_and_linear_leaves_have_a_contribution_of_their_own():

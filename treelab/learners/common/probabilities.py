@@ -86,13 +86,19 @@ def _own_losses(tree: Tree, unit: float) -> np.ndarray:
     assert counts is not None
     counts = counts / unit
     leaves = counts[tree.is_leaf]
-    values = (shrunk_fractions(tree, counts, s)[tree.is_leaf] for s in STRENGTHS)
-    return np.array([_log_loss(leaves, value) for value in values])
+    logs = _logs(shrunk_fractions(tree, counts, STRENGTHS)[:, tree.is_leaf])
+    return np.array(_log_losses(leaves, logs))
 
 
-def _log_loss(counts: np.ndarray, value: np.ndarray) -> float:
-    """Return the mean log loss of rows, counted by place and class."""
-    return float(-(counts * np.log(np.maximum(value, _LEAST))).sum() / counts.sum())
+def _logs(value: np.ndarray) -> np.ndarray:
+    """Return the logarithms of probabilities, finite ones of 0."""
+    return np.log(np.maximum(value, _LEAST))
+
+
+def _log_losses(counts: np.ndarray, logs: np.ndarray) -> list[float]:
+    """Return the mean log loss of rows, counted by place and class, by strength."""
+    n_rows = counts.sum()
+    return [float(-(counts * log).sum() / n_rows) for log in logs]
 
 
 def greedy_size(tree: Tree) -> int:
@@ -158,13 +164,13 @@ def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed, weig
     leaf = grown.apply(to_float32(encoder.transform(frame)))
     counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes, seen)
     more = np.zeros((len(sizes), len(STRENGTHS)))
-    values = [shrunk_fractions(tree, counts, s) for s in STRENGTHS.tolist()]
+    logs = _logs(shrunk_fractions(tree, counts, STRENGTHS))
     for sign, rows in ((1, held_out), (-1, ~held_out)):
         for i, size in enumerate(sizes):
             cells = _node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
             reached = np.bincount(cells, weight[rows], counts.size)
             reached = reached.reshape(counts.shape)
-            more[i] += [sign * _log_loss(reached, value) for value in values]
+            more[i] += [sign * loss for loss in _log_losses(reached, logs)]
     return more
 
 

@@ -168,18 +168,8 @@ def _has_whole_models(archive: ZipFile, names: list[str], folder: Path) -> bool:
 # A copy of a data folder as one zip file, made while it is in use.
 
 
-@dataclass(frozen=True)
-class Backup:
-    """What a backup holds; see ``Contents``."""
-
-    n_runs: int
-    n_tables: int
-    n_bytes: int  # of the zip file
-    damage: dict[str, str]
-
-
-def back_up(home: Path, file: Path, *, anyway: bool = False) -> Backup:
-    """Copy a data folder into a zip file, which only its owner may read.
+def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
+    """Copy a data folder into a zip file that only its owner may read; return what.
 
     The database is copied first, as it is at one moment; what runs write later is at
     most more than it knows. The copy is read and compared with what was stored, and
@@ -220,11 +210,10 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Backup:
                 f"{in_words(damage)} cannot be read. `treelab doctor` says "
                 "why; mend or delete it, or back up the rest with --anyway."
             )
-        n_bytes = part.stat().st_size
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-    return Backup(contents.n_runs, contents.n_tables, n_bytes, damage)
+    return contents
 
 
 def _write(home: Path, file: Path, folder: Path) -> None:

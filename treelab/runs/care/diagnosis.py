@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# What an examination of a data folder finds.
-
 
 @dataclass(frozen=True)
 class Diagnosis:

@@ -4,13 +4,14 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from treelab.runs.care.backup import (
     DATABASE,
     UNREADABLE,
+    Contents,
     examine_backup,
     in_words,
     is_member,
@@ -31,18 +32,12 @@ ENDED = "It was not finished when the backup was made."
 _BLOCK = 2**20
 
 
-@dataclass(frozen=True)
-class Restored:
-    """What was restored: how many runs, and what lacks; see ``Contents``."""
-
-    n_runs: int
-    damage: dict[str, str]
-
-
 def restore(
     file: Path, home: Path, *, most_bytes: int = MOST_BYTES, anyway: bool = False
-) -> Restored:
-    """Make a data folder from a backup; runs that were under way end as interrupted.
+) -> Contents:
+    """Make a data folder from a backup, and return what it holds.
+
+    Runs that were under way end as interrupted.
 
     The folder is there when all of it is: what is wrong with the backup leaves nothing.
 
@@ -77,8 +72,8 @@ def restore(
             entries = archive.infolist()
             check_entries(entries, min(most_bytes, _room(home.parent)))
             make_private_folder(part)
-            damage = _damage(archive, file, part / "examined")
-            if damage and not anyway:
+            contents = _examined(archive, file, part / "examined")
+            if (damage := contents.damage) and not anyway:
                 raise ValueError(
                     f"Nothing was restored: {file} is damaged, and {in_words(damage)} "
                     "cannot be read. --anyway restores the rest."
@@ -96,14 +91,14 @@ def restore(
         raise ValueError(f"{file} is no backup, or it is damaged: {error}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return Restored(n_runs, damage)
+    return replace(contents, n_runs=n_runs)
 
 
-def _damage(archive: ZipFile, file: Path, folder: Path) -> dict[str, str]:
-    """Return what is damaged in a backup, as ``Contents`` has it."""
+def _examined(archive: ZipFile, file: Path, folder: Path) -> Contents:
+    """Return what a backup holds, and what of it is damaged."""
     make_private_folder(folder)
     try:
-        return examine_backup(archive, folder).damage
+        return examine_backup(archive, folder)
     except ValueError as error:
         raise ValueError(f"Nothing was restored from {file}: {error}.") from error
     finally:

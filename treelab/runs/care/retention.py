@@ -81,7 +81,7 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
         Seconds since 1970.
     """
     runs = store.runs()
-    users = Counter(table_id for run in runs for table_id in _tables_of(run))
+    users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}
     n_bytes = size = folder_size(store.home)
     gone_runs: list[Run] = []
@@ -109,8 +109,8 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
         if run.is_finished and must_go(run.finished or run.created, 0.0):
             gone_runs.append(run)
             size -= folder_size(store.folder(run.id))
-            users.subtract(_tables_of(run))
-            size -= drop_tables(_tables_of(run))
+            users.subtract(run.table_ids)
+            size -= drop_tables(run.table_ids)
     return CleaningPlan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
 
 
@@ -155,8 +155,3 @@ def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Diagnosis]:
         words += f" It would delete {n_runs} and {n_tables}, {freed}."
     most = limits.most_gb
     yield Diagnosis("size", words, most is not None and plan.n_bytes > most * 1e9)
-
-
-def _tables_of(run: Run) -> set[str]:
-    """Return the ids of the tables that a run needs."""
-    return {run.problem.table_id, run.problem.origin} - {""}

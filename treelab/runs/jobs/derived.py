@@ -1,19 +1,18 @@
 """A model made of a run's by hand, or another tree of its path, becomes a run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from treelab.data.split import DataSplit
-from treelab.evaluation.splits import split_scores
-from treelab.runs.jobs.fit import fitted_split, model_size, without_origin
-from treelab.runs.jobs.save_model import save_model
+from treelab.runs.jobs.fit import Fitted, fitted_split, model_size, without_origin
+from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import ProcessId
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, PruningPath
+from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree, knows_interval
 from treelab.trees.words import counted
 
@@ -33,10 +32,11 @@ def save_derived(
     model: Model,
     title: str,
     notes: Sequence[str],
-    facts: Mapping[str, object],
+    facts: Mapping[str, str],
     *,
-    settings: dict | None = None,
-    add: Callable[[str], None] = lambda run_id: None,
+    edits: str = "",
+    path: SizePath | None = None,
+    rashomon: RashomonSet | None = None,
 ) -> str:
     """Save a model as a run of the same problem; return its id.
 
@@ -52,35 +52,35 @@ def save_derived(
         The first says how it was made, and is its provenance.
     facts : mapping
         Go into its summary, among them the run that it came from.
-    settings : dict, optional
-        By default the run's.
-    add : callable, optional
-        Called with the new id before the run is done, to store more with it.
+    edits, path, rashomon
+        The log of edits as JSON, the trees by size and those that score alike, where
+        the new run has them.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     if isinstance(model, Tree):
         model = with_interval_as(model, store.model(run.id), split)
-    given = run.settings if settings is None else settings
-    run_id = store.create(
-        run.learner, given, run.problem, device=run.device, title=title
-    )
-    store.start(run_id, ProcessId.here())
-    summary = save_model(
+    measured: dict[str, float | str] = {**facts, "provenance": notes[0]}
+    if "held_out_title" in run.summary:
+        measured["held_out_title"] = run.summary["held_out_title"]
+    return save_as_run(
         store,
-        run_id,
-        model,
-        split,
+        Fitted(
+            model,
+            run.problem,
+            split,
+            notes=tuple(notes),
+            measured=measured,
+            path=path,
+            rashomon=rashomon,
+        ),
+        run.learner,
+        run.settings,
+        title,
+        asked_device=run.device,
         seconds=run.summary.get("seconds", run.elapsed),
         device=run.summary.get("device", run.device),
-        notes=notes,
+        edits=edits,
     )
-    add(run_id)
-    summary |= {**facts, "provenance": notes[0]}
-    if "held_out_title" in run.summary:
-        summary["held_out_title"] = run.summary["held_out_title"]
-    metrics = split_scores(model, run.problem.task, split)
-    store.finish(run_id, "done", metrics=metrics, summary=summary)
-    return run_id
 
 
 def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
@@ -136,12 +136,6 @@ def save_pruned(
         "beside it."
     )
     sentence = with_origin_of(sentence, run)
-
-    def add_path(run_id: str) -> None:
-        """Store the trees by size with the new run."""
-        if path is not None:
-            store.add_path(run_id, path)
-
     return save_derived(
         store,
         run,
@@ -149,7 +143,7 @@ def save_pruned(
         f"{run.short_title}, {size}",
         [sentence],
         chosen,
-        add=add_path,
+        path=path,
     )
 
 

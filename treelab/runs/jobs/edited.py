@@ -26,7 +26,7 @@ from treelab.runs.jobs.derived import (
 )
 from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints, violations, with_order
 from treelab.trees.ensemble import WeightedTrees
@@ -76,7 +76,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         return known
     model = store.model(run.id)
     split = run.problem.split(store.table(run.problem.table_id))
-    bench = bench_of(model, split, run_constraints(run))
+    bench = bench_of(model, split, run.constraints)
     tree = bench.tree_of(bench.replay(log))
     sentence = (
         f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
@@ -89,10 +89,10 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         store,
         run,
         tree,
-        f"{_base_title(run)}, {_edits(log)}",
+        f"{run.short_title}, {_edits(log)}",
         [sentence, *more],
         {"edited_from": run.id},
-        add=lambda run_id: store.add_edits(run_id, log.to_json()),
+        edits=log.to_json(),
     )
 
 
@@ -115,7 +115,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
     split = run.problem.split(store.table(run.problem.table_id))
-    constraints = run_constraints(run)
+    constraints = run.constraints
     bench_of(store.model(run.id), split, constraints).replay(log)  # or it is refused
     learner, below_path = log.training.learner, log.training.below
     if learner == "get" and constraints:
@@ -130,13 +130,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     how = "trained around" if below_path is None else "regrown below"
     where = "" if below_path is None else f" {place_words(below_path)},"
     title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
-    run_id = store.create(
-        learner,
-        settings,
-        run.problem,
-        device=run.device,
-        title=title,
-    )
+    run_id = create_like(store, run, title, learner=learner, settings=settings)
     store.add_edits(run_id, replace(log, run=run.id).to_json())
     return run_id
 
@@ -156,7 +150,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     except LookupError as error:
         raise ValueError(f"The tree that was edited is gone. {error}") from error
     split = run.problem.split(store.table(run.problem.table_id))
-    bench = bench_of(model, split, run_constraints(parent))
+    bench = bench_of(model, split, parent.constraints)
     name = fitted_split(model, split)
     own = split.rows(name)[:2]
     rows = own, split.rows("valid")[:2] if name == "train" else own
@@ -283,11 +277,6 @@ def _of_first(tree: Tree) -> Tree:
     return replace(tree, notes=tuple(notes))
 
 
-def run_constraints(run: Run) -> Constraints:
-    """Return what a run's learner had to keep."""
-    return Constraints.read(run.settings.get("constraints"))
-
-
 def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     """Say what of the first model its edited tree no longer has."""
     notes = []
@@ -296,7 +285,7 @@ def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     before = shown_tree(model)
     if before.leaf_weights is not None and before.leaf_weights.any():
         notes.append("Leaves that were touched are constants, no longer linear.")
-    constraints = run_constraints(run)
+    constraints = run.constraints
     if constraints.limits_splits:
         broken = violations(tree, constraints)
         if broken:
@@ -330,8 +319,3 @@ def _seen(log: EditLog) -> str:
         f"Test scores were shown after {counted(log.seen_test, 'edit')}, before the "
         "last."
     )
-
-
-def _base_title(run: Run) -> str:
-    """Return a run's title without its table."""
-    return run.title.removesuffix(f" · {run.problem.table_name}")

@@ -20,7 +20,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
-from treelab.trees.constraints import Constraints, violations
+from treelab.trees.constraints import violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.losses import LOSSES, Loss
 from treelab.trees.pruning import SizePath
@@ -185,7 +185,7 @@ def rashomon_set(
 
 def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
     """Return what says whether a tree keeps a run's constraints."""
-    constraints = Constraints.read(run.settings.get("constraints"))
+    constraints = run.constraints
     return lambda tree: not violations(tree, constraints)
 
 

@@ -12,12 +12,10 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
-from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import IMPORTED
-from treelab.runs.jobs.fit import with_names
-from treelab.runs.jobs.save_model import save_model
+from treelab.runs.jobs.fit import Fitted
+from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import ProcessId
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.ensemble import WeightedTrees
@@ -92,7 +90,12 @@ def model_from_bytes(
         )
     given = {word: value for word, value in unsaid.items() if value is not None}
     if text.startswith(b"tree"):
-        return _as_run(from_lightgbm(text, classes=classes, **_no_missing(name, given)))
+        if "missing" in given:
+            raise ValueError(
+                f"{name} is a LightGBM model, which tells itself what counts as "
+                "missing."
+            )
+        return _as_run(from_lightgbm(text, classes=classes, **given))
     if text.startswith(b"PK"):
         _refuse_unsaid(name, given)
         return _checked(model_from_zip(text, name), name)
@@ -115,15 +118,6 @@ def model_from_bytes(
 def _as_run(model: Tree | Forest) -> Model:
     """Return what a run can store."""
     return model.to_weighted_trees() if isinstance(model, Forest) else model
-
-
-def _no_missing(name: str, given: dict) -> dict:
-    """Return what is given of a LightGBM file, which tells what counts as missing."""
-    if "missing" in given:
-        raise ValueError(
-            f"{name} is a LightGBM model, which tells itself what counts as missing."
-        )
-    return given
 
 
 def _refuse_unsaid(name: str, unsaid: dict) -> None:
@@ -191,7 +185,6 @@ def import_model(
     split = problem.split(frame)
     if model.classes is not None:
         _check_labels(model.classes, split, problem.target)
-    model = with_names(model, problem, split.X_train)
     if isinstance(model, Tree) and model.n_rows[0] == 0:
         model = model.with_rows(*split.rows("train"))
     if isinstance(model, WeightedTrees) and model.n_rows is None:
@@ -199,24 +192,16 @@ def import_model(
     notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
-    scores = split_scores(model, problem.task, split)
-    run_id = store.create(IMPORTED, {}, problem, device="cpu", title=title)
-    store.start(run_id, ProcessId.here())
-    try:
-        summary = save_model(
-            store,
-            run_id,
-            model,
-            split,
-            seconds=0.0,
-            device="no device: trained elsewhere",
-            notes=notes,
-        )
-    except BaseException:
-        store.finish(run_id, "failed", error="Its model could not be saved.")
-        raise
-    store.finish(run_id, "done", metrics=scores, summary=summary)
-    return run_id
+    return save_as_run(
+        store,
+        Fitted(model, problem, split, tuple(notes)),
+        IMPORTED,
+        {},
+        title,
+        asked_device="cpu",
+        seconds=0.0,
+        device="no device: trained elsewhere",
+    )
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:

@@ -9,7 +9,6 @@ import numpy as np
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.learners.registry import make_estimator
 from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.fit import (
     Fitted,
@@ -17,12 +16,12 @@ from treelab.runs.jobs.fit import (
     fitted_split,
     keeps_constraints,
     rashomon_set,
+    run_estimator,
     without_origin,
 )
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
-from treelab.trees.constraints import Constraints
 from treelab.trees.pruning_path import shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
@@ -66,7 +65,6 @@ def save_member(
     sentence = with_origin_of(sentence, run)
     tree = without_origin(tree, run.provenance)
     size = counted(tree.n_leaves, "leaf", "leaves")
-    own = replace(trees, chosen=place)
     return save_derived(
         store,
         run,
@@ -74,7 +72,7 @@ def save_member(
         f"{run.short_title}, tree {place + 1} of {n_trees}: {size}",
         [sentence],
         {"chosen_from": run.id},
-        add=lambda run_id: store.add_rashomon(run_id, own),
+        rashomon=replace(trees, chosen=place),
     )
 
 
@@ -116,13 +114,7 @@ def can_find_more(run: Run) -> bool:
 
 def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
     """Create the run that finds more trees beside a run's own; return its id."""
-    run_id = store.create(
-        run.learner,
-        run.settings,
-        run.problem,
-        device=run.device,
-        title=f"{run.short_title}, more trees",
-    )
+    run_id = create_like(store, run, f"{run.short_title}, more trees")
     store.add_more(run_id, json.dumps({"run": run.id, "n_restarts": n_restarts}))
     return run_id
 
@@ -142,16 +134,13 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     split = run.problem.split(store.table(run.problem.table_id))
     rows = split.rows(fitted_split(model, split))
     n_known = 0 if known is None else known.n_candidates
-    estimator = make_estimator(
-        run.learner,
-        run.problem.task,
-        run.settings,
+    estimator = run_estimator(run)
+    estimator.set_params(
+        n_restarts=asked["n_restarts"],
+        max_leaf_nodes=min(estimator.max_leaf_nodes, max(2, LARGER * own.n_leaves)),
         # Not the starts of the first batch again, nor of one found since.
         random_state=run.problem.seed + 1 + n_known,
-        device=run.device,
     )
-    most = min(estimator.max_leaf_nodes, max(2, LARGER * own.n_leaves))
-    estimator.set_params(n_restarts=asked["n_restarts"], max_leaf_nodes=most)
     batch = estimator.fit(rows.X, rows.y, callbacks=callbacks).batch_
     trees = [*batch.export(rows.X, rows.y), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
@@ -178,13 +167,8 @@ N_THRESHOLDS = {2: 16, 3: 4}  # by depth: of a column, by default
 
 def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
     """Create the run that looks at all trees of a depth; return its id."""
-    run_id = store.create(
-        run.learner,
-        run.settings,
-        run.problem,
-        device=run.device,
-        title=f"{run.short_title}, all trees of depth {depth}",
-    )
+    title = f"{run.short_title}, all trees of depth {depth}"
+    run_id = create_like(store, run, title)
     asked = {"run": run.id, "all_of_depth": depth, "n_thresholds": n_thresholds}
     store.add_more(run_id, json.dumps(asked))
     return run_id
@@ -201,7 +185,6 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     asked, parent, model = asked_of(store, run)
     own = shown_tree(model)
     split = run.problem.split(store.table(run.problem.table_id))
-    constraints = Constraints.read(run.settings.get("constraints"))
     rows = split.rows(fitted_split(model, split))
     found = all_trees(
         own,
@@ -209,7 +192,7 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],
-        min_samples_leaf=constraints.min_samples_leaf or 1,
+        min_samples_leaf=run.constraints.min_samples_leaf or 1,
         keeps=keeps_constraints(run),
     )
     assert found.complete is not None

@@ -8,7 +8,7 @@ from treelab.data.folds import fold_name
 from treelab.data.problem import Problem, folds_problem
 from treelab.learners.registry import LEARNERS, complete_settings, learner_title
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.runs.store.states import to_json
 
 # Repeats: a run's learner, settings and problem again, on other data splits.
@@ -136,13 +136,13 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
 
 def _create_repeat(store: RunStore, run: Run, seed: int) -> str:
     """Create a run's repeat on the data split of a seed."""
-    return store.create(
-        run.learner,
-        run.settings,
-        replace(run.problem, seed=seed),
-        device=run.device,
-        title=f"Repeat of {_original(store, run).short_title}, seed {seed}",
-        repeat_of=_original(store, run).id,
+    original = _original(store, run)
+    return create_like(
+        store,
+        run,
+        f"Repeat of {original.short_title}, seed {seed}",
+        problem=replace(run.problem, seed=seed),
+        repeat_of=original.id,
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 import treelab
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.checkpointer import CHECKPOINT_SECONDS, Checkpointer
 from treelab.training.events import HISTORY
 
@@ -92,12 +92,8 @@ def train_longer(store: RunStore, run: Run) -> str:
             "of them."
         )
     epochs = run.settings["max_epochs"] * TIMES
-    run_id = store.create(
-        run.learner,
-        run.settings | {"max_epochs": epochs},
-        run.problem,
-        device=run.device,
-        title=f"{run.short_title}, {epochs:,} epochs",
-    )
+    settings = run.settings | {"max_epochs": epochs}
+    title = f"{run.short_title}, {epochs:,} epochs"
+    run_id = create_like(store, run, title, settings=settings)
     shutil.copytree(store.folder(run.id) / FOLDER, store.folder(run_id) / FOLDER)
     return run_id

@@ -2,11 +2,10 @@
 
 import platform
 import socket
-from collections.abc import Sequence
 from importlib.metadata import version
 
 import treelab
-from treelab.data.split import SPLITS, DataSplit
+from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import COST_SAVED
 from treelab.evaluation.splits import split_scores
 from treelab.learners.registry import find_spec
@@ -20,8 +19,7 @@ from treelab.runs.jobs.fit import (
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.trees.constraints import Constraints
-from treelab.trees.pruning_path import Model
+from treelab.runs.store.workers import ProcessId
 
 
 def save_fitted(
@@ -40,80 +38,96 @@ def save_fitted(
     Returns
     -------
     metrics, summary : dict
-        See ``Run``. Clusters that predict themselves have no metrics.
+        See ``Run``. Clusters that predict themselves have no metrics. The summary has
+        ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
+        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``, what was measured,
+        and ``loss`` where it is another than the squared error.
     """
-    model = with_names(fitted.model, fitted.problem, fitted.split.X_train)
-    metrics = {}
-    if not fitted.problem.origin:
-        metrics = split_scores(model, fitted.problem.task, fitted.split)
-    summary = save_model(
-        store,
-        run.id,
-        model,
-        fitted.split,
-        seconds=seconds,
-        device=device_used(run) + _of_machine(store),
-        notes=fitted.notes,
-    )
-    if fitted.path is not None:
-        facts = target_facts(fitted.problem, fitted.split.X_train)
-        store.add_path(run.id, fitted.path.with_target(**facts))
-    if fitted.rashomon is not None:
-        facts = target_facts(fitted.problem, fitted.split.X_train)
-        store.add_rashomon(run.id, fitted.rashomon.with_target(**facts))
-    asked = Constraints.read(run.settings.get("constraints"))
-    if fitted.path is not None and asked.class_costs:
-        summary["held_out_title"] = COST_SAVED
-    if fitted.origin is not None:
-        summary["origin"] = fitted.origin.to_dict()
-    return metrics, summary | fitted.measured
+    metrics = _scores(fitted)
+    device = device_used(run) + _of_machine(store)
+    return metrics, _save(store, run, fitted, seconds=seconds, device=device)
 
 
-def save_model(
+def save_as_run(
     store: RunStore,
-    run_id: str,
-    model: Model,
-    split: DataSplit,
+    fitted: Fitted,
+    learner: str,
+    settings: dict,
+    title: str,
     *,
+    asked_device: str,
     seconds: float,
     device: str,
-    notes: Sequence[str] = (),
-) -> dict:
-    """Save a run's model and return the run's summary of it.
+    edits: str = "",
+) -> str:
+    """Save a model that was not trained here as a run that is done; return its id.
+
+    One that cannot be scored becomes no run.
 
     Parameters
     ----------
     store : RunStore
-    run_id : str
-    model : Tree, WeightedTrees or PruningPath
-        With the names of its target.
-    split : DataSplit
-        The run's rows.
+    fitted : Fitted
+    learner, settings, title, asked_device
+        As ``RunStore.create`` takes them.
     seconds : float
-        What the training took.
+        What its training took.
     device : str
         What it was trained on, for display.
-    notes : sequence of str
-        Sentences that come before the split's own.
-
-    Returns
-    -------
-    dict
-        ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
-        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``; ``loss`` where it is
-        another than the squared error.
+    edits : str, default=""
+        The log of the edits that its tree came from, as JSON.
     """
-    store.add_model(run_id, model)
-    return {
+    metrics = _scores(fitted)
+    run_id = store.create(
+        learner, settings, fitted.problem, device=asked_device, title=title
+    )
+    store.start(run_id, ProcessId.here())
+    try:
+        if edits:
+            store.add_edits(run_id, edits)
+        run = store.run(run_id)
+        summary = _save(store, run, fitted, seconds=seconds, device=device)
+    except BaseException:
+        store.finish(run_id, "failed", error="Its model could not be saved.")
+        raise
+    store.finish(run_id, "done", metrics=metrics, summary=summary)
+    return run_id
+
+
+def _scores(fitted: Fitted) -> dict:
+    """Score a model on each data split; clusters that predict themselves are not."""
+    if fitted.problem.origin:
+        return {}
+    return split_scores(fitted.model, fitted.problem.task, fitted.split)
+
+
+def _save(
+    store: RunStore, run: Run, fitted: Fitted, *, seconds: float, device: str
+) -> dict:
+    """Save a model and other trees with the names of their target; sum them up."""
+    split, facts = fitted.split, target_facts(fitted.problem, fitted.split.X_train)
+    model = with_names(fitted.model, fitted.problem, split.X_train)
+    store.add_model(run.id, model)
+    if fitted.path is not None:
+        store.add_path(run.id, fitted.path.with_target(**facts))
+    if fitted.rashomon is not None:
+        store.add_rashomon(run.id, fitted.rashomon.with_target(**facts))
+    summary = {
         **model_size(model),
-        **({} if model.loss is None else {"loss": model.loss.to_dict()}),
         "fitted": fitted_split(model, split),
         "seconds": seconds,
         "device": device,
         "rows": {name: split.n_rows(name) for name in SPLITS},
-        "notes": [*notes, *split.notes],
+        "notes": [*fitted.notes, *split.notes],
         "versions": versions(),
     }
+    if model.loss is not None:
+        summary["loss"] = model.loss.to_dict()
+    if fitted.path is not None and run.constraints.class_costs:
+        summary["held_out_title"] = COST_SAVED
+    if fitted.origin is not None:
+        summary["origin"] = fitted.origin.to_dict()
+    return summary | fitted.measured
 
 
 def versions() -> dict[str, str]:

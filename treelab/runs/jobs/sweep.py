@@ -13,11 +13,10 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from treelab.data.problem import Problem
-from treelab.data.split import DataSplit
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import Fitted, fit_learner
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.runs.store.workers import Heartbeat
 from treelab.runs.sweeps import (
     SweepPlan,
@@ -82,13 +81,7 @@ def create_sweep(
 
 def create_trial_run(store: RunStore, run: Run, settings: dict[str, Any]) -> str:
     """Create the run that a trial's settings alone give; return its id."""
-    return store.create(
-        run.learner,
-        settings,
-        run.problem,
-        device=run.device,
-        title=f"Trial of {run.title}",
-    )
+    return create_like(store, run, f"Trial of {run.title}", settings=settings)
 
 
 def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
@@ -200,14 +193,13 @@ def begin_search(study: Study, run: Run, plan: SweepPlan) -> None:
 
 
 @dataclass
-class Search:
+class Search(TrialScorer):
     """The trials of a sweep, one by one; other processes may try beside it.
 
     Attributes
     ----------
-    run : Run
-    plan : SweepPlan
-    split : DataSplit
+    run, plan, split
+        See ``TrialScorer``.
     study : Study
     callbacks : sequence of callable
         Called at each report of each trial, as progress; True stops the search.
@@ -215,17 +207,10 @@ class Search:
         Whether the search was asked to stop.
     """
 
-    run: Run
-    plan: SweepPlan
-    split: DataSplit
     study: Study
     callbacks: Sequence[Callback]
     stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        """Make what scores the trials."""
-        self._scorer = TrialScorer(self.run, self.plan, self.split)
 
     def run_trials(self) -> None:
         """Try until the plan's trials or minutes are over, or a stop is asked for."""
@@ -254,9 +239,7 @@ class Search:
         try:
             self._report(number)
             drawn = suggest(trial, self.plan.space)
-            score = self._scorer.score(
-                trial, drawn, lambda done: self._report(number + done)
-            )
+            score = self.score(trial, drawn, lambda done: self._report(number + done))
             if not self.stopped:  # trained by halves, its score says nothing
                 has_ended = True
                 self._tell(trial, score)

@@ -7,7 +7,7 @@ are the numbers 0 and 1, and the column ``"user"`` is quoted.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -288,6 +288,18 @@ def writing(database: Path | Server) -> Iterator[Database]:
                 db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
+
+
+def fetch(database: Path | Server, query: str, values: Sequence = ()) -> list:
+    """Return the rows of one query; see ``reading``."""
+    with reading(database) as db:
+        return db.execute(query, values).fetchall()
+
+
+def change(database: Path | Server, statement: str, values: Sequence = ()) -> int:
+    """Run one statement as a transaction, and count the rows that it changed."""
+    with writing(database) as db:
+        return db.execute(statement, values).rowcount
 
 
 @contextmanager

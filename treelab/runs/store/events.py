@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.runs.store.database import reading, writing
-from treelab.runs.store.files import make_private_folder, open_private
-from treelab.runs.store.server import Server
+from treelab.runs.store.database import fetch, writing
+from treelab.runs.store.files import make_private_folder, write_private
+from treelab.runs.store.states import RunStates
 from treelab.training.events import CROSS_VALIDATION, Progress
 from treelab.trees.tree import Tree
 
@@ -24,112 +24,120 @@ _INSERT = (
 )
 
 
-def write_events(
-    database: Path | Server, run_id: str, reports: Sequence[Progress]
-) -> bool:
-    """Add points to a run's curves and move its progress.
+class RunEvents(RunStates):
+    """The part of the run store that holds the points of runs' loss curves."""
 
-    Reports of a preparation move the progress; one with a loss is a point of the
-    curve that is shown until the training's own is whole.
+    def add_events(self, run_id: str, reports: Sequence[Progress]) -> bool:
+        """Add points to a run's curves and move its progress.
 
-    Parameters
-    ----------
-    database : Path or Server
-        The run store's; see ``treelab.runs.store.database``.
-    run_id : str
-    reports : sequence of Progress
+        Reports of a preparation move the progress; one with a loss is a point of the
+        curve that is shown until the training's own is whole.
 
-    Returns
-    -------
-    bool
-        Whether to go on: False once a stop was requested or the run has ended.
-    """
-    rows = [
-        (
-            run_id,
-            report.epoch,
-            _finite(report.train_loss),
-            _finite(report.valid_loss),
-            _finite(report.metric),
-            report.seconds,
-            report.stage,
-        )
-        for report in reports
-        if not report.is_preparation or _has_curve(report)
-    ]
-    with writing(database) as db:
-        run = db.execute(
-            "SELECT stop_requested FROM runs WHERE id = ? AND state = 'running'",
-            (run_id,),
-        ).fetchone()
-        if run is None:
-            return False
-        db.executemany(_INSERT, rows)
-        if reports:
-            last = reports[-1]
-            db.execute(
-                "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ?,"
-                " first_report = coalesce(first_report, ?),"
-                " first_epoch = coalesce(first_epoch, ?) WHERE id = ?",
-                (
-                    *(last.total_epoch, last.max_epochs, last.stage),
-                    *(time.time(), reports[0].total_epoch, run_id),
-                ),
+        Returns
+        -------
+        bool
+            Whether to go on: False once a stop was requested or the run has ended.
+        """
+        rows = [
+            (
+                run_id,
+                report.epoch,
+                _finite(report.train_loss),
+                _finite(report.valid_loss),
+                _finite(report.metric),
+                report.seconds,
+                report.stage,
             )
-    return not run["stop_requested"]
+            for report in reports
+            if not report.is_preparation or _has_curve(report)
+        ]
+        with writing(self.database) as db:
+            run = db.execute(
+                "SELECT stop_requested FROM runs WHERE id = ? AND state = 'running'",
+                (run_id,),
+            ).fetchone()
+            if run is None:
+                return False
+            db.executemany(_INSERT, rows)
+            if reports:
+                last = reports[-1]
+                db.execute(
+                    "UPDATE runs SET epoch = ?, max_epochs = ?, stage = ?,"
+                    " first_report = coalesce(first_report, ?),"
+                    " first_epoch = coalesce(first_epoch, ?) WHERE id = ?",
+                    (
+                        *(last.total_epoch, last.max_epochs, last.stage),
+                        *(time.time(), reports[0].total_epoch, run_id),
+                    ),
+                )
+        return not run["stop_requested"]
 
+    def add_event(self, run_id: str, report: Progress) -> bool:
+        """Add one point to a run's curves; see ``add_events``."""
+        return self.add_events(run_id, [report])
 
-def replace_events(database: Path | Server, run_id: str, history: pd.DataFrame) -> None:
-    """Put a history in the place of a run's curves.
+    def replace_events(self, run_id: str, history: pd.DataFrame) -> None:
+        """Put a learner's ``history_`` in the place of a run's curves.
 
-    Parameters
-    ----------
-    history : DataFrame
-        Columns as in ``treelab.training.events.HISTORY``.
-    """
-    rows = [
-        (
-            run_id,
-            row["epoch"],
-            _finite(row["train_loss"]),
-            _finite(row["valid_loss"]),
-            None,
-            row["seconds"],
-            row["stage"],
-        )
-        for row in history.to_dict("records")
-    ]
-    with writing(database) as db:
-        db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
-        db.executemany(_INSERT, rows)
-        # The pace counts from the next report: these may be of an attempt before.
-        db.execute(
-            "UPDATE runs SET first_report = NULL, first_epoch = NULL WHERE id = ?",
-            (run_id,),
-        )
+        Its columns are those of ``treelab.training.events.HISTORY``.
+        """
+        rows = [
+            (
+                run_id,
+                row["epoch"],
+                _finite(row["train_loss"]),
+                _finite(row["valid_loss"]),
+                None,
+                row["seconds"],
+                row["stage"],
+            )
+            for row in history.to_dict("records")
+        ]
+        with writing(self.database) as db:
+            db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
+            db.executemany(_INSERT, rows)
+            # The pace counts from the next report: these may be of an attempt before.
+            db.execute(
+                "UPDATE runs SET first_report = NULL, first_epoch = NULL WHERE id = ?",
+                (run_id,),
+            )
 
+    def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
+        """Read a run's curves, in the order in which they came.
 
-def read_events(
-    database: Path | Server,
-    run_id: str,
-    seen: tuple[str, tuple],
-    after: float = -1,
-    *,
-    of_preparation: bool = False,
-) -> pd.DataFrame:
-    """Read the curves of a run that is seen; see ``RunStore.events``."""
-    where, values = seen
-    stage = "=" if of_preparation else "<>"
-    with reading(database) as db:
-        rows = db.execute(
+        Parameters
+        ----------
+        after : float, default=-1
+            Only points of later epochs than this one.
+
+        Returns
+        -------
+        DataFrame
+            Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
+            seconds since the training began, stage.
+        """
+        return self._events(run_id, "stage <> ?", after)
+
+    def preparation(self, run_id: str) -> pd.DataFrame:
+        """Read the curve of a run's cross-validation, which comes before its own.
+
+        It is there until the training has ended. Columns as in ``events``.
+        """
+        return self._events(run_id, "stage = ?")
+
+    def _events(self, run_id: str, stage: str, after: float = -1) -> pd.DataFrame:
+        """Read points of a run that is seen; ``stage`` asks for cross-validation's."""
+        where, values = self._seen()
+        rows = fetch(
+            self.database,
             f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
-            f" WHERE run_id = ? AND epoch > ? AND stage {stage} ? AND EXISTS"
+            f" WHERE run_id = ? AND epoch > ? AND {stage} AND EXISTS"
             f" (SELECT 1 FROM runs WHERE id = ? AND {where}) ORDER BY number",
             (run_id, after, CROSS_VALIDATION, run_id, *values),
-        ).fetchall()
-    if not rows:  # what a page that waits for points reads each second
-        return _NO_EVENTS.copy()
-    return _typed([tuple(row) for row in rows])
+        )
+        if not rows:  # what a page that waits for points reads each second
+            return _NO_EVENTS.copy()
+        return _typed([tuple(row) for row in rows])
 
 
 def _has_curve(report: Progress) -> bool:
@@ -170,10 +178,7 @@ def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
     """
     make_private_folder(folder)
     path = folder / f"{epoch:013.4f}.json"
-    part = path.with_suffix(".part")
-    with open_private(part, "w", "utf-8") as file:
-        json.dump(tree.to_dict(), file)
-    part.replace(path)
+    write_private(path, json.dumps(tree.to_dict()))
     files = _files(folder)
     if len(files) > MOST_SNAPSHOTS:
         epochs = snapshot_epochs(folder)

@@ -24,6 +24,14 @@ def open_private(path: Path, mode: str, encoding: str | None = None) -> IO[Any]:
     return open(path, mode, encoding=encoding, opener=_open)
 
 
+def write_private(path: Path, content: str | bytes) -> None:
+    """Write a private file in the place of what is there: whole, or not at all."""
+    part = path.with_suffix(f".{id(content)}.part")
+    with open_private(part, "wb") as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+    part.replace(path)
+
+
 def _open(path: str, flags: int) -> int:
     """Open a file with the mode of a private one."""
     return os.open(path, flags, FILE_MODE)

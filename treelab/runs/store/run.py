@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from treelab.data.problem import Problem
@@ -11,12 +11,15 @@ from treelab.evaluation.metrics import TITLES, headline
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.constraints import Constraints
 from treelab.trees.losses import PARAMETERS, SQUARED_ERROR, Loss, as_loss
 
 STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paused")
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
 FINISHED = frozenset(STATES[2:])  # nobody trains them any more
 RESUMABLE = frozenset(STATES[4:])
+_AS_JSON = ("settings", "problem", "metrics", "summary")  # columns that hold it
+_FLAGS = ("has_model", "stop_requested", "pause_requested", "is_private")
 
 
 @dataclass(frozen=True)
@@ -106,35 +109,13 @@ class Run:
     @classmethod
     def from_row(cls, row: Any) -> "Run":
         """Read a run from its row in the database."""
-        return cls(
-            id=row["id"],
-            title=row["title"],
-            learner=row["learner"],
-            settings=json.loads(row["settings"]),
-            problem=Problem.from_dict(json.loads(row["problem"])),
-            device=row["device"],
-            state=row["state"],
-            created=row["created"],
-            started=row["started"],
-            finished=row["finished"],
-            epoch=row["epoch"],
-            max_epochs=row["max_epochs"],
-            stage=row["stage"],
-            first_report=row["first_report"],
-            first_epoch=row["first_epoch"],
-            metrics=json.loads(row["metrics"]),
-            summary=json.loads(row["summary"]),
-            error=row["error"],
-            has_model=bool(row["has_model"]),
-            stop_requested=bool(row["stop_requested"]),
-            repeat_of=row["repeat_of"],
-            pause_requested=bool(row["pause_requested"]),
-            attempts=row["attempts"],
-            seconds_before=row["seconds_before"],
-            user=row["user"],
-            is_private=bool(row["is_private"]),
-            machine=_machine(row["owner"]) if row["state"] == "running" else "",
-        )
+        *stored, _ = fields(cls)  # all but the machine have columns of their names
+        own = {each.name: row[each.name] for each in stored}
+        own |= {name: json.loads(own[name]) for name in _AS_JSON}
+        own |= {name: bool(own[name]) for name in _FLAGS}
+        problem = Problem.from_dict(own.pop("problem"))
+        machine = _machine(row["owner"]) if row["state"] == "running" else ""
+        return cls(**own, problem=problem, machine=machine)
 
     @property
     def is_finished(self) -> bool:
@@ -150,6 +131,16 @@ class Run:
     def short_title(self) -> str:
         """Its title without the name of its table."""
         return self.title.removesuffix(f" · {self.problem.table_name}")
+
+    @property
+    def table_ids(self) -> set[str]:
+        """Ids of the tables that it needs: its own, and that of clusters."""
+        return {self.problem.table_id, self.problem.origin} - {""}
+
+    @property
+    def constraints(self) -> Constraints:
+        """What its learner has to keep."""
+        return Constraints.read(self.settings.get("constraints"))
 
     @property
     def follows_paper(self) -> bool:

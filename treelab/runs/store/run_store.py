@@ -4,36 +4,37 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
-
-import pandas as pd
+from typing import Any, TypeVar
 
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
 from treelab.runs.store import events as snapshots
 from treelab.runs.store.database import (
     StoreError,
+    change,
+    fetch,
     is_there,
     open_database,
-    reading,
-    writing,
 )
-from treelab.runs.store.events import read_events, replace_events, write_events
-from treelab.runs.store.files import WAY_OUT, make_private_folder, open_private, remains
+from treelab.runs.store.events import RunEvents
+from treelab.runs.store.files import (
+    WAY_OUT,
+    make_private_folder,
+    remains,
+    write_private,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.server import Server
 from treelab.runs.store.states import (
     NORMAL_PRIORITY,
     QUICK_PRIORITY,
     REPEAT_PRIORITY,
-    RunStates,
     to_json,
 )
-from treelab.runs.store.tables import TableInfo, TableStore
+from treelab.runs.store.tables import StoredTables, TableInfo
 from treelab.runs.store.workers import ProcessId, WorkerRegistry
-from treelab.training.events import Progress
 from treelab.trees.io import Stored, load
 from treelab.trees.pruning import SizePath
 from treelab.trees.rashomon import RashomonSet
@@ -51,7 +52,7 @@ def default_home() -> Path:
     return Path(os.environ.get("TREELAB_HOME") or Path.home() / ".treelab")
 
 
-class RunStore(RunStates):
+class RunStore(RunEvents, StoredTables):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
     A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
@@ -95,7 +96,6 @@ class RunStore(RunStates):
     ):
         self.home = Path(home or default_home()).expanduser().absolute()
         self.database = open_database(self.home, server)
-        self._tables = TableStore(self.database, self.home / "tables")
         self.worker_registry = WorkerRegistry(self.database)
 
     def __repr__(self) -> str:
@@ -108,43 +108,6 @@ class RunStore(RunStates):
 
     # Tables
 
-    def add_table(self, frame: pd.DataFrame, name: str) -> str:
-        """Store a table under its content's hash and return that id.
-
-        The same table again is stored once, under the newer name; where its file was
-        damaged or gone, that mends it.
-
-        Raises
-        ------
-        ValueError
-            If a column cannot be stored, naming it.
-        """
-        return self._tables.add(frame, name)
-
-    def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a table, or some columns only.
-
-        Raises
-        ------
-        LookupError
-            If there is none of this id.
-        StoreError
-            If its file is gone, or is not what was stored.
-        """
-        return self._tables.read(table_id, only)
-
-    def table_file(self, table_id: str) -> Path:
-        """Return the Parquet file of a table; raises as ``table`` does."""
-        return self._tables.file(table_id)
-
-    def tables(self) -> list[TableInfo]:
-        """List the tables, newest first."""
-        return self._tables.list()
-
-    def relist_table(self, table_id: str) -> None:
-        """List a table again whose file is there, and whose row was lost."""
-        self._tables.relist(table_id)
-
     def delete_table(self, table_id: str) -> None:
         """Delete a table on which no run is left.
 
@@ -154,12 +117,12 @@ class RunStore(RunStates):
             If a run needs it; delete the run first.
         """
         for run in self.runs():
-            if table_id in (run.problem.table_id, run.problem.origin):
+            if table_id in run.table_ids:
                 raise ValueError(
                     f"The run {run.title!r} was trained on this table; delete the run "
                     "first."
                 )
-        self._tables.delete(table_id)
+        self._drop_table(table_id)
 
     # Runs
 
@@ -210,50 +173,46 @@ class RunStore(RunStates):
         if is_background:
             priority = REPEAT_PRIORITY
         settings = complete_settings(learner, problem.task, settings)
-        self._tables.check(problem.table_id)
+        self._table_name(problem.table_id)  # or refuse it
         title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
         run_id = f"{learner}-{ending}"
-        with writing(self.database) as db:
-            db.execute(
-                "INSERT INTO runs (id, title, learner, settings, problem, device,"
-                ' priority, created, owner, repeat_of, "user", is_private)'
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run_id,
-                    title,
-                    learner,
-                    to_json(settings),
-                    to_json(problem.to_dict()),
-                    device,
-                    priority,
-                    time.time(),
-                    str(ProcessId.here()),
-                    repeat_of,
-                    self.user,
-                    self.makes_private,
-                ),
-            )
+        change(
+            self.database,
+            "INSERT INTO runs (id, title, learner, settings, problem, device,"
+            ' priority, created, owner, repeat_of, "user", is_private)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run_id,
+                title,
+                learner,
+                to_json(settings),
+                to_json(problem.to_dict()),
+                device,
+                priority,
+                time.time(),
+                str(ProcessId.here()),
+                repeat_of,
+                self.user,
+                self.makes_private,
+            ),
+        )
         make_private_folder(self.folder(run_id))
         return run_id
 
     def run(self, run_id: str) -> Run:
         """Read a run; LookupError if there is none of this id."""
         where, values = self._seen()
-        with reading(self.database) as db:
-            row = db.execute(
-                f"SELECT * FROM runs WHERE id = ? AND {where}", (run_id, *values)
-            ).fetchone()
-        if row is None:
-            words = f"There is no run {run_id!r} in {self.home}. {self.why_empty()}"
-            raise LookupError(words.strip())
-        return Run.from_row(row)
+        query = f"SELECT * FROM runs WHERE id = ? AND {where}"
+        if rows := fetch(self.database, query, (run_id, *values)):
+            return Run.from_row(rows[0])
+        words = f"There is no run {run_id!r} in {self.home}. {self.why_empty()}"
+        raise LookupError(words.strip())
 
     def why_empty(self) -> str:
         """Return that all runs were lost from the database; "" where they were not."""
-        with reading(self.database) as db:
-            if db.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None:
-                return ""
+        if fetch(self.database, "SELECT 1 FROM runs LIMIT 1"):
+            return ""
         beside = remains(self.home)
         if "run" not in beside:
             return ""
@@ -265,31 +224,25 @@ class RunStore(RunStates):
         """List the runs, newest first."""
         where, values = self._seen()
         query = f"SELECT * FROM runs WHERE {where} ORDER BY created DESC, rowid DESC"
-        with reading(self.database) as db:
-            rows = db.execute(query, values).fetchall()
-        return [Run.from_row(row) for row in rows]
+        return [Run.from_row(row) for row in fetch(self.database, query, values)]
 
     def set_title(self, run_id: str, title: str) -> None:
         """Give a run another title."""
-        with writing(self.database) as db:
-            db.execute("UPDATE runs SET title = ? WHERE id = ?", (title, run_id))
+        self._set(run_id, "title", title)
 
     def set_settings(self, run_id: str, settings: dict) -> None:
         """Replace a run's settings, once a search has found them."""
-        with writing(self.database) as db:
-            db.execute(
-                "UPDATE runs SET settings = ? WHERE id = ?",
-                (to_json(settings), run_id),
-            )
+        self._set(run_id, "settings", to_json(settings))
 
     def set_problem(self, run_id: str, problem: Problem) -> None:
         """Replace a run's problem, once its table has a column of clusters."""
-        self._tables.check(problem.table_id)
-        with writing(self.database) as db:
-            db.execute(
-                "UPDATE runs SET problem = ? WHERE id = ?",
-                (to_json(problem.to_dict()), run_id),
-            )
+        self._table_name(problem.table_id)  # or refuse it
+        self._set(run_id, "problem", to_json(problem.to_dict()))
+
+    def _set(self, run_id: str, column: str, value: str | bool) -> None:
+        """Write one value of a run's row."""
+        statement = f"UPDATE runs SET {column} = ? WHERE id = ?"
+        change(self.database, statement, (value, run_id))
 
     def log(self, run_id: str) -> str:
         """Read a run's log, which holds the traceback of a failure."""
@@ -297,47 +250,6 @@ class RunStore(RunStates):
         return path.read_text("utf-8") if path.exists() else ""
 
     # What a training writes
-
-    def add_events(self, run_id: str, reports: Sequence[Progress]) -> bool:
-        """Add points to a run's curves and move its progress.
-
-        Returns
-        -------
-        bool
-            Whether to go on: False once a stop was requested or the run has ended.
-        """
-        return write_events(self.database, run_id, reports)
-
-    def add_event(self, run_id: str, report: Progress) -> bool:
-        """Add one point to a run's curves; see ``add_events``."""
-        return self.add_events(run_id, [report])
-
-    def replace_events(self, run_id: str, history: pd.DataFrame) -> None:
-        """Put a learner's ``history_`` in the place of a run's curves."""
-        replace_events(self.database, run_id, history)
-
-    def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
-        """Read a run's curves, in the order in which they came.
-
-        Parameters
-        ----------
-        after : float, default=-1
-            Only points of later epochs than this one.
-
-        Returns
-        -------
-        DataFrame
-            Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
-            seconds since the training began, stage.
-        """
-        return read_events(self.database, run_id, self._seen(), after)
-
-    def preparation(self, run_id: str) -> pd.DataFrame:
-        """Read the curve of a run's cross-validation, which comes before its own.
-
-        It is there until the training has ended. Columns as in ``events``.
-        """
-        return read_events(self.database, run_id, self._seen(), of_preparation=True)
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""
@@ -424,11 +336,8 @@ class RunStore(RunStates):
         return _whole(run, RashomonSet.load, folder) if folder.is_dir() else None
 
     def _write(self, run_id: str, name: str, text: str) -> None:
-        """Write JSON into a run's folder, whole or not at all."""
-        part = self.folder(run_id) / f"{name}.part"
-        with open_private(part, "w", "utf-8") as file:
-            file.write(text)
-        part.replace(self.folder(run_id) / f"{name}.json")
+        """Write JSON into a run's folder."""
+        write_private(self.folder(run_id) / f"{name}.json", text)
 
     def _read(self, run_id: str, name: str) -> str | None:
         """Read JSON from a run's folder, None where it has none of this name."""
@@ -455,6 +364,13 @@ class RunStore(RunStates):
     def _snapshots(self, run_id: str) -> Path:
         """Folder of a run's snapshots."""
         return self.folder(self.run(run_id).id) / "snapshots"
+
+
+def create_like(store: RunStore, run: Run, title: str, **changed: Any) -> str:
+    """Create a run as another one was, but for its title and what is given."""
+    names = ("learner", "settings", "problem", "device")
+    asked = {name: getattr(run, name) for name in names} | {"title": title}
+    return store.create(**asked | changed)
 
 
 def _whole(run: Run, read: Callable[[Path], T], folder: Path) -> T:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from treelab.learners.registry import IMPORTED
-from treelab.runs.store.database import Database, reading, writing
+from treelab.runs.store.database import Database, change, fetch, reading, writing
 from treelab.runs.store.run import FINISHED, RESUMABLE, Run
 from treelab.runs.store.server import Server
 from treelab.runs.store.workers import ProcessId
@@ -52,8 +52,7 @@ class RunStates:
 
     def submit(self, run_id: str) -> None:
         """Let the workers take a queued run."""
-        with writing(self.database) as db:
-            db.execute("UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
+        change(self.database, "UPDATE runs SET submitted = 1 WHERE id = ?", (run_id,))
 
     def claim_next(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
         """Take the queue's next run for a worker: quick learners first, repeats last.
@@ -93,24 +92,20 @@ class RunStates:
 
     def has_waiting(self) -> bool:
         """Whether a run waits that a quick worker does not take."""
-        with reading(self.database) as db:
-            row = db.execute(
-                "SELECT 1 FROM runs WHERE state = 'queued' AND submitted = 1"
-                " AND priority > ? LIMIT 1",
-                (QUICK_PRIORITY,),
-            ).fetchone()
-        return row is not None
+        query = (
+            "SELECT 1 FROM runs WHERE state = 'queued' AND submitted = 1"
+            " AND priority > ? LIMIT 1"
+        )
+        return bool(fetch(self.database, query, (QUICK_PRIORITY,)))
 
     def in_stage(self, stage: str) -> list[str]:
         """List the runs that train in a stage and were not asked to stop, by age."""
         where, values = self._seen()
-        with reading(self.database) as db:
-            rows = db.execute(
-                "SELECT id FROM runs WHERE state = 'running' AND stage = ?"
-                f" AND stop_requested = 0 AND {where} ORDER BY created",
-                (stage, *values),
-            ).fetchall()
-        return [row["id"] for row in rows]
+        query = (
+            "SELECT id FROM runs WHERE state = 'running' AND stage = ?"
+            f" AND stop_requested = 0 AND {where} ORDER BY created"
+        )
+        return [row["id"] for row in fetch(self.database, query, (stage, *values))]
 
     def finish(
         self,
@@ -163,11 +158,11 @@ class RunStates:
 
     def heartbeat(self, owner: ProcessId) -> None:
         """Record that a process is alive and still trains its runs."""
-        with writing(self.database) as db:
-            db.execute(
-                "UPDATE runs SET heartbeat = ? WHERE owner = ? AND state = 'running'",
-                (time.time(), str(owner)),
-            )
+        change(
+            self.database,
+            "UPDATE runs SET heartbeat = ? WHERE owner = ? AND state = 'running'",
+            (time.time(), str(owner)),
+        )
 
     def interrupt_dead_runs(self) -> list[str]:
         """End the runs of ``dead_runs`` as "interrupted"; return their ids."""
@@ -185,11 +180,11 @@ class RunStates:
         it, however long a laptop slept; one elsewhere that trains when it has had no
         heartbeat for ``SILENT_SECONDS``.
         """
-        with reading(self.database) as db:
-            rows = db.execute(
-                "SELECT id, state, owner, heartbeat FROM runs WHERE state = 'running'"
-                " OR (state = 'queued' AND submitted = 0 AND owner IS NOT NULL)"
-            ).fetchall()
+        rows = fetch(
+            self.database,
+            "SELECT id, state, owner, heartbeat FROM runs WHERE state = 'running'"
+            " OR (state = 'queued' AND submitted = 0 AND owner IS NOT NULL)",
+        )
         dead = {}
         for row in rows:
             owner = ProcessId.parse(row["owner"])
@@ -206,25 +201,23 @@ class RunStates:
         """End a run whose process died; False if it is in another state by now."""
         if state == "running":
             return self.finish(run_id, "interrupted", error=TRAINER_ENDED)
-        with writing(self.database) as db:
-            return (
-                db.execute(
-                    "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"
-                    " WHERE id = ? AND state = 'queued' AND submitted = 0",
-                    (time.time(), MAKER_ENDED, run_id),
-                ).rowcount
-                == 1
-            )
+        n_ended = change(
+            self.database,
+            "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"
+            " WHERE id = ? AND state = 'queued' AND submitted = 0",
+            (time.time(), MAKER_ENDED, run_id),
+        )
+        return n_ended == 1
 
     def set_has_model(self, run_id: str) -> None:
         """Record whether a finished run's folder has a model, where the two differ."""
         has_model = (self.folder(run_id) / "model").is_dir()
-        with writing(self.database) as db:
-            db.execute(
-                "UPDATE runs SET has_model = ? WHERE id = ? AND state NOT IN"
-                " ('queued', 'running')",
-                (has_model, run_id),
-            )
+        change(
+            self.database,
+            "UPDATE runs SET has_model = ? WHERE id = ? AND state NOT IN"
+            " ('queued', 'running')",
+            (has_model, run_id),
+        )
 
     def request_stop(self, run_id: str) -> None:
         """Ask a run to stop with its best model so far; a queued one stops at once."""
@@ -257,12 +250,9 @@ class RunStates:
     def is_pause_requested(self, run_id: str) -> bool:
         """Whether the stop that was asked for is a pause."""
         where, values = self._seen()
-        with reading(self.database) as db:
-            row = db.execute(
-                f"SELECT pause_requested FROM runs WHERE id = ? AND {where}",
-                (run_id, *values),
-            ).fetchone()
-        return row is not None and bool(row[0])
+        query = f"SELECT pause_requested FROM runs WHERE id = ? AND {where}"
+        rows = fetch(self.database, query, (run_id, *values))
+        return bool(rows and rows[0]["pause_requested"])
 
     def resume(self, run_id: str) -> bool:
         """Queue a paused, interrupted or failed run again, with its curve so far.
@@ -276,20 +266,18 @@ class RunStates:
             Whether it was in one of these states, and so is queued by this call.
         """
         marks = ", ".join("?" * len(RESUMABLE))
-        with writing(self.database) as db:
-            return (
-                db.execute(
-                    "UPDATE runs SET state = 'queued', submitted = 0, owner = ?,"
-                    " stop_requested = 0, pause_requested = 0, error = '',"
-                    " seconds_before = seconds_before + CASE WHEN finished > started"
-                    " THEN finished - started ELSE 0 END,"
-                    " started = NULL, finished = NULL, first_report = NULL,"
-                    " first_epoch = NULL WHERE id = ? AND deleted = 0"
-                    f" AND learner != ? AND state IN ({marks})",
-                    (str(ProcessId.here()), run_id, IMPORTED, *RESUMABLE),
-                ).rowcount
-                == 1
-            )
+        n_queued = change(
+            self.database,
+            "UPDATE runs SET state = 'queued', submitted = 0, owner = ?,"
+            " stop_requested = 0, pause_requested = 0, error = '',"
+            " seconds_before = seconds_before + CASE WHEN finished > started"
+            " THEN finished - started ELSE 0 END,"
+            " started = NULL, finished = NULL, first_report = NULL,"
+            " first_epoch = NULL WHERE id = ? AND deleted = 0"
+            f" AND learner != ? AND state IN ({marks})",
+            (str(ProcessId.here()), run_id, IMPORTED, *RESUMABLE),
+        )
+        return n_queued == 1
 
     def delete(self, run_id: str) -> None:
         """Delete a run. One that trains is hidden at once, stopped, then removed."""
@@ -331,14 +319,12 @@ def _queued(
 def _start(db: Database, run_id: str, owner: ProcessId) -> bool:
     """Move a run from queued to running, inside the caller's transaction."""
     now = time.time()
-    return (
-        db.execute(
-            "UPDATE runs SET state = 'running', owner = ?, started = ?, heartbeat = ?,"
-            " attempts = attempts + 1 WHERE id = ? AND state = 'queued'",
-            (str(owner), now, now, run_id),
-        ).rowcount
-        == 1
+    started = db.execute(
+        "UPDATE runs SET state = 'running', owner = ?, started = ?, heartbeat = ?,"
+        " attempts = attempts + 1 WHERE id = ? AND state = 'queued'",
+        (str(owner), now, now, run_id),
     )
+    return started.rowcount == 1
 
 
 def _remove(db: Database, run_id: str) -> bool:

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treelab.runs.store.database import StoreError, reading, writing
-from treelab.runs.store.files import make_private_folder, open_private
+from treelab.runs.store.database import StoreError, change, fetch, writing
+from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.server import Server
 from treelab.trees.cells import ATTRIBUTE
 
@@ -33,69 +33,43 @@ class TableInfo:
     created: float  # seconds since 1970
 
 
-class TableStore:
-    """Stores each distinct table once.
+class StoredTables:
+    """The part of the run store that holds tables: each distinct one once."""
 
-    Parameters
-    ----------
-    database : Path or Server
-        The run store's; see ``treelab.runs.store.database``.
-    folder : Path
-        Where the Parquet files go; made when the first one comes.
-    """
+    home: Path
+    database: Path | Server
 
-    def __init__(self, database: Path | Server, folder: Path):
-        self._database = database
-        self._folder = folder
+    def add_table(self, frame: pd.DataFrame, name: str) -> str:
+        """Store a table under its content's hash and return that id.
 
-    def add(self, frame: pd.DataFrame, name: str) -> str:
-        """Store a table and return its id; see ``RunStore.add_table``."""
-        content = _parquet(frame)
-        table_id = hashlib.sha256(content).hexdigest()
-        path = self._folder / f"{table_id}.parquet"
-        if why_damaged(path):  # or missing: the same table again mends it
-            make_private_folder(self._folder)
-            part = path.with_suffix(f".{id(content)}.part")
-            with open_private(part, "wb") as file:
-                file.write(content)
-            part.replace(path)
-        with writing(self._database) as db:
-            db.execute(
-                "INSERT INTO tables (id, name, n_rows, n_columns, created)"
-                " VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (id) DO UPDATE SET name = excluded.name",
-                (table_id, name, *frame.shape, time.time()),
-            )
-        return table_id
-
-    def check(self, table_id: str) -> str:
-        """Return a table's name.
+        The same table again is stored once, under the newer name; where its file was
+        damaged or gone, that mends it.
 
         Raises
         ------
-        LookupError
-            If there is none of this id.
-        StoreError
-            If there is, but the database has lost its row.
+        ValueError
+            If a column cannot be stored, naming it.
         """
-        with reading(self._database) as db:
-            known = db.execute(
-                "SELECT name FROM tables WHERE id = ?", (table_id,)
-            ).fetchone()
-        if known is None:
-            if table_id in {path.stem for path in self._folder.glob("*.parquet")}:
-                raise StoreError(
-                    f"The database does not list the table {table_id!r}, though its "
-                    "file is there. `treelab doctor --repair` lists it again."
-                )
-            raise LookupError(f"There is no table {table_id!r} in the run store.")
-        return known["name"]
+        content = _parquet(frame)
+        table_id = hashlib.sha256(content).hexdigest()
+        path = self._table_path(table_id)
+        if why_damaged(path):  # or missing: the same table again mends it
+            make_private_folder(path.parent)
+            write_private(path, content)
+        change(
+            self.database,
+            "INSERT INTO tables (id, name, n_rows, n_columns, created)"
+            " VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET name = excluded.name",
+            (table_id, name, *frame.shape, time.time()),
+        )
+        return table_id
 
-    def read(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
-        """Read a table, or some columns only; see ``file`` for what it raises."""
-        return pd.read_parquet(self.file(table_id), columns=list(only) or None)
+    def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a table, or some columns only; raises as ``table_file`` does."""
+        return pd.read_parquet(self.table_file(table_id), columns=list(only) or None)
 
-    def file(self, table_id: str) -> Path:
+    def table_file(self, table_id: str) -> Path:
         """Return the Parquet file of a table, which is what was stored.
 
         Raises
@@ -105,20 +79,27 @@ class TableStore:
         StoreError
             If its file is gone or is not what was stored, or its row was lost.
         """
-        name = self.check(table_id)
-        path = self._folder / f"{table_id}.parquet"
+        name, path = self._table_name(table_id), self._table_path(table_id)
         if why := why_damaged(path):
             raise StoreError(f"The table {name!r} cannot be read. {why} {MEND_TABLE}")
         return path
 
-    def relist(self, table_id: str) -> None:
+    def tables(self) -> list[TableInfo]:
+        """List the tables, newest first."""
+        query = (
+            "SELECT id, name, n_rows, n_columns, created FROM tables"
+            " ORDER BY created DESC, rowid DESC"
+        )
+        return [TableInfo(*row) for row in fetch(self.database, query)]
+
+    def relist_table(self, table_id: str) -> None:
         """List a table again whose file is there, and whose row was lost.
 
         Its name is lost, and whose it was: where people sign in, admins alone see it.
         """
-        of = pq.read_metadata(self._folder / f"{table_id}.parquet")
+        of = pq.read_metadata(self._table_path(table_id))
         name = f"recovered {table_id[:8]}"
-        with writing(self._database) as db:
+        with writing(self.database) as db:
             db.execute(
                 "INSERT INTO tables (id, name, n_rows, n_columns, created)"
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -129,21 +110,29 @@ class TableStore:
                 (table_id,),
             )
 
-    def delete(self, table_id: str) -> None:
+    def _table_name(self, table_id: str) -> str:
+        """Return a table's name; raises as ``table_file`` does."""
+        query = "SELECT name FROM tables WHERE id = ?"
+        if rows := fetch(self.database, query, (table_id,)):
+            return rows[0]["name"]
+        files = (self.home / "tables").glob("*.parquet")
+        if table_id in {path.stem for path in files}:
+            raise StoreError(
+                f"The database does not list the table {table_id!r}, though its "
+                "file is there. `treelab doctor --repair` lists it again."
+            )
+        raise LookupError(f"There is no table {table_id!r} in the run store.")
+
+    def _drop_table(self, table_id: str) -> None:
         """Delete a table; one that is gone already is no error."""
-        with writing(self._database) as db:
+        with writing(self.database) as db:
             db.execute("DELETE FROM tables WHERE id = ?", (table_id,))
             db.execute("DELETE FROM table_users WHERE table_id = ?", (table_id,))
-        (self._folder / f"{table_id}.parquet").unlink(missing_ok=True)
+        self._table_path(table_id).unlink(missing_ok=True)
 
-    def list(self) -> list[TableInfo]:
-        """List the tables, newest first."""
-        with reading(self._database) as db:
-            rows = db.execute(
-                "SELECT id, name, n_rows, n_columns, created FROM tables"
-                " ORDER BY created DESC, rowid DESC"
-            ).fetchall()
-        return [TableInfo(*row) for row in rows]
+    def _table_path(self, table_id: str) -> Path:
+        """Return where the Parquet file of a table is, or would be."""
+        return self.home / "tables" / f"{table_id}.parquet"
 
 
 def hash_of(path: Path) -> str:

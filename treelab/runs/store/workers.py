@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from treelab.runs.store.database import reading, writing
+from treelab.runs.store.database import change, fetch, writing
 from treelab.runs.store.server import Server
 
 # The identity of a process, by which another one finds out whether it is alive.
@@ -123,11 +123,11 @@ class WorkerRegistry:
 
     def workers(self) -> list[WorkerInfo]:
         """List the registered workers, dead or alive, by slot."""
-        with reading(self._database) as db:
-            rows = db.execute(
-                "SELECT slot, process, state, device_name, started, heartbeat,"
-                " failures FROM workers ORDER BY slot"
-            ).fetchall()
+        rows = fetch(
+            self._database,
+            "SELECT slot, process, state, device_name, started, heartbeat, failures"
+            " FROM workers ORDER BY slot",
+        )
         return [
             WorkerInfo(slot.removesuffix(self._ending), ProcessId.parse(process), *rest)
             for slot, process, *rest in rows
@@ -137,42 +137,35 @@ class WorkerRegistry:
     def register(self, slot: str, process: ProcessId, failures: int = 0) -> None:
         """Register the worker that now fills a slot, as "starting"."""
         now = time.time()
-        with writing(self._database) as db:
-            db.execute(
-                "INSERT INTO workers"
-                " (slot, process, state, started, heartbeat, failures)"
-                " VALUES (?, ?, 'starting', ?, ?, ?)"
-                " ON CONFLICT (slot) DO UPDATE SET process = excluded.process,"
-                " state = excluded.state, device_name = '',"
-                " started = excluded.started, heartbeat = excluded.heartbeat,"
-                " failures = excluded.failures",
-                (slot + self._ending, str(process), now, now, failures),
-            )
+        change(
+            self._database,
+            "INSERT INTO workers (slot, process, state, started, heartbeat, failures)"
+            " VALUES (?, ?, 'starting', ?, ?, ?)"
+            " ON CONFLICT (slot) DO UPDATE SET process = excluded.process,"
+            " state = excluded.state, device_name = '', started = excluded.started,"
+            " heartbeat = excluded.heartbeat, failures = excluded.failures",
+            (slot + self._ending, str(process), now, now, failures),
+        )
 
     def heartbeat(
         self, slot: str, process: ProcessId, state: str, device_name: str = ""
     ) -> bool:
         """Renew a worker's entry; False when another worker has the slot by now."""
-        with writing(self._database) as db:
-            return (
-                db.execute(
-                    "UPDATE workers SET heartbeat = ?, state = ?, device_name = ?"
-                    " WHERE slot = ? AND process = ?",
-                    (
-                        *(time.time(), state, device_name),
-                        *(slot + self._ending, str(process)),
-                    ),
-                ).rowcount
-                == 1
-            )
+        n_renewed = change(
+            self._database,
+            "UPDATE workers SET heartbeat = ?, state = ?, device_name = ?"
+            " WHERE slot = ? AND process = ?",
+            (time.time(), state, device_name, slot + self._ending, str(process)),
+        )
+        return n_renewed == 1
 
     def unregister(self, slot: str, process: ProcessId) -> None:
         """Remove the entry of a worker that ends as it should."""
-        with writing(self._database) as db:
-            db.execute(
-                "DELETE FROM workers WHERE slot = ? AND process = ?",
-                (slot + self._ending, str(process)),
-            )
+        change(
+            self._database,
+            "DELETE FROM workers WHERE slot = ? AND process = ?",
+            (slot + self._ending, str(process)),
+        )
 
     def register_app(self, process: ProcessId) -> None:
         """Register a process that needs workers, and remove dead ones."""
@@ -187,8 +180,7 @@ class WorkerRegistry:
 
     def has_living_app(self) -> bool:
         """Whether a registered app of this machine is alive."""
-        with reading(self._database) as db:
-            rows = db.execute("SELECT process FROM apps").fetchall()
+        rows = fetch(self._database, "SELECT process FROM apps")
         apps = [ProcessId.parse(text) for (text,) in rows]
         return any(app.is_local and app.is_alive() for app in apps)
 

@@ -5,14 +5,12 @@ cache beside the source. A process of its own does that, at the lowest priority,
 runs may already train; what it is at stands in the data folder for the app to show.
 """
 
-import json
 import os
 import subprocess
 import sys
 import time
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -28,25 +26,17 @@ QUICK_SETTINGS: dict[str, dict] = {
     "get": {"max_depth": 2, "n_steps": 4, "n_starts": 2},
     "argmin": {"depth": 2, "pruning_strength": (0.0, 10.0), "max_epochs": 2},
 }
+N_KERNELS = len(QUICK_SETTINGS)
 
 
-@dataclass(frozen=True)
-class Compiling:
-    """How far the kernels are: ``done`` of ``total`` learners, ``title`` is next."""
-
-    done: int
-    total: int
-    title: str
-
-
-def compiling(home: Path) -> Compiling | None:
-    """Return what is compiled over a data folder at this moment, None for nothing."""
+def compiling(home: Path) -> int | None:
+    """Count the learners whose kernels are compiled; None where nothing is at it."""
     path = home / FILE
     try:
         if time.time() - path.stat().st_mtime > STALE_SECONDS:
             return None
-        return Compiling(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        return int(path.read_text("utf-8"))
+    except (OSError, ValueError):
         return None
 
 
@@ -97,13 +87,9 @@ def compile_kernels(home: Path) -> None:
 
 
 def _write(home: Path, done: int) -> None:
-    """Note which learner's kernels are compiled next."""
-    from treelab.learners.registry import LEARNERS
-
-    title = LEARNERS[[*QUICK_SETTINGS][done]].title
-    facts = {"done": done, "total": len(QUICK_SETTINGS), "title": title}
-    with open_private(home / FILE, "wb") as out:
-        out.write(json.dumps(facts).encode())
+    """Note of how many learners the kernels are compiled."""
+    with open_private(home / FILE, "w", "utf-8") as out:
+        out.write(str(done))
 
 
 if __name__ == "__main__":

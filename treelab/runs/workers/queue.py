@@ -12,7 +12,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import WorkerInfo
 from treelab.runs.workers.cluster import SLOT, check_cluster, cluster_address
-from treelab.runs.workers.kernels import compiling
+from treelab.runs.workers.kernels import N_KERNELS, compiling
 from treelab.runs.workers.worker_pool import (
     QUICK,
     WORKER_COMMAND,
@@ -52,20 +52,6 @@ class Queue:
         check_cluster(self.store)
         self.store.submit(run_id)
         self.ensure_workers()
-
-    def resume(self, run_id: str) -> bool:
-        """Have a paused, interrupted or failed run go on; False if it is none.
-
-        Raises
-        ------
-        ImportError, ValueError
-            See ``submit``.
-        """
-        check_cluster(self.store)
-        if not self.store.resume(run_id):
-            return False
-        self.submit(run_id)
-        return True
 
     def position(self, run_id: str) -> int:
         """Place of a run in the queue, from 1; 0 when it does not wait."""
@@ -124,8 +110,8 @@ class Queue:
         ]
         return found[0] if found else describe_device()
 
-    def readiness(self) -> tuple[float, str] | None:
-        """Return how ready workers are, 0 to 1, and what they do; None when they are.
+    def readiness(self) -> float | None:
+        """Return how ready workers are, 0 to 1; None when they are.
 
         They load what trains, and compile kernels where this machine has none yet.
         """
@@ -133,11 +119,9 @@ class Queue:
             return None
         warm = {each.slot for each in self.workers() if each.state != "starting"}
         if not warm.issuperset(planned_slots()[:2]):
-            return 0.0, "loading PyTorch"
-        found = compiling(self.store.home)
-        if found is None:
-            return None
-        return (1 + found.done) / (1 + found.total), f"compiling {found.title}"
+            return 0.0
+        n_compiled = compiling(self.store.home)
+        return None if n_compiled is None else (1 + n_compiled) / (1 + N_KERNELS)
 
     def startup_error(self) -> str:
         """Explain in a sentence why no worker trains, empty when all is well."""

@@ -31,13 +31,11 @@ from treelab.runs.workers.cluster import SLOT, cluster_address
 #   page's "Train" starts at once and all curves move together. They share the cores;
 #   which of them ends first does not change, and nothing takes longer in total. Each
 #   takes about 0.4 GB, so a small machine gets fewer.
-#
 # - "cluster" alone, where ``TREELAB_CLUSTER`` names a Dask scheduler: it trains nothing
 #   here and has runs trained there.
 #
 # ``TREELAB_SLOTS`` sets the number of slots of each GPU, or of the CPU; with 0 nothing
-# is
-# trained here.
+# is trained here.
 
 
 QUICK = "quick"

@@ -98,12 +98,16 @@ def ended(queue, *ids):
 
     def all_ended():
         queue.check()
-        runs = [queue.store.run(run_id) for run_id in ids]
-        # One whose worker died is sent again in a moment.
-        return all(run.is_finished and time.time() - run.finished > 3 for run in runs)
+        return all(has_ended(queue.store.run(run_id)) for run_id in ids)
 
     wait(all_ended, f"the end of {ids}", seconds=150)
     return [queue.store.run(run_id) for run_id in ids]
+
+
+def has_ended(run):
+    """Whether a run has ended for good: if its worker died, it is soon sent again."""
+    is_sent_again = run.state == "interrupted" and time.time() - run.finished < 3
+    return run.is_finished and not is_sent_again
 
 
 def in_training(queue, cluster, run_id):
