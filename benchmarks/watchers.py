@@ -216,6 +216,7 @@ SLOTS = 1
 MOST_CORES, MOST_GROWTH = 1.0, 50.0  # of the server; growth in megabytes
 # Of the run that is watched: half an hour of epochs, each with a point of its curve.
 LONG = {"n_estimators": 8192, "max_epochs": 10_000, "patience": 10_000}
+SOON_SAVED = {"n_estimators": 512}  # of the one that keeps the worker busy
 DRAWN_SECONDS = 120.0
 SETTLING_SECONDS = 10.0  # until caches hold what every watcher needs
 LEARNER = "argmin"
@@ -349,7 +350,7 @@ def _start_as_users(store: RunStore, problem: Problem, n_users: int) -> list[str
     """Let users start two runs each at once; return whose turn was not kept."""
     known = {run.id for run in store.runs()}
     # The worker is busy, so that all of them wait before the first is taken.
-    first = _long_run(store, problem)
+    first = _long_run(store, problem, **SOON_SAVED)
     _wait_until(lambda: store.run(first).state == "running")
 
     def start_two(user: str) -> None:
@@ -377,9 +378,9 @@ def _start_as_users(store: RunStore, problem: Problem, n_users: int) -> list[str
     return wrong
 
 
-def _long_run(store: RunStore, problem: Problem) -> str:
+def _long_run(store: RunStore, problem: Problem, **settings: int) -> str:
     """Start a run that trains until it is stopped."""
-    run_id = store.create("grande", LONG, problem, device="cpu")
+    run_id = store.create("grande", LONG | settings, problem, device="cpu")
     store.submit(run_id)
     return run_id
 
