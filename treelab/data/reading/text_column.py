@@ -391,6 +391,8 @@ def _note_bad_cells(
 def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     """Return what most of some words are: numbers in one form, or dates in one style.
 
+    The first words decide which form that is.
+
     Returns
     -------
     what : {"number", "date"}
@@ -399,16 +401,24 @@ def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     is_plain : bool
         Whether they are numbers as Python writes them.
     """
-    found = UNIT.search(" ".join(words[:HEAD].to_pylist()))
-    units = ["", found.group()] if found else [""]
-    forms = [replace(form, unit=unit) for unit in units for form in STYLED]
-    fits = [plain_numbers(words, form)[1] for form in forms]
+    head = words[:HEAD]
+    forms = [PLAIN]
+    if _matches(head, r"\d").mean() >= MOSTLY_NUMBERS:
+        found = UNIT.search(" ".join(head.to_pylist()))
+        units = ["", found.group()] if found else [""]
+        forms = [replace(form, unit=unit) for unit in units for form in STYLED]
+    if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
+        forms += [CellForm("date", date=style) for style in STYLES]
+    best = max(forms, key=lambda form: _fits(head, form).sum())
+    return best.kind, _fits(words, best), best == PLAIN
+
+
+def _fits(words: pa.Array, form: CellForm) -> np.ndarray:
+    """Which words are numbers or dates of a form, (n_words,), bool."""
+    if form.kind == "number":
+        return plain_numbers(words, form)[1]
     texts = pd.Series(without_mark(words), dtype="str")
-    if texts[:HEAD].str.contains(r"\d{4}").mean() >= MOSTLY_NUMBERS:
-        dates = (read_dates(texts, style).notna() for style in STYLES)
-        fits += [date.to_numpy() for date in dates]
-    best = int(np.argmax([fit.sum() for fit in fits]))
-    return "number" if best < len(forms) else "date", fits[best], best == 0
+    return read_dates(texts, form.date).notna().to_numpy()
 
 
 def date_note(name: str) -> str:
