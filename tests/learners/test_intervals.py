@@ -32,6 +32,13 @@ def covered(model, X, y):
     return np.mean((y >= low) & (y <= high))
 
 
+FAST = {
+    CartRegressor: {},
+    GradTreeRegressor: {"n_restarts": 4, "n_steps": 30},
+    GetRegressor: {"n_starts": 2, "n_steps": 60, "leaves": "linear"},
+}
+
+
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
     X, y = noisy(1500)
@@ -39,18 +46,26 @@ def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
     assert covered(model, *noisy(4000, seed=1)) == pytest.approx(level, abs=0.05)
 
 
+@pytest.mark.parametrize("learner", [CartRegressor, GradTreeRegressor])
+def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
+    found = []
+    for seed in range(2):
+        X, y = make_friedman1(2600, noise=1.0, random_state=seed)
+        settings = {"loss": "quantile", "random_state": seed, **FAST[learner]}
+        model = learner(quantile=(0.1, 0.5, 0.9), **settings).fit(X[:600], y[:600])
+        low, _, high = model.predict(X[600:]).T
+        found.append([np.mean(y[600:] <= low), np.mean(y[600:] <= high)])
+    np.testing.assert_allclose(np.mean(found, axis=0), [0.1, 0.9], atol=0.05)
+    assert "held out of folds" in " ".join(model.tree_.notes)
+    assert y[:600].min() <= low.min()
+    assert high.max() <= y[:600].max()
+
+
 def test_leaves_of_a_wide_target_have_wide_intervals():
     X, y = noisy(1500)
     low, high = CartRegressor(random_state=0).fit(X, y).predict_interval(X).T
     width = high - low
     assert width[X["side"] == 1].mean() > 2.5 * width[X["side"] == 0].mean()
-
-
-FAST = {
-    CartRegressor: {},
-    GradTreeRegressor: {"n_restarts": 4, "n_steps": 30},
-    GetRegressor: {"n_starts": 2, "n_steps": 60, "leaves": "linear"},
-}
 
 
 @pytest.mark.parametrize("learner", FAST)

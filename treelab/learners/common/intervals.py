@@ -1,15 +1,15 @@
-"""Between which values most rows lie, beside what a tree of regression predicts.
+"""What regression trees predict of new rows: quantiles, and where most of them lie.
 
-A leaf knows the quantiles of what its training rows have more or less than it predicts.
-On rows that the tree has not seen fewer lie between these, since the leaf's few rows
-shaped its splits, too. So both ends are moved apart by what greedy trees of as many
-numbers, grown on folds, lack on the rows that they did not see: conformalized quantile
-regression (Romano, Patterson and Candes, NeurIPS 2019, arXiv:1905.03222) across folds.
-Where leaves are linear these grow on what the tree leaves unexplained: the ends of
-constant leaves are counts where the target is, and say nothing of ends that change from
-row to row.
+A leaf knows the quantiles of its training rows. On rows that the tree has not seen
+fewer lie between these, since the leaf's few rows shaped its splits, too. So they are
+moved by what greedy trees of as many numbers, grown on folds, lack on the rows that
+they did not see: conformalized quantile regression (Romano, Patterson and Candes,
+NeurIPS 2019, arXiv:1905.03222) across folds. Where leaves are linear these grow on what
+the tree leaves unexplained: the ends of constant leaves are counts where the target is,
+and say nothing of ends that change from row to row.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +20,13 @@ from treelab.data.encoding import TableEncoder, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.probabilities import greedy_size
 from treelab.trees.losses import Loss
+from treelab.trees.pruning import SizePath
 from treelab.trees.tree import Tree, rows_by_level
 
 MOST_ROWS = (
     20_000  # on which trees are grown for this; leaves hold as many rows as ours
 )
+MOVED = "Quantiles were moved to where those of rows held out of folds lie."
 
 
 def with_interval(
@@ -62,19 +64,60 @@ def with_interval(
         return tree
     each = np.ones(len(y)) if weight is None else weight
     off = y - tree.predict(frame)
+    levels = (1 - level) / 2, (1 + level) / 2
     ends = np.full((tree.n_nodes, 2), np.nan)
     for rows, node in rows_by_level(tree, tree.apply(frame)):
-        found = _quantiles(node, off[rows], each[rows], tree.n_nodes, level)
+        found = _quantiles(node, off[rows], each[rows], tree.n_nodes, levels)
         ends = np.where(np.isnan(ends), found, ends)
     for node in np.argsort(tree.level, kind="stable"):  # parents first
         if np.isnan(ends[node]).any():
             ends[node] = ends[tree.parent[node]]  # nobody comes here
     target = y if tree.leaf_weights is None else off
-    return replace(
-        tree,
-        interval=_apart(ends, _lacking(tree, frame, target, each, level, seed)),
-        interval_level=level,
-    )
+    [residual], weights = _unseen([tree], frame, target, each, levels, seed)
+    beyond = np.maximum(-residual[:, 0], residual[:, 1])
+    widened = _apart(ends, _quantile_of(beyond, weights, level))
+    return replace(tree, interval=widened, interval_level=level)
+
+
+def with_quantiles(
+    path: SizePath,
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    weight: np.ndarray | None = None,
+) -> SizePath:
+    """Return trees whose quantiles are moved to where those of new rows lie.
+
+    All leaves of a tree move by the same, but no farther than targets go.
+
+    Parameters
+    ----------
+    path : SizePath
+        Trees whose constant leaves predict quantiles, with these rows.
+    levels : sequence of float
+        Those that they predict, ascending.
+    frame, y, seed, weight
+        As ``with_interval`` takes them.
+
+    Returns
+    -------
+    SizePath
+        The same where there are too few rows for folds.
+    """
+    if len(y) < FEWEST_ROWS:
+        return path
+    each = np.ones(len(y)) if weight is None else weight
+    trees = []
+    found, weights = _unseen(path.trees, frame, y, each, levels, seed)
+    for tree, residual in zip(path.trees, found):
+        columns = zip(residual.T, levels)
+        by = np.array([_quantile_of(own, weights, level) for own, level in columns])
+        value = np.maximum.accumulate(tree.value + by, axis=1).clip(y.min(), y.max())
+        notes = (*tree.notes, MOVED) if by.any() else tree.notes
+        trees.append(replace(tree, value=value, notes=notes))
+    return replace(path, trees=tuple(trees))
 
 
 def _apart(ends: np.ndarray, by: float) -> np.ndarray:
@@ -83,37 +126,44 @@ def _apart(ends: np.ndarray, by: float) -> np.ndarray:
     return ends.mean(axis=1, keepdims=True) + half * [-1.0, 1.0]
 
 
-def _quantiles(group, y, weight, n_groups: int, level: float) -> np.ndarray:
-    """Lower and upper quantile of each group's targets, (n_groups, 2)."""
-    ends = (Loss("quantile", q) for q in ((1 - level) / 2, (1 + level) / 2))
+def _quantiles(group, y, weight, n_groups: int, levels: Sequence[float]) -> np.ndarray:
+    """Quantiles of each group's targets, (n_groups, n_levels)."""
+    ends = (Loss("quantile", level) for level in levels)
     return np.stack([end.constants(group, y, weight, n_groups) for end in ends], axis=1)
 
 
-def _lacking(tree, frame, y, weight, level: float, seed: int) -> float:
-    """How far intervals of greedy trees must widen to hold as many unseen rows.
+def _quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
+    """Quantile of all values (n,)."""
+    return float(_quantiles(np.zeros(len(y), dtype=int), y, weight, 1, [level])[0, 0])
 
-    Their leaves hold as many rows as the tree's, which is what optimism hangs on.
+
+def _unseen(
+    trees: Sequence[Tree], frame, y, weight, levels: Sequence[float], seed: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """What rows have beyond the quantiles of greedy trees that did not see them.
+
+    Leaves hold as many rows as those of each of the trees, which is what optimism hangs
+    on. Returns residuals (n, n_levels) for each tree, and the weights (n,) of the rows.
     """
     some = slice(None, None, -(-len(y) // MOST_ROWS))
-    leaves_a_row = greedy_size(tree) / len(y)
+    leaves_a_row = [greedy_size(tree) / len(y) for tree in trees]
     frame, y, weight = frame[some], y[some], weight[some]
-    beyond = []
-    for of_repeat in repeated_folds(y, seed=seed, n_columns=frame.shape[1]):
-        found = np.empty(len(y))
-        for held_out in of_repeat:
+    repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
+    found = np.empty((len(trees), len(repeats), len(y), len(levels)))
+    for repeat, folds in enumerate(repeats):
+        for held_out in folds:
+            seen = ~held_out
             encoder = TableEncoder("rank", task="regression", random_state=seed)
-            X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out]))
-            n_leaves = max(2, round(leaves_a_row * len(X)))
-            grown = DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=seed)
-            grown.fit(X, y[~held_out], sample_weight=weight[~held_out])
-            leaf = grown.apply(to_float32(encoder.transform(frame)))
-            own = leaf[~held_out], y[~held_out], weight[~held_out]
-            ends = _quantiles(*own, grown.tree_.node_count, level)[leaf[held_out]]
-            found[held_out] = np.maximum(
-                ends[:, 0] - y[held_out], y[held_out] - ends[:, 1]
-            )
-        beyond.append(found)
-    n_repeats = len(beyond)
-    together = np.zeros(len(y) * n_repeats, dtype=np.int64)
-    rows = np.concatenate(beyond), np.tile(weight, n_repeats)
-    return float(Loss("quantile", level).constants(together, *rows, 1)[0])
+            X = to_float32(encoder.fit_transform(frame[seen], y[seen]))
+            columns = to_float32(encoder.transform(frame))
+            for place, each in enumerate(leaves_a_row):
+                n_leaves = max(2, round(each * len(X)))
+                grown = DecisionTreeRegressor(
+                    max_leaf_nodes=n_leaves, random_state=seed
+                ).fit(X, y[seen], sample_weight=weight[seen])
+                leaf, n_nodes = grown.apply(columns), grown.tree_.node_count
+                own = leaf[seen], y[seen], weight[seen]
+                ends = _quantiles(*own, n_nodes, levels)[leaf[held_out]]
+                found[place, repeat, held_out] = y[held_out, None] - ends
+    residuals = found.reshape(len(trees), -1, len(levels))
+    return [*residuals], np.tile(weight, len(repeats))

@@ -710,7 +710,8 @@ class IntervalSettings:
     interval: float | None = setting(
         0.8,
         "Fraction of new rows that shall lie between the two values which stand beside "
-        "each prediction; none: there are no such values.",
+        "each prediction; none: there are no such values, and quantiles are those of "
+        "the training rows.",
         label="Interval",
         above=0,
         maximum=0.99,
