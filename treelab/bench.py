@@ -416,27 +416,17 @@ DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabyte
 
 @dataclass(frozen=True)
 class AxisTreesStep:
-    """A step of trees with ordinary splits: forward, backward and Adam.
-
-    Attributes
-    ----------
-    name : str
-    n_trees, depth, n_features, n_rows, n_outputs : int
-        E, D, F, B and C.
-    n_offered : int
-        Features that each tree may use.
-    soft : str
-        See `decide`.
-    """
+    """A step of trees with ordinary splits: forward, backward and Adam."""
 
     name: str
+    # E, D, F, B and C.
     n_trees: int
     depth: int
     n_features: int
-    n_offered: int
+    n_offered: int  # features that each tree may use
     n_rows: int
     n_outputs: int
-    soft: str
+    soft: str  # see `decide`
 
     def make(
         self, backend: str, device: str = "cpu", weighting: str | None = None

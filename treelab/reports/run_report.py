@@ -201,25 +201,13 @@ MOST_RUNS = 4
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """A finished run with its model and its rows.
-
-    Attributes
-    ----------
-    run : Run
-    name : str
-        Distinct from the other runs of a report.
-    model : Tree, WeightedTrees or PruningPath
-    split : DataSplit
-    table_shape : (int, int)
-        Rows and columns of the whole table.
-    store : RunStore
-    """
+    """A finished run with its model and its rows."""
 
     run: Run
-    name: str
+    name: str  # distinct from the other runs of a report
     model: Model
     split: DataSplit
-    table_shape: tuple[int, int]
+    table_shape: tuple[int, int]  # rows and columns of the whole table
     store: RunStore
     metric: str
 

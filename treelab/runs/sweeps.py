@@ -46,33 +46,19 @@ SCORINGS = ("own", "folds", "validation")
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep tries.
+    """What a sweep tries."""
 
-    Attributes
-    ----------
-    space : dict of str to Range or Values
-        By the name of the setting.
-    n_trials : int
-        Trials at the most, those that fail or are pruned included.
-    scoring : {"own", "folds", "validation"}
-        Whether a trial's score is the one that the learner cross-validates by itself,
-        the mean over folds of the training and validation rows, or that on the
-        validation rows of one fit to the training rows.
-    n_folds : int
-        Of "folds".
-    minutes : float or None
-        After which no more trial begins.
-    seed : int
-        Of the search; the data split and the training have the problem's. It fixes
-        which trials are tried where one worker tries them; of several, each asks when
-        it is free.
-    """
-
-    space: Mapping[str, Range | Values]
-    n_trials: int = 30
+    space: Mapping[str, Range | Values]  # by the name of the setting
+    n_trials: int = 30  # trials at the most, those that fail or are pruned included
+    # "own", "folds" or "validation": whether a trial's score is the one that the
+    # learner cross-validates by itself, the mean over folds of the training and
+    # validation rows, or that on the validation rows of one fit to the training rows.
     scoring: str = "folds"
-    n_folds: int = 3
-    minutes: float | None = None
+    n_folds: int = 3  # of "folds"
+    minutes: float | None = None  # after which no more trial begins
+    # Of the search; the data split and the training have the problem's. It fixes which
+    # trials are tried where one worker tries them; of several, each asks when it is
+    # free.
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -326,14 +312,7 @@ def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class TrialScorer:
-    """Fits and scores trials, in whatever process.
-
-    Attributes
-    ----------
-    run : Run
-    plan : SweepPlan
-    split : DataSplit
-    """
+    """Fits and scores trials, in whatever process."""
 
     run: Run
     plan: SweepPlan

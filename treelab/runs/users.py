@@ -55,20 +55,11 @@ ADMIN = "admin"
 
 @dataclass(frozen=True)
 class Visitor:
-    """One who has signed in.
+    """One who has signed in."""
 
-    Attributes
-    ----------
-    user : str
-        The email address in small letters, by which runs know their owner.
-    is_admin : bool
-        Whether all runs and tables may be seen and changed.
-    is_private : bool
-        Whether new runs are seen by this visitor and admins alone.
-    """
-
-    user: str
-    is_admin: bool = False
+    user: str  # the email address in small letters, by which runs know their owner
+    is_admin: bool = False  # whether all runs and tables may be seen and changed
+    # Whether new runs are seen by this visitor and admins alone.
     is_private: bool = True
 
 

@@ -61,49 +61,32 @@ class Scheduler(Protocol):
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """How long to train, and in what batches.
+    """How long to train, and in what batches."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Training rows; batches are drawn without replacement each epoch.
-    batch_size : int
-        Rows a step; a last batch under a quarter of it is left out of the epoch.
-    max_epochs : int
-        Epochs at the latest.
-    patience : int
-        Epochs without a better validation loss of any candidate until training ends.
-    evaluate_every : int, default=1
-        Epochs from one measurement of the validation loss to the next.
-    n_averaged : int, default=1
-        With 2 or more, the mean of that many of a candidate's best checkpoints is
-        tried at the end and retained where its validation loss is lower; where nothing
-        is validated, the mean of the last epochs' parameters is retained.
-    first_epoch : int, default=1
-        The first whose parameters may be retained; patience counts from it.
-    validates : bool, default=True
-        Whether a validation loss is measured; without one training goes to its end.
-    has_open_end : bool, default=False
-        Whether no schedule depends on ``max_epochs``, so that a training that reached
-        it may go on later, as if there had been more from the start.
-    on_training_rows : bool, default=False
-        Whether what validates are the training rows themselves: it selects, and is not
-        reported.
-    measures_start : bool, default=False
-        Whether the start is measured, too: it is reported as epoch 0, and retained
-        where no epoch is better.
-    """
-
-    n_rows: int
+    n_rows: int  # training rows; batches are drawn without replacement each epoch
+    # Rows a step; a last batch under a quarter of it is left out of the epoch.
     batch_size: int
-    max_epochs: int
+    max_epochs: int  # epochs at the latest
+    # Epochs without a better validation loss of any candidate until training ends.
     patience: int
+    # Epochs from one measurement of the validation loss to the next.
     evaluate_every: int = 1
+    # With 2 or more, the mean of that many of a candidate's best checkpoints is tried
+    # at the end and retained where its validation loss is lower; where nothing is
+    # validated, the mean of the last epochs' parameters is retained.
     n_averaged: int = 1
+    # The first whose parameters may be retained; patience counts from it.
     first_epoch: int = 1
+    # Whether a validation loss is measured; without one training goes to its end.
     validates: bool = True
+    # Whether no schedule depends on ``max_epochs``, so that a training that reached it
+    # may go on later, as if there had been more from the start.
     has_open_end: bool = False
+    # Whether what validates are the training rows themselves: it selects, and is not
+    # reported.
     on_training_rows: bool = False
+    # Whether the start is measured, too: it is reported as epoch 0, and retained where
+    # no epoch is better.
     measures_start: bool = False
 
     def evaluates(self, epoch: int) -> bool:
@@ -239,45 +222,23 @@ def set_generators(generators: list[torch.Generator], saved: list[Tensor]) -> No
 
 @dataclass
 class Epoch:
-    """An epoch under way.
+    """An epoch under way."""
 
-    Attributes
-    ----------
-    order : LongTensor of shape (n_rows,)
-        Of the rows.
-    total : Tensor of shape (K,)
-        Training losses of its steps so far, added up.
-    step : int, default=0
-        Steps taken.
-    """
-
-    order: Tensor
-    total: Tensor
-    step: int = 0
+    order: Tensor  # (n_rows,): of the rows
+    total: Tensor  # (K,): training losses of its steps so far, added up
+    step: int = 0  # steps taken
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The optimizer's steps of one training.
-
-    Attributes
-    ----------
-    gradients : Gradients
-    optimizer : Optimizer
-    scheduler : Scheduler or None
-    plan : TrainingPlan
-    generator : torch.Generator
-        Draws the batches.
-    after_epoch : callable or None
-        Gets each validation loss (K,).
-    """
+    """The optimizer's steps of one training."""
 
     gradients: Gradients
     optimizer: torch.optim.Optimizer
     scheduler: Scheduler | None
     plan: TrainingPlan
-    generator: torch.Generator
-    after_epoch: Callable[[Tensor], None] | None
+    generator: torch.Generator  # draws the batches
+    after_epoch: Callable[[Tensor], None] | None  # gets each validation loss (K,)
 
     def take(self, rows: Tensor) -> Tensor:
         """Take one step on a batch of rows; return its loss (K,)."""
@@ -325,24 +286,13 @@ START_ROWS = 10_000  # at most, evenly spaced, for the training loss of the star
 
 @dataclass
 class TrainResult:
-    """How a training went; the module itself holds the best parameters found.
+    """How a training went; the module itself holds the best parameters found."""
 
-    Attributes
-    ----------
-    best_loss : Tensor of shape (K,)
-        Lowest validation loss of each candidate.
-    best_epoch : LongTensor of shape (K,)
-        Its epoch, counted from 1.
-    reason : {"max_epochs", "patience", "callback", "nan"}
-        Why training ended.
-    epochs : int
-        Epochs begun.
-    """
-
-    best_loss: Tensor
-    best_epoch: Tensor
+    best_loss: Tensor  # (K,): lowest validation loss of each candidate
+    best_epoch: Tensor  # (K,): its epoch, counted from 1
+    # "max_epochs", "patience", "callback" or "nan": why training ended.
     reason: str = "max_epochs"
-    epochs: int = 0
+    epochs: int = 0  # epochs begun
 
     @property
     def best(self) -> int:

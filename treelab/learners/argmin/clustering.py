@@ -35,17 +35,10 @@ MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a cons
 
 @dataclass(frozen=True)
 class ClusterColumns:
-    """A table as a clustering tree trains on it.
+    """A table as a clustering tree trains on it."""
 
-    Attributes
-    ----------
-    data : TrainingData
-        What the splits read; its ``y`` are zeros.
-    y, y_valid : ndarray of shape (n_rows, C), float32
-        Target columns, encoded.
-    """
-
-    data: TrainingData
+    data: TrainingData  # what the splits read; its ``y`` are zeros
+    # (n_rows, C): target columns, encoded.
     y: np.ndarray
     y_valid: np.ndarray
 

@@ -34,21 +34,11 @@ BLOCK = 2**24  # numbers a layer may hold at once outside of training
 
 @dataclass(frozen=True)
 class RowTensors:
-    """Rows as tensors.
+    """Rows as tensors."""
 
-    Attributes
-    ----------
-    x : Tensor of shape (F, B)
-        Encoded features.
-    y : Tensor of shape (B,) or (B, C)
-        Classes or values, or several values a row.
-    weight : Tensor of shape (B,)
-        Mean about 1.
-    """
-
-    x: Tensor
-    y: Tensor
-    weight: Tensor
+    x: Tensor  # (F, B): encoded features
+    y: Tensor  # (B,): classes or values, or several values a row
+    weight: Tensor  # (B,): mean about 1
 
     @classmethod
     def of(

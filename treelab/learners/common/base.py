@@ -324,37 +324,24 @@ def _weighted_rows(
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A table as a learner trains on it.
+    """A table as a learner trains on it."""
 
-    Attributes
-    ----------
-    encoder : TableEncoder
-        Fitted on the training rows alone.
-    X, X_valid : ndarray of shape (n_rows, F), float64
-        Encoded features.
-    y, y_valid : ndarray of shape (n_rows,)
-        Class codes (int64), or values in the units of the target (float64); of several
-        targets, or levels of one, (n_rows, n_outputs).
-    frame, frame_valid : DataFrame
-        The same rows as the caller gave them.
-    n_outputs : int
-        Classes; 1 for regression, or the number of targets or levels.
-    held_out : bool, default=False
-        Whether the validation rows are rows of the caller's ``X`` that were set aside
-        from training, so that they may join it in the end.
-    weight, weight_valid : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
-    """
-
-    encoder: TableEncoder
+    encoder: TableEncoder  # fitted on the training rows alone
+    # (n_rows, F): encoded features.
     X: np.ndarray
+    # (n_rows,): class codes (int64), or values in the units of the target (float64); of
+    # several targets, or levels of one, (n_rows, n_outputs).
     y: np.ndarray
     X_valid: np.ndarray
     y_valid: np.ndarray
+    # The same rows as the caller gave them.
     frame: pd.DataFrame
     frame_valid: pd.DataFrame
-    n_outputs: int
+    n_outputs: int  # classes; 1 for regression, or the number of targets or levels
+    # Whether the validation rows are rows of the caller's ``X`` that were set aside
+    # from training, so that they may join it in the end.
     held_out: bool = False
+    # (n_rows,): of each row, above 0; None: all count alike.
     weight: np.ndarray | None = None
     weight_valid: np.ndarray | None = None
 

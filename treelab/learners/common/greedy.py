@@ -18,31 +18,17 @@ from treelab.trees.tree import Tree
 
 @dataclass(frozen=True)
 class ColumnRules:
-    """What constraints say of each encoded column, or feature.
+    """What constraints say of each encoded column, or feature."""
 
-    Attributes
-    ----------
-    column : int array of shape (F,)
-        Place of the user's column that each feature is read from.
-    sign : int array of shape (F,)
-        1 where the prediction must go up with it, -1 down, else 0.
-    cost : float array of shape (F,)
-        Fraction of the root's impurity that its column costs.
-    output : int
-        Which of the predicted values has the order.
-    groups : bool array of shape (n_groups, n_columns)
-        Columns that may stand on one path.
-    by_level : dict of int to bool array of shape (n_columns,)
-        Columns that a split of a level may test; -1 for the other levels.
-    max_columns : int
-    min_samples_leaf : int
-    """
-
+    # int (F,): place of the user's column that each feature is read from.
     column: np.ndarray
+    # int (F,): 1 where the prediction must go up with it, -1 down, else 0.
     sign: np.ndarray
+    # float (F,): fraction of the root's impurity that its column costs.
     cost: np.ndarray
-    output: int
-    groups: np.ndarray
+    output: int  # which of the predicted values has the order
+    groups: np.ndarray  # bool (n_groups, n_columns): columns that may stand on one path
+    # (n_columns,): columns that a split of a level may test; -1 for the other levels.
     by_level: dict[int, np.ndarray]
     max_columns: int
     min_samples_leaf: int
@@ -111,19 +97,12 @@ UNKNOWN = (np.nan, LEAF)  # best split of a leaf, not found yet
 
 @dataclass(frozen=True)
 class Limits:
-    """How far a tree grows.
+    """How far a tree grows."""
 
-    Attributes
-    ----------
-    max_leaf_nodes, max_depth : int or None
-        None sets no limit.
-    min_samples_leaf : int
-        The rules' own where that is larger.
-    """
-
+    # None sets no limit.
     max_leaf_nodes: int | None = None
     max_depth: int | None = None
-    min_samples_leaf: int = 1
+    min_samples_leaf: int = 1  # the rules' own where that is larger
 
 
 @dataclass
@@ -146,23 +125,17 @@ class _Node:
 
 @dataclass
 class GreedyNodes:
-    """A grown tree, as scikit-learn's ``tree_`` has it; numbered as nodes were made.
+    """A grown tree, as scikit-learn's ``tree_`` has it; numbered as nodes were made."""
 
-    Attributes
-    ----------
-    children_left, children_right, feature : int arrays of shape (n_nodes,)
-    threshold, impurity : float arrays of shape (n_nodes,)
-    n_node_samples : int array of shape (n_nodes,)
-    value : float array of shape (n_nodes, 1, C)
-    """
-
+    # int (n_nodes,).
     children_left: np.ndarray
     children_right: np.ndarray
     feature: np.ndarray
+    # float (n_nodes,).
     threshold: np.ndarray
     impurity: np.ndarray
-    n_node_samples: np.ndarray
-    value: np.ndarray
+    n_node_samples: np.ndarray  # int (n_nodes,)
+    value: np.ndarray  # float (n_nodes, 1, C)
 
     @property
     def node_count(self) -> int:
@@ -386,32 +359,17 @@ def grow_constrained(
 
 @dataclass(frozen=True)
 class Greedy:
-    """How greedy trees grow: scikit-learn's, or our own where constraints limit them.
+    """How greedy trees grow: scikit-learn's, or ours where constraints limit them."""
 
-    Attributes
-    ----------
-    classes : tuple or None
-        Labels by code; None for regression.
-    class_weight : ndarray of shape (n_classes,)
-        Weight of a row of each class while splits are chosen.
-    max_depth : int or None
-    random_state : int, RandomState instance or None
-        Breaks ties.
-    ccp_alpha : float, default=0.0
-    criterion : {"squared_error", "poisson"}
-        Of regression.
-    constraints : Constraints, optional
-    outputs : tuple of str, default=()
-        Names of several numbers that are predicted together.
-    """
-
-    classes: tuple | None
+    classes: tuple | None  # labels by code; None for regression
+    # (n_classes,): weight of a row of each class while splits are chosen.
     class_weight: np.ndarray
     max_depth: int | None
-    random_state: Any
+    random_state: Any  # breaks ties
     ccp_alpha: float = 0.0
-    criterion: str = "squared_error"
+    criterion: str = "squared_error"  # "squared_error" or "poisson": of regression
     constraints: Constraints = field(default_factory=Constraints)
+    # Names of several numbers that are predicted together.
     outputs: tuple[str, ...] = ()
 
     def grow(

@@ -93,17 +93,11 @@ class TargetScale:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassObjective:
-    """Classes, by their codes; raw outputs are logits.
+    """Classes, by their codes; raw outputs are logits."""
 
-    Attributes
-    ----------
-    class_weights : ndarray of shape (n_classes, W)
-        Weight of a row of each class, under each of ``W`` weightings.
-    loss_kind, focal_gamma, poly_epsilon
-        See ``class_loss``.
-    """
-
+    # (n_classes, W): weight of a row of each class, under each of ``W`` weightings.
     class_weights: np.ndarray
+    # See ``class_loss``.
     loss_kind: str = "cross_entropy"
     focal_gamma: float = 2.0
     poly_epsilon: float = 1.0
@@ -143,21 +137,11 @@ class ClassObjective:
 
 @dataclass(frozen=True)
 class RegressionObjective:
-    """Numbers; raw outputs are standardised values.
+    """Numbers; raw outputs are standardised values."""
 
-    Attributes
-    ----------
-    scale : TargetScale
-        Of the training rows.
-    loss_of_rows : Loss
-        Of standardised values.
-    n_outputs : int, default=1
-        Targets, or levels of one.
-    """
-
-    scale: TargetScale
-    loss_of_rows: Loss = SQUARED_ERROR
-    n_outputs: int = 1
+    scale: TargetScale  # of the training rows
+    loss_of_rows: Loss = SQUARED_ERROR  # of standardised values
+    n_outputs: int = 1  # targets, or levels of one
     n_classes = 0
 
     def encode(self, y: np.ndarray) -> np.ndarray:

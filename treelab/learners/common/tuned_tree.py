@@ -299,48 +299,25 @@ LARGE_TABLE, LARGE_LEAF_SIZES = 10_000, (5, 50)
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings that cross-validation scores at every number of leaves.
-
-    Attributes
-    ----------
-    max_depth : int or None
-    min_samples_leaf : int
-    weighting : int
-        Index of the class weights in the leaves.
-    """
+    """Settings that cross-validation scores at every number of leaves."""
 
     max_depth: int | None
     min_samples_leaf: int
-    weighting: int
+    weighting: int  # index of the class weights in the leaves
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried.
+    """What is tried."""
 
-    Attributes
-    ----------
-    greedy : Greedy
-        How trees grow.
-    task : {"binary", "multiclass", "regression"}
-    predicting : ndarray of shape (n_weightings, n_classes)
-        Weights of each class in the leaves.
-    sizes : ndarray of shape (n_sizes,)
-        Numbers of leaves, ascending.
-    min_samples_leaf : int
-        Fewest rows in a leaf that are tried.
-    seed : int
-    loss : Loss, default=SQUARED_ERROR
-        Of regression, in the unit in which trees grow.
-    """
-
-    greedy: Greedy
-    task: str
+    greedy: Greedy  # how trees grow
+    task: str  # "binary", "multiclass" or "regression"
+    # (n_weightings, n_classes): weights of each class in the leaves.
     predicting: np.ndarray
-    sizes: np.ndarray
-    min_samples_leaf: int
+    sizes: np.ndarray  # (n_sizes,): numbers of leaves, ascending
+    min_samples_leaf: int  # fewest rows in a leaf that are tried
     seed: int
-    loss: Loss = SQUARED_ERROR
+    loss: Loss = SQUARED_ERROR  # of regression, in the unit in which trees grow
 
     @property
     def scored_as(self) -> str:
@@ -411,25 +388,13 @@ class Search:
 
 @dataclass(frozen=True)
 class Choice:
-    """What cross-validation settled for every number of leaves.
+    """What cross-validation settled for every number of leaves."""
 
-    Attributes
-    ----------
-    sizes : int array of shape (Z,)
-    candidates : list of Z Candidate
-        The best of each size.
-    fold_scores : ndarray of shape (Z, n_parts)
-        Macro F1 or R².
-    chosen : int
-        The smallest within one standard error of the best.
-    standard_errors : ndarray of shape (Z,)
-    """
-
-    sizes: np.ndarray
-    candidates: list[Candidate]
-    fold_scores: np.ndarray
-    chosen: int
-    standard_errors: np.ndarray
+    sizes: np.ndarray  # int (Z,)
+    candidates: list[Candidate]  # the best of each size
+    fold_scores: np.ndarray  # (Z, n_parts): macro F1 or R²
+    chosen: int  # the smallest within one standard error of the best
+    standard_errors: np.ndarray  # (Z,)
 
     @property
     def scores(self) -> np.ndarray:
@@ -575,18 +540,11 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
 
 @dataclass(frozen=True)
 class Restart:
-    """A deep greedy tree over encoded columns, to be pruned to any size.
+    """A deep greedy tree over encoded columns, to be pruned to any size."""
 
-    Attributes
-    ----------
-    path : CostComplexityPath
-        Of the tree with the rows that it may know, cut at its depth.
-    leaf : int array of shape (n_rows,)
-        Leaf of each of them, as prediction sees it.
-    """
-
+    # Of the tree with the rows that it may know, cut at its depth.
     path: CostComplexityPath
-    leaf: np.ndarray
+    leaf: np.ndarray  # int (n_rows,): leaf of each of them, as prediction sees it
 
     def at(self, n_leaves: int) -> Tree:
         """Return its largest pruning with at most so many leaves."""

@@ -27,22 +27,12 @@ MOST_STARTS = 4  # they differ in their scale factors alone
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What is trained, and what is held fixed.
-
-    Attributes
-    ----------
-    tree : Tree
-    locked : bool array of shape (n_nodes,)
-        Splits that do not move.
-    allowed : bool array of shape (n_nodes, n_features)
-        What each split may weigh.
-    with_leaves : callable
-        Returns a tree of this shape with its leaves fitted.
-    """
+    """What is trained, and what is held fixed."""
 
     tree: Tree
-    locked: np.ndarray
-    allowed: np.ndarray
+    locked: np.ndarray  # bool (n_nodes,): splits that do not move
+    allowed: np.ndarray  # bool (n_nodes, n_features): what each split may weigh
+    # Returns a tree of this shape with its leaves fitted.
     with_leaves: Callable[[Tree], Tree]
 
 

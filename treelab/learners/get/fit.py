@@ -40,34 +40,19 @@ N_EVALUATIONS = 15  # of the hard loss in a stage
 
 @dataclass
 class Search:
-    """What every step of one fit needs.
+    """What every step of one fit needs."""
 
-    Attributes
-    ----------
-    rows, valid : Rows
-        Training rows, and those that choose.
-    settings : GetSettings
-    depth : int
-        Most splits on a path.
-    rng : numpy Generator
-    monitor : Monitor
-        Of the step under way.
-    export : callable
-        Turns a batch of one tree into what a report shows.
-    free : bool array of shape (N, F) or None
-        Weights that may move; None: all.
-    stopped : bool
-        Whether a callback asked to stop: the best tree so far is then returned.
-    """
-
+    # Training rows, and those that choose.
     rows: Rows
     valid: Rows
     settings: GetSettings
-    depth: int
+    depth: int  # most splits on a path
     rng: np.random.Generator
-    monitor: Monitor
+    monitor: Monitor  # of the step under way
+    # Turns a batch of one tree into what a report shows.
     export: Callable[[HardTrees], Tree]
-    free: np.ndarray | None = None
+    free: np.ndarray | None = None  # bool (N, F): weights that may move; None: all
+    # Whether a callback asked to stop: the best tree so far is then returned.
     stopped: bool = False
 
     def should_stop(self) -> bool:

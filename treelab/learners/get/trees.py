@@ -21,32 +21,17 @@ LEAST_OF_CONSTANT = 0.1  # that a linear leaf of positive values may predict
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as GET sees them, and how leaves predict them.
+    """Rows as GET sees them, and how leaves predict them."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n, F)
-        Encoded features.
-    y : ndarray of shape (n,)
-        Standardised values, of several outputs (n, C), or class codes (int64).
-    weight : ndarray of shape (n,)
-        Of each row.
-    n_classes : int
-        0 for regression.
-    linear : bool
-        Whether leaves hold linear models.
-    device : torch.device
-        On which they train.
-    loss_of_rows : Loss
-        Of standardised values; of classes the squared error of their fractions.
-    """
-
-    x: np.ndarray
+    x: np.ndarray  # (n, F): encoded features
+    # (n,): standardised values, of several outputs (n, C), or class codes (int64).
     y: np.ndarray
-    weight: np.ndarray
-    n_classes: int
-    linear: bool = False
+    weight: np.ndarray  # (n,): of each row
+    n_classes: int  # 0 for regression
+    linear: bool = False  # whether leaves hold linear models
+    # On which they train.
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    # Of standardised values; of classes the squared error of their fractions.
     loss_of_rows: Loss = SQUARED_ERROR
 
     @property
@@ -113,22 +98,14 @@ class HardTrees:
     """Splits of E complete trees and what their leaves predict, in encoded units.
 
     A split that sends all rows left has no weights and an infinite threshold.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (E, N, F)
-        a_t of section 2.
-    threshold : ndarray of shape (E, N)
-        b_t of section 2.
-    constants : ndarray of shape (E, L, C)
-        What each leaf predicts where leaves are constant: h_t.
-    models : ndarray of shape (E, L, 1 + F) or None
-        Linear models of the leaves, h_t and k_t, which then replace ``constants``.
     """
 
-    weights: np.ndarray
-    threshold: np.ndarray
+    weights: np.ndarray  # (E, N, F): a_t of section 2
+    threshold: np.ndarray  # (E, N): b_t of section 2
+    # (E, L, C): what each leaf predicts where leaves are constant: h_t.
     constants: np.ndarray
+    # (E, L, 1 + F): linear models of the leaves, h_t and k_t, which then replace
+    # ``constants``.
     models: np.ndarray | None = None
 
     @classmethod

@@ -48,26 +48,13 @@ MOST_LEVELS = 10  # that are trained; splits below stay as they are
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What is trained, and what is held fixed.
+    """What is trained, and what is held fixed."""
 
-    Attributes
-    ----------
-    tree : Tree
-        Parents numbered before their children.
-    locked : bool array of shape (n_nodes,)
-        Splits that do not move.
-    allowed : bool array of shape (n_nodes, n_features)
-        What each split may test.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves.
-    with_leaves : callable
-        Returns a tree of this shape with its leaves fitted.
-    """
-
-    tree: Tree
-    locked: np.ndarray
-    allowed: np.ndarray
-    weights: np.ndarray
+    tree: Tree  # parents numbered before their children
+    locked: np.ndarray  # bool (n_nodes,): splits that do not move
+    allowed: np.ndarray  # bool (n_nodes, n_features): what each split may test
+    weights: np.ndarray  # (n_classes,): of the classes in the leaves
+    # Returns a tree of this shape with its leaves fitted.
     with_leaves: Callable[[Tree], Tree]
 
 

@@ -65,25 +65,16 @@ VALIDATION = {True: "the validation rows that were given", False: "a fifth of th
 
 @dataclass(frozen=True)
 class Group:
-    """Restarts of which one is retained.
+    """Restarts of which one is retained."""
 
-    Attributes
-    ----------
-    kind : {"greedy", "random"}
-        What they began as.
-    began, trees : sequence of Tree
-        Over encoded columns: as they began, and as they are before the training on all
-        rows, which random ones come to from the folds.
-    sizes : list of int
-        Places of the numbers of leaves to which the retained one is pruned.
-    n_leaves : int or None, default=None
-        The number to which all are pruned to choose one; None: they have it.
-    """
-
-    kind: str
+    kind: str  # "greedy" or "random": what they began as
+    # Over encoded columns: as they began, and as they are before the training on all
+    # rows, which random ones come to from the folds.
     began: Sequence[Tree]
     trees: Sequence[Tree]
+    # Places of the numbers of leaves to which the retained one is pruned.
     sizes: list[int]
+    # The number to which all are pruned to choose one; None: they have it.
     n_leaves: int | None = None
 
 

@@ -33,28 +33,16 @@ EVALUATED_STEPS = 10  # about so many between two measurements of the error
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that trees are trained on, and by which the best step of each is retained.
+    """Rows that trees are trained on, and by which each retains its best step."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n, F), float32
-    seen : ndarray of shape (m, F), float32
-        Those by which trees are judged, as prediction sees them.
-    y : ndarray of shape (n,)
-        Class codes, or values.
-    weight : ndarray of shape (n,), or (E, n) where each tree has its own
-    errors : callable
-        Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves
-        fitted again.
-    x_valid, y_valid, weight_valid : ndarray or None, default=None
-        Rows whose loss stops the training instead, leaves as they are trained.
-    """
-
-    x: np.ndarray
-    seen: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
+    x: np.ndarray  # float32 (n, F)
+    seen: np.ndarray  # (m, F): those by which trees are judged, as prediction sees them
+    y: np.ndarray  # (n,): class codes, or values
+    weight: np.ndarray  # (n,), or (E, n) where each tree has its own
+    # Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves fitted
+    # again.
     errors: Callable[[np.ndarray], np.ndarray]
+    # Rows whose loss stops the training instead, leaves as they are trained.
     x_valid: np.ndarray | None = None
     y_valid: np.ndarray | None = None
     weight_valid: np.ndarray | None = None

@@ -32,17 +32,11 @@ FEWEST = 0.01  # of the rows: a smaller branch of theirs goes
 
 @dataclass(frozen=True)
 class RandomTrees:
-    """Trees from random starts that were trained in folds.
+    """Trees from random starts that were trained in folds."""
 
-    Attributes
-    ----------
-    fold_scores : ndarray of shape (Z, n_parts)
-        At each number of leaves, of prunings of the best fit of each fold.
-    trees, began : list of Tree
-        Over encoded columns, as they are and as they began, the best fit first.
-    """
-
+    # (Z, n_parts): at each number of leaves, of prunings of the best fit of each fold.
     fold_scores: np.ndarray
+    # Over encoded columns, as they are and as they began, the best fit first.
     trees: list[Tree]
     began: list[Tree]
 

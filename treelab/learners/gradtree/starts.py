@@ -32,22 +32,14 @@ Offered = Callable[[int, int], np.ndarray]
 
 @dataclass(frozen=True)
 class Starts:
-    """E complete trees.
+    """E complete trees."""
 
-    Attributes
-    ----------
-    columns : int64 array of shape (E, K)
-        That each tree may test.
-    logits, threshold : float32 arrays of shape (E, N, K)
-        The split tests the column of the largest logit, at its threshold.
-    leaf_value : float32 array of shape (E, L, C)
-        Raw outputs.
-    """
-
-    columns: np.ndarray
+    columns: np.ndarray  # int64 (E, K): that each tree may test
+    # float32 (E, N, K): the split tests the column of the largest logit, at its
+    # threshold.
     logits: np.ndarray
     threshold: np.ndarray
-    leaf_value: np.ndarray
+    leaf_value: np.ndarray  # float32 (E, L, C): raw outputs
 
     def __len__(self):
         return len(self.columns)

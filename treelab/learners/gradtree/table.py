@@ -29,30 +29,15 @@ ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together
 
 @dataclass(frozen=True)
 class Table:
-    """The rows as GradTree trains on them.
+    """The rows as GradTree trains on them."""
 
-    Attributes
-    ----------
-    data : TrainingData
-        ``y`` are class codes, or values in the unit of ``scale``.
-    search : Search
-    objective : Objective
-    scale : TargetScale
-    x : ndarray of shape (n, F), float32
-        Encoded rows to train on, categories cross-fitted.
-    seen : ndarray of shape (n, F), float32
-        The same as prediction sees them.
-    weighting : int, default=0
-        Which of the search's class weights is used.
-    """
-
-    data: TrainingData
+    data: TrainingData  # ``y`` are class codes, or values in the unit of ``scale``
     search: Search
     objective: Objective
     scale: TargetScale
-    x: np.ndarray
-    seen: np.ndarray
-    weighting: int = 0
+    x: np.ndarray  # (n, F): encoded rows to train on, categories cross-fitted
+    seen: np.ndarray  # (n, F): the same as prediction sees them
+    weighting: int = 0  # which of the search's class weights is used
 
     @classmethod
     def of(
@@ -168,18 +153,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Batch:
-    """Trees that were trained side by side on the same rows.
+    """Trees that were trained side by side on the same rows."""
 
-    Attributes
-    ----------
-    trees : sequence of Tree
-        Over encoded columns, without rows.
-    encoder : TableEncoder
-        What their columns are.
-    """
-
-    trees: Sequence[Tree]
-    encoder: TableEncoder
+    trees: Sequence[Tree]  # over encoded columns, without rows
+    encoder: TableEncoder  # what their columns are
 
     def export(self, X, y) -> list[Tree]:
         """Return the trees in the user's columns and units; leaves are not fitted.

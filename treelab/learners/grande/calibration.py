@@ -26,19 +26,12 @@ class Calibration:
     """What is done to the logits of every leaf as it is exported.
 
     Estimator weights sum to one, so it is done to the ensemble's logits.
-
-    Attributes
-    ----------
-    scale : float
-        Multiplies the logits: how sure the ensemble may be.
-    shift : ndarray of shape (n_classes,)
-        Then added to them, so that probabilities are those of the data.
-    decision_weights : ndarray of shape (n_classes,) or None
-        See ``WeightedTrees.class_weights``.
     """
 
-    scale: float
+    scale: float  # multiplies the logits: how sure the ensemble may be
+    # (n_classes,): then added to them, so that probabilities are those of the data.
     shift: np.ndarray
+    # (n_classes,): see ``WeightedTrees.class_weights``.
     decision_weights: np.ndarray | None
 
     def of_leaves(self, value: np.ndarray) -> np.ndarray:

@@ -97,24 +97,13 @@ def begin_network(
 
 @dataclass(frozen=True)
 class Course:
-    """Batches and epochs of a training; that on folds and that on all rows share it.
-
-    Attributes
-    ----------
-    batch_size : int
-    n_steps : int
-        Steps an epoch.
-    max_epochs : int
-    patience : int
-        Epochs without a better validation loss until training ends.
-    first_epoch : int
-        The first that may be retained: as few trees as shall be decide by then.
-    """
+    """Batches and epochs of a training; that on folds and that on all rows share it."""
 
     batch_size: int
-    n_steps: int
+    n_steps: int  # steps an epoch
     max_epochs: int
-    patience: int
+    patience: int  # epochs without a better validation loss until training ends
+    # The first that may be retained: as few trees as shall be decide by then.
     first_epoch: int
 
     @property

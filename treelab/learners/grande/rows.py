@@ -13,35 +13,17 @@ from treelab.learners.common.objective import Objective
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to train and validate on.
+    """Rows to train and validate on."""
 
-    Attributes
-    ----------
-    x : Tensor of shape (n, F)
-        Encoded features, float32.
-    target : Tensor of shape (n,)
-        Class codes (long), or standardised values (float32).
-    weight : Tensor of shape (n,)
-        The row's own, mean 1 over training rows, times its class's.
-    fold : LongTensor of shape (n,)
-        The fold that holds the row out; -1 where every sub-ensemble trains on it.
-    n_train : int
-        Rows that some sub-ensemble trains on; they come first.
-    n_folds : int
-        Folds and sub-ensembles, G.
-    n_classes : int
-        0 for regression.
-    own_weight : ndarray of shape (n,) or None, default=None
-        The row's own alone; None: all count alike.
-    """
-
-    x: Tensor
-    target: Tensor
-    weight: Tensor
+    x: Tensor  # (n, F): encoded features, float32
+    target: Tensor  # (n,): class codes (long), or standardised values (float32)
+    weight: Tensor  # (n,): the row's own, mean 1 over training rows, times its class's
+    # (n,): the fold that holds the row out; -1 where every sub-ensemble trains on it.
     fold: Tensor
-    n_train: int
-    n_folds: int
-    n_classes: int
+    n_train: int  # rows that some sub-ensemble trains on; they come first
+    n_folds: int  # folds and sub-ensembles, G
+    n_classes: int  # 0 for regression
+    # (n,): the row's own alone; None: all count alike.
     own_weight: np.ndarray | None = None
 
     @classmethod

@@ -41,42 +41,26 @@ BOOST_LARGEST = 0.3  # a single tree's learning rate
 
 @dataclass(frozen=True)
 class Starts:
-    """Parameters of E trees before the first step.
+    """Parameters of E trees before the first step."""
 
-    Attributes
-    ----------
-    logits, threshold : Tensor of shape (E, N, K)
-        I and T of arXiv:2309.17130: selectors of the K features that a tree may use,
-        and a threshold for each.
-    leaf_value : Tensor of shape (E, L, C)
-        L of the paper: raw outputs of each leaf.
-    columns : LongTensor of shape (E, K) or None
-        Features that each tree may use; None: all, in order.
-    """
-
+    # (E, N, K): I and T of arXiv:2309.17130, selectors of the K features that a tree
+    # may use, and a threshold for each.
     logits: Tensor
     threshold: Tensor
-    leaf_value: Tensor
+    leaf_value: Tensor  # (E, L, C): L of the paper, raw outputs of each leaf
+    # (E, K): features that each tree may use; None: all, in order.
     columns: Tensor | None
 
 
 @dataclass(frozen=True)
 class GreedyTree:
-    """A greedy tree laid into a complete one.
+    """A greedy tree laid into a complete one."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (N,), int64
-        Breadth first; -1 below the tree's leaves, where nothing is split.
-    threshold : ndarray of shape (N,), float32
-        Splits float32 values as the tree does; NaN where nothing is split.
-    value : ndarray of shape (L, C)
-        Logits, one for two classes, or values.
-    """
-
+    # (N,): breadth first; -1 below the tree's leaves, where nothing is split.
     feature: np.ndarray
+    # (N,): splits float32 values as the tree does; NaN where nothing is split.
     threshold: np.ndarray
-    value: np.ndarray
+    value: np.ndarray  # (L, C): logits, one for two classes, or values
 
     @classmethod
     def of(cls, tree, depth: int, columns: np.ndarray, value: np.ndarray):

@@ -47,18 +47,12 @@ _BLOCK = 2**20
 
 @dataclass(frozen=True)
 class Contents:
-    """What a backup holds.
+    """What a backup holds."""
 
-    Attributes
-    ----------
-    n_runs, n_tables : int
-        That its database lists.
-    damage : dict of str to str
-        What is missing or not what was stored, in words, by the id of its run or table.
-    """
-
+    # That its database lists.
     n_runs: int
     n_tables: int
+    # What is missing or not what was stored, in words, by the id of its run or table.
     damage: dict[str, str]
 
 

@@ -8,30 +8,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing that was found, good or bad.
+    """One thing that was found, good or bad."""
 
-    Attributes
-    ----------
-    about : str
-        What it is about: "database", "run cart-abc", "disk", ...
-    message : str
-        What was found, in sentences.
-    is_trouble : bool
-        Whether somebody should do something about it.
-    remedy : str
-        What a repair does, in a sentence; "" where only a person can decide.
-    mend : callable or None
-        Does it; raises OSError where it cannot.
-    is_mended : bool
-        Whether it was done.
-    """
-
-    about: str
-    message: str
-    is_trouble: bool = True
+    about: str  # what it is about: "database", "run cart-abc", "disk"
+    message: str  # what was found, in sentences
+    is_trouble: bool = True  # whether somebody should do something about it
+    # What a repair does, in a sentence; "" where only a person can decide.
     remedy: str = ""
-    mend: Callable[[], object] | None = None
-    is_mended: bool = False
+    mend: Callable[[], object] | None = None  # does it; raises OSError where it cannot
+    is_mended: bool = False  # whether it was done
 
     def mended(self) -> "Diagnosis":
         """Return this finding once its remedy is applied, where it has one."""

@@ -20,18 +20,11 @@ DAY = 86_400.0  # seconds; a table that came today may still get its first run
 
 @dataclass(frozen=True)
 class Limits:
-    """What a cleaning leaves; None: no limit.
+    """What a cleaning leaves; None: no limit."""
 
-    Attributes
-    ----------
-    keep_days : float or None
-        Days after which a finished run goes.
-    most_gb : float or None
-        Size of the data folder, in 10**9 bytes, from which on the oldest finished runs
-        go.
-    """
-
-    keep_days: float | None = None
+    keep_days: float | None = None  # days after which a finished run goes
+    # Size of the data folder, in 10**9 bytes, from which on the oldest finished runs
+    # go.
     most_gb: float | None = None
 
     @classmethod
@@ -51,23 +44,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class CleaningPlan:
-    """What a cleaning would delete.
-
-    Attributes
-    ----------
-    runs : tuple of Run
-    tables : tuple of TableInfo
-        Those that no other run needs.
-    n_bytes : int
-        Size of the data folder now.
-    n_bytes_after : int
-        Its size without them.
-    """
+    """What a cleaning would delete."""
 
     runs: tuple[Run, ...]
-    tables: tuple[TableInfo, ...]
-    n_bytes: int
-    n_bytes_after: int
+    tables: tuple[TableInfo, ...]  # those that no other run needs
+    n_bytes: int  # size of the data folder now
+    n_bytes_after: int  # its size without them
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:

@@ -363,34 +363,19 @@ GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page ask
 
 @dataclass(frozen=True)
 class Fitted:
-    """What comes out of a training.
-
-    Attributes
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    problem : Problem
-        What the model predicts.
-    split : DataSplit
-        The rows on which it was trained, validated and is to be scored.
-    notes : tuple of str
-        Sentences on how it was trained, for the run's summary.
-    measured : dict of str to float or str
-        What the training measured or names, for the run's summary.
-    origin : Origin or None
-        How the model came about.
-    path : SizePath or None
-        The best tree at each number of leaves, where the learner finds them.
-    rashomon : RashomonSet or None
-        Other trees that score alike, of a learner of one tree.
-    """
+    """What comes out of a training."""
 
     model: Model
-    problem: Problem
-    split: DataSplit
+    problem: Problem  # what the model predicts
+    split: DataSplit  # the rows on which it was trained, validated and is to be scored
+    # Sentences on how it was trained, for the run's summary.
     notes: tuple[str, ...] = ()
+    # What the training measured or names, for the run's summary.
     measured: dict[str, float | str] = field(default_factory=dict)
-    origin: Origin | None = None
+    origin: Origin | None = None  # how the model came about
+    # The best tree at each number of leaves, where the learner finds them.
     path: SizePath | None = None
+    # Other trees that score alike, of a learner of one tree.
     rashomon: RashomonSet | None = None
 
 

@@ -27,84 +27,41 @@ class Run:
     """One training: what was asked, its progress and its results.
 
     Times are seconds since 1970. What is not known yet is None or empty.
-
-    Attributes
-    ----------
-    id, title : str
-        The id names the run in addresses and folders; the title is for people.
-    learner : str
-        Key of the learner.
-    settings : dict
-        All settings of the training, by name.
-    problem : Problem
-        Table, target, columns, task, and how rows are split.
-    device : str
-        What was asked for: "auto", "cpu", "cuda" or "cuda:N".
-    state : str
-        One of ``STATES``.
-    created, started, finished : float or None
-    epoch : float
-        Epochs finished at the last report, preparation included.
-    max_epochs : int
-        0 until the first report.
-    stage : str
-        Stage of the training at the last report.
-    first_report, first_epoch : float or None
-        When the run first reported, and the epochs finished then.
-    metrics : dict
-        Scores by split: ``{"train": {...}, "valid": {...}, "test": {...}}``.
-    summary : dict
-        What the model is and what it took: ``leaves``, ``depth``, ``seconds``,
-        ``origin``, ...
-    error : str
-        One sentence, when the run failed or was interrupted.
-    has_model : bool
-        Whether a model was saved.
-    stop_requested : bool
-        Whether somebody asked the run to stop.
-    repeat_of : str
-        Id of the run that it repeats on another data split, "" for none.
-    pause_requested : bool
-        Whether that stop is a pause.
-    attempts : int
-        How often its training was begun or taken up again.
-    seconds_before : float
-        From start to end of the attempts before the last.
-    user : str
-        Who started it, "" where nobody signs in.
-    is_private : bool
-        Whether only that user and admins see it.
-    machine : str
-        The machine that trains it, "" for this one and for none.
     """
 
+    # The id names the run in addresses and folders; the title is for people.
     id: str
     title: str
-    learner: str
-    settings: dict[str, Any]
-    problem: Problem
-    device: str
-    state: str
+    learner: str  # key of the learner
+    settings: dict[str, Any]  # all settings of the training, by name
+    problem: Problem  # table, target, columns, task, and how rows are split
+    device: str  # what was asked for: "auto", "cpu", "cuda" or "cuda:N"
+    state: str  # one of ``STATES``
     created: float
     started: float | None = None
     finished: float | None = None
-    epoch: float = 0.0
-    max_epochs: int = 0
-    stage: str = ""
+    epoch: float = 0.0  # epochs finished at the last report, preparation included
+    max_epochs: int = 0  # 0 until the first report
+    stage: str = ""  # stage of the training at the last report
+    # When the run first reported, and the epochs finished then.
     first_report: float | None = None
     first_epoch: float | None = None
+    # Scores by split: ``{"train": {...}, "valid": {...}, "test": {...}}``.
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    # What the model is and what it took: ``leaves``, ``depth``, ``seconds``,
+    # ``origin``, ...
     summary: dict[str, Any] = field(default_factory=dict)
-    error: str = ""
-    has_model: bool = False
-    stop_requested: bool = False
+    error: str = ""  # one sentence, when the run failed or was interrupted
+    has_model: bool = False  # whether a model was saved
+    stop_requested: bool = False  # whether somebody asked the run to stop
+    # Id of the run that it repeats on another data split, "" for none.
     repeat_of: str = ""
-    pause_requested: bool = False
-    attempts: int = 0
-    seconds_before: float = 0.0
-    user: str = ""
-    is_private: bool = False
-    machine: str = ""
+    pause_requested: bool = False  # whether that stop is a pause
+    attempts: int = 0  # how often its training was begun or taken up again
+    seconds_before: float = 0.0  # from start to end of the attempts before the last
+    user: str = ""  # who started it, "" where nobody signs in
+    is_private: bool = False  # whether only that user and admins see it
+    machine: str = ""  # the machine that trains it, "" for this one and for none
 
     @classmethod
     def from_row(cls, row: Any) -> "Run":

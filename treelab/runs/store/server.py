@@ -35,18 +35,13 @@ _TYPES = (
 class Server:
     """A database on a PostgreSQL server.
 
-    Parameters
-    ----------
-    url : str
-        As in ``postgresql://user:password@host:5432/name``.
-
     Raises
     ------
     ValueError
         If it is no such address.
     """
 
-    url: str
+    url: str  # as in ``postgresql://user:password@host:5432/name``
 
     def __post_init__(self):
         """Check the address."""

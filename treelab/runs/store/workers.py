@@ -21,20 +21,11 @@ CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process on some machine; ``started`` differs from a later one of its number.
+    """A process on some machine; ``started`` differs from a later one of its number."""
 
-    Attributes
-    ----------
-    host : str
-        Name of the machine.
-    pid : int
-    started : float
-        Seconds since 1970, as the operating system counts them.
-    """
-
-    host: str
+    host: str  # name of the machine
     pid: int
-    started: float
+    started: float  # seconds since 1970, as the operating system counts them
 
     @classmethod
     def of(cls, pid: int) -> "ProcessId":
@@ -76,31 +67,19 @@ class ProcessId:
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A registered worker process.
+    """A registered worker process."""
 
-    Attributes
-    ----------
-    slot : str
-        "quick", "cpu:N", "cuda:N" or "cluster"; see
-        ``treelab.runs.workers.worker_pool``.
-    process : ProcessId
-    state : str
-        "starting", "idle", "busy", or "away" where a cluster cannot train.
-    device_name : str
-        The device it found, for display; empty until it is warm. Of one that is away,
-        a sentence that says why.
-    started, heartbeat : float
-        Seconds since 1970.
-    failures : int
-        Workers of this slot in a row, before this one, that ended while starting.
-    """
-
+    # "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.worker_pool``.
     slot: str
     process: ProcessId
-    state: str
+    state: str  # "starting", "idle", "busy", or "away" where a cluster cannot train
+    # The device it found, for display; empty until it is warm. Of one that is away, a
+    # sentence that says why.
     device_name: str
+    # Seconds since 1970.
     started: float
     heartbeat: float
+    # Workers of this slot in a row, before this one, that ended while starting.
     failures: int
 
 
