@@ -51,7 +51,7 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
     st.subheader("Threshold and costs", anchor=False)
     (rest,) = (own for own in ranked_classes(pair[0]) if own != label)
     inputs = st.columns(3)
-    costs, whose = _first_costs(pair, names, [label, rest])
+    costs, trained = _first_costs(pair, names, [label, rest])
     key = f"{pair[0].run.id}-{pair[1].run.id}-{label}"
     first = costs[1, 0], costs[0, 1]
     false_positive, false_negative = ask_costs(inputs, label, first, key)
@@ -90,7 +90,7 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         plain(
             f"Mean cost of a test row at threshold {threshold:.2f}: "
             f"{', '.join(words)}. If the probabilities were right, "
-            f"{rounded(right)} would be best.{whose}"
+            f"{rounded(right)} would be best.{_at_first(trained)}"
         )
     )
     drawn = [
@@ -124,12 +124,13 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         st.markdown(f"A cost matrix is offered for up to {MOST_CLASSES} classes.")
         return
     texts = [str(own) for own in labels]
-    first, whose = _first_costs(pair, names, labels)
+    first, trained = _first_costs(pair, names, labels)
     matrix = pd.DataFrame(first, index=texts, columns=texts)
     matrix.index.name = f"{pair[0].run.problem.target_is} class"
     st.caption(
         plain(
-            f"What it costs to predict the class of a column for one of a row.{whose}"
+            "What it costs to predict the class of a column for one of a row."
+            f"{_at_first(trained)}"
         )
     )
     costs = st.data_editor(
@@ -168,11 +169,37 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
 
 
 def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, str]:
-    """Return the costs that a run was trained by, and say so; else 1 for each error."""
+    """Return the costs that a run was trained by, and its name; else 1 an error, ""."""
     for loaded, name in zip(pair, names):
         if (costs := error_costs(loaded, labels)) is not None:
-            return costs, f" At first, costs are those by which {name} was trained."
+            return costs, name
     return 1.0 - np.eye(len(labels)), ""
+
+
+def cost_words(pair: Pair, names: Names) -> str:
+    """Say what a test row costs where a run was trained by costs; "" elsewhere."""
+    classes = [own for own in ranked_classes(pair[0]) if own in pair[1].model.classes]
+    costs, trained = _first_costs(pair, names, classes)
+    if not trained:
+        return ""
+    rows, labels = pair[0].split.rows("test"), pd.Index(classes)
+    codes = [predictions(loaded, "test") for loaded in pair]
+    truth, *predicted = map(labels.get_indexer, (rows.y, *codes))
+    known = np.min([truth, *predicted], axis=0) >= 0
+    weight = None if rows.weight is None else rows.weight[known]
+    each = " and ".join(
+        f"{significant(mean_cost(truth[known], own[known], costs, weight))} with {name}"
+        for name, own in zip(names, predicted)
+    )
+    return (
+        f"By the costs of errors by which {trained} was trained, a test row costs "
+        f"{each}."
+    )
+
+
+def _at_first(trained: str) -> str:
+    """Say by which run's costs the page begins, if by any."""
+    return f" At first, costs are those by which {trained} was trained." * bool(trained)
 
 
 def _show_confusion(

@@ -9,6 +9,7 @@ from pages.cached.comparison import marked_splits
 from pages.cached.predictions import score_differences, split_scores, top_estimators
 from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import tree_picture
+from pages.compare.costs import cost_words
 from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
 from pages.widgets.page import mode, show_figure
@@ -48,6 +49,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
         with words:
             st.header(plain(best.finding(names)), anchor=False)
             st.markdown(plain(best.interval_words(names)))
+            if cost := cost_words(pair, names):
+                st.markdown(plain(cost))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:

@@ -371,7 +371,9 @@ def test_costs_are_at_first_those_that_a_run_was_trained_by(visit, store):
     runs = [add_run(store, "grande", "ripe")]
     runs.append(add_run(store, "cart", "ripe", settings=asked, weight="weight"))
     runs[0] = add_run(store, "grande", "ripe", weight="weight")
-    app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
+    app = visit("compare", first=runs[0], second=runs[1])
+    verdict = page_text(app)
+    open_part(app, "Cost")
     label = app.selectbox(key=f"curve-class-{'-'.join(runs)}").value
     missed, false = (
         app.number_input(key=f"false-{side}-{'-'.join(runs)}-{label}").value
@@ -388,6 +390,8 @@ def test_costs_are_at_first_those_that_a_run_was_trained_by(visit, store):
     mean = significant(float(np.average(cost, weights=weight)))
     (words,) = (m.value for m in app.markdown if m.value.startswith("Mean cost"))
     assert f"as it predicts {mean}" in words.split("CART")[1]
+    assert "By the costs of errors by which CART was trained" in verdict
+    assert f"{mean} with CART" in verdict
 
 
 def test_a_cost_matrix_is_at_first_that_of_a_run(visit, store):
