@@ -11,8 +11,8 @@ from tests.trees.make import make_tree
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import (
     STRENGTHS,
-    _node_at_size,
     greedy_size,
+    node_at_size,
     with_measured_shrinkage,
 )
 from treelab.learners.registry import LEARNERS, make_estimator
@@ -119,7 +119,7 @@ def test_the_first_nodes_are_the_tree_that_is_grown_smaller(size):
     large = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y).tree_
     X = X.astype(np.float32)
     shape = encoded_tree(large, [Feature(str(j)) for j in range(X.shape[1])], None)
-    node = _node_at_size(shape, large.apply(X), size)
+    node = node_at_size(shape, large.apply(X), size)
     assert len(np.unique(node)) == size
     if size > 1:
         small = DecisionTreeClassifier(max_leaf_nodes=size, random_state=0).fit(X, y)

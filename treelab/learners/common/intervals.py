@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
-from treelab.learners.common.probabilities import greedy_size
+from treelab.learners.common.greedy import encoded_tree
+from treelab.learners.common.probabilities import greedy_size, node_at_size
 from treelab.trees.losses import Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.tree import Tree, rows_by_level
@@ -155,15 +156,15 @@ def _unseen(
             seen = ~held_out
             encoder = TableEncoder("rank", task="regression", random_state=seed)
             X = to_float32(encoder.fit_transform(frame[seen], y[seen]))
-            columns = to_float32(encoder.transform(frame))
-            for place, each in enumerate(leaves_a_row):
-                n_leaves = max(2, round(each * len(X)))
-                grown = DecisionTreeRegressor(
-                    max_leaf_nodes=n_leaves, random_state=seed
-                ).fit(X, y[seen], sample_weight=weight[seen])
-                leaf, n_nodes = grown.apply(columns), grown.tree_.node_count
-                own = leaf[seen], y[seen], weight[seen]
-                ends = _quantiles(*own, n_nodes, levels)[leaf[held_out]]
+            sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
+            grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)
+            grown = grown.fit(X, y[seen], sample_weight=weight[seen]).tree_
+            tree = encoded_tree(grown, encoder.features_, None)
+            leaf = grown.apply(to_float32(encoder.transform(frame)))
+            for place, size in enumerate(sizes):
+                node = node_at_size(tree, leaf, size)
+                own = node[seen], y[seen], weight[seen]
+                ends = _quantiles(*own, tree.n_nodes, levels)[node[held_out]]
                 found[place, repeat, held_out] = y[held_out, None] - ends
     residuals = found.reshape(len(trees), -1, len(levels))
     return [*residuals], np.tile(weight, len(repeats))

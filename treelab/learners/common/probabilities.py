@@ -167,14 +167,14 @@ def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed, weig
     logs = _logs(shrunk_fractions(tree, counts, STRENGTHS))
     for sign, rows in ((1, held_out), (-1, ~held_out)):
         for i, size in enumerate(sizes):
-            cells = _node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
+            cells = node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
             reached = np.bincount(cells, weight[rows], counts.size)
             reached = reached.reshape(counts.shape)
             more[i] += [sign * loss for loss in _log_losses(reached, logs)]
     return more
 
 
-def _node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
+def node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:
     """Return the node that rows reach while a tree has so many leaves.
 
     scikit-learn grows the best split first and numbers children as it splits: the
