@@ -246,7 +246,7 @@ def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
     frame = pd.DataFrame({"x": rng.normal(size=90)})
     frame.assign(y=frame["x"] + rng.exponential(size=90)).to_csv(path, index=False)
     own = ["--set", "loss=quantile", "--set", "quantile=0.9", "--set", "tune=false"]
-    own += ["--set", "interval=None"]  # leaves hold the quantiles of their rows
+    own += ["--set", "interval=none"]  # leaves hold the quantiles of their rows
     assert main(["train", str(path), "--target", "y", "--learner", "cart", *own]) == 0
     (run,) = RunStore().runs()
     model = RunStore().model(run.id)

@@ -28,7 +28,8 @@ def test_settings_are_read_by_their_kind(text, settings):
 
 def test_a_word_may_stand_in_place_of_a_number():
     assert parse_settings("get", ["max_depth=auto"]) == {"max_depth": "auto"}
-    with pytest.raises(ValueError, match="depth must be"):
+    assert parse_settings("cart", ["interval=none"]) == {"interval": None}
+    with pytest.raises(ValueError, match="depth must be a whole number or None"):
         parse_settings("cart", ["max_depth=auto"])
 
 

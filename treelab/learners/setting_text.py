@@ -43,15 +43,16 @@ def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_setting(setting: Setting, text: str) -> Any:
-    """Read a value as one of the setting's words, else as its kind."""
-    words = {str(word): word for word in (*setting.choices, setting.default)}
-    if text in words:
-        return words[text]
+    """Read a value as one of the setting's words, in any case, else as its kind."""
+    words = {str(word).lower(): word for word in (*setting.choices, setting.default)}
+    if text.lower() in words:
+        return words[text.lower()]
     read, kind = _READERS[setting.kind]
+    wanted = " or ".join((kind, *map(str, setting.choices)))
     try:
         return read(text)
     except ValueError as error:
-        raise ValueError(f"{setting.name} must be {kind}, got {text!r}.") from error
+        raise ValueError(f"{setting.name} must be {wanted}, got {text!r}.") from error
 
 
 def _read_bool(text: str) -> bool:
