@@ -1,25 +1,21 @@
 """A run that was paused or cut off goes on where it was, and ends as it would have."""
 
 import json
-import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
-from functools import cache, partial
-from unittest.mock import patch
+from functools import partial
 
 import numpy as np
 import pytest
 
 from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
-from treelab.learners.common import tuned_tree
-from treelab.learners.gradtree.network import HardTrees
-from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs import resume as checkpoints
 from treelab.runs.jobs.resume import can_train_longer, train_longer
 from treelab.runs.jobs.run_one import run_one
-from treelab.training import checkpointer
 
 PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}
 LONG = {  # trained for some seconds
@@ -133,13 +129,11 @@ def test_a_training_with_a_schedule_is_not_trained_longer(store, problem):
         train_longer(store, store.run(run_id))
 
 
-@cache
-def forks():
-    """How processes start: forked from one that has imported what each needs."""
-    context = multiprocessing.get_context("forkserver")
-    estimators = [f"treelab.learners.{key}.estimators" for key in LEARNERS]
-    context.set_forkserver_preload([__name__, *estimators])
-    return context
+TRAINER = (
+    "import sys; from treelab.runs.jobs import resume as checkpoints;"
+    "checkpoints.CHECKPOINT_SECONDS = 0.05;"
+    "from treelab.runs.jobs.run_one import run_one; run_one(*sys.argv[1:])"
+)
 
 
 def has_come(run, moment):
@@ -147,72 +141,66 @@ def has_come(run, moment):
     return run.state == "running" and run.progress >= moment
 
 
-def start_process(store, run_id, train, *options):
-    """Train a run in a process of its own, one thread in it."""
-    with patch.dict(os.environ, OMP_NUM_THREADS="1"):
-        process = forks().Process(target=train, args=(run_id, store.home, *options))
-        process.start()
-    return process
-
-
-def ended(process):
-    """Wait until a process has ended; return its exit code, minus a signal's number."""
-    process.join()
-    return process.exitcode
-
-
-def train_with_checkpoints(run_id, home):
-    """Train a run with a checkpoint as often as one would come in a long training."""
-    checkpoints.CHECKPOINT_SECONDS = 0.05
-    run_one(run_id, home)
+def start_process(store, run_id):
+    """Train a run in a process of its own."""
+    command = [sys.executable, "-c", TRAINER, run_id, str(store.home)]
+    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LONG)
 def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
-    start = partial(start_process, store, train=train_with_checkpoints)
+    start = partial(start_process, store)
     options = {"device": "cpu"}
     whole, killed = (
         store.create(learner, LONG[learner], problem, **options) for _ in range(2)
     )
-    assert ended(start(whole)) == 0
+    assert start(whole).wait() == 0
     n_killed = 0
     for moment in np.linspace(0.2, 0.8, 3):
         process = start(killed)
-        while process.is_alive() and not has_come(store.run(killed), moment):
-            time.sleep(0.02)
-        if process.is_alive():
-            process.kill()
-            process.join()
+        while process.poll() is None and not has_come(store.run(killed), moment):
+            time.sleep(0.005)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
             n_killed += 1
             assert store.interrupt_dead_runs() == [killed]
             assert store.resume(killed)
     assert n_killed == 3
     assert not checkpoints.checkpointer_of(store, store.run(killed)).is_empty
-    assert ended(start(killed)) == 0
+    assert start(killed).wait() == 0
     assert store.run(killed).attempts == 4
     assert tree_of(store, killed) == tree_of(store, whole)
 
 
-def train_counted(run_id, home, file, last):
-    """Write a line for each fold or step that is trained; at one kill the process."""
-    # Each piece is written when it is done, however quick it is beside the disk.
-    checkpoints.CHECKPOINT_SECONDS = 0.0
-    checkpointer.WRITING_FRACTION = float("inf")
+# One line for each fold or step that is trained; at one the process is killed.
+COUNTING = """
+import os, signal, sys
+from treelab.learners.common import tuned_tree as tuning
+from treelab.learners.gradtree.network import HardTrees
+from treelab.runs.jobs import resume as checkpoints
+from treelab.runs.jobs.run_one import run_one
+from treelab.training import checkpointer
 
-    def counted(work):
-        def counting(*args):
-            with file.open("a") as lines:
-                lines.write("x\n")
-            if len(file.read_text().splitlines()) == last:
+run_id, home, file, last = sys.argv[1:]
+# Each piece is written when it is done, however quick it is beside the disk.
+checkpoints.CHECKPOINT_SECONDS, checkpointer.WRITING_FRACTION = 0.0, float("inf")
+
+def counted(work):
+    def counting(*args):
+        with open(file, "a") as lines:
+            lines.write("x\\n")
+        with open(file) as lines:
+            if len(lines.readlines()) == int(last):
                 os.kill(os.getpid(), signal.SIGKILL)
-            return work(*args)
+        return work(*args)
+    return counting
 
-        return counting
-
-    tuned_tree._fold_sums = counted(tuned_tree._fold_sums)
-    HardTrees.batch_loss = counted(HardTrees.batch_loss)
-    run_one(run_id, home)
+tuning._fold_sums = counted(tuning._fold_sums)
+HardTrees.batch_loss = counted(HardTrees.batch_loss)
+run_one(run_id, home)
+"""
 
 
 @pytest.mark.slow
@@ -234,8 +222,9 @@ def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(
     )
 
     def train(run_id, name, last):
+        command = [sys.executable, "-c", COUNTING, run_id, str(store.home)]
         file = tmp_path / name
-        code = ended(start_process(store, run_id, train_counted, file, last))
+        code = subprocess.run([*command, str(file), str(last)], check=False).returncode
         return code, len(file.read_text().splitlines())
 
     assert train(whole, "whole", -1) == (0, n_pieces)
@@ -260,19 +249,18 @@ def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, lear
     columns = ("size", "color", "noise")
     problem = Problem(table_id, "larger", "kind", columns, task="binary")
     whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
-    start = partial(start_process, store, train=train_with_checkpoints)
-    assert ended(start(whole)) == 0
+    assert start_process(store, whole).wait() == 0
     trained = store.run(whole)
     for moment in (0.0, 0.1, 0.2):  # of the time it takes
-        process = start(killed)
-        while process.is_alive() and store.run(killed).state != "running":
+        process = start_process(store, killed)
+        while process.poll() is None and store.run(killed).state != "running":
             time.sleep(0.002)
         time.sleep(moment * trained.elapsed)
-        assert process.is_alive()
-        process.kill()
-        process.join()
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
         assert store.interrupt_dead_runs() == [killed]
         assert store.resume(killed)
-    assert ended(start(killed)) == 0
+    assert start_process(store, killed).wait() == 0
     assert store.run(killed).attempts == 4
     assert tree_of(store, killed) == tree_of(store, whole)
