@@ -19,6 +19,7 @@ from safetensors.numpy import save
 
 CHECKPOINT_SECONDS = 30.0  # from one to the next
 WRITING_FRACTION = 0.05  # of the training's time may go into checkpoints
+_FORMAT = 2  # of what loops save; checkpoints of another are not used
 _UNDER_WAY = "under-way.safetensors"
 _ENDING = ".safetensors"
 
@@ -58,7 +59,8 @@ class Checkpointer:
     ):
         self.in_stage = self.has_open_end = False
         self.failure = ""
-        self._folder, self._identity, self._interval = folder, identity, interval
+        self._folder, self._interval = folder, interval
+        self._identity = f"{_FORMAT} {identity}"
         self._began = time.monotonic()
         self._due = self._began + interval
         self._number = 0  # of the stage that begins next

@@ -258,14 +258,16 @@ class Steps:
         n_steps = steps_per_epoch(self.plan.n_rows, self.plan.batch_size)
         return order.split(self.plan.batch_size)[:n_steps]
 
-    def state_dict(self) -> dict:
+    def state_dict(self, *, of_optimizer: bool = True) -> dict:
         """State of the optimizer, and of what changes from step to step."""
-        return {name: each.state_dict() for name, each in self._stateful.items()}
+        found = {name: each.state_dict() for name, each in self._stateful.items()}
+        return found if of_optimizer else found | {"optimizer": None}
 
     def load_state_dict(self, saved: dict) -> None:
-        """Go back to a state."""
+        """Go back to a state; the optimizer stays where none is saved of it."""
         for name, each in self._stateful.items():
-            each.load_state_dict(saved[name])
+            if saved[name] is not None:
+                each.load_state_dict(saved[name])
 
     @property
     def _stateful(self) -> dict[str, Any]:
@@ -444,10 +446,10 @@ class _Training:
         self.checkpoints.load_state_dict(saved["best"])
         self.epoch, self.reason = saved["epoch"], saved["reason"]
         self.monitor.resume(self._before, saved["monitor"])
+        self.steps.load_state_dict(saved["steps"])
         if self.stage.is_finished:
             return True
         self.epochs_in_vain = saved["epochs_in_vain"]
-        self.steps.load_state_dict(saved["steps"])
         epoch, total = saved["under_way"], self.checkpoints.loss
         if epoch is not None:
             self.under_way = Epoch(
@@ -532,6 +534,8 @@ class _Training:
             "epoch": self.epoch,
             "reason": self.reason,
             "monitor": self.monitor.since(self._before),
+            # What the module predicts may depend on how far a schedule has come.
+            "steps": self.steps.state_dict(of_optimizer=False),
         }
 
     def _state(self, epoch: Epoch | None) -> dict:

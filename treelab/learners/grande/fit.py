@@ -169,16 +169,20 @@ class Concentration:
             self.learning_rates.step()
         if self._done < self.n_steps:
             self._done += 1
-            part = self._done / self.n_steps
-            self.network.concentration.data.fill_(self.last**part)
-            self._limit_deciders(part)
+            self.network.concentration.data.fill_(self.last**self._part)
+            self._limit_deciders()
 
-    def _limit_deciders(self, part: float) -> None:
-        """Set how many trees may decide after this part of the steps."""
-        if self.max_deciders is not None:
+    @property
+    def _part(self) -> float:
+        """How much of the steps is done."""
+        return self._done / self.n_steps
+
+    def _limit_deciders(self) -> None:
+        """Set how many trees may decide after the steps so far; all before the first."""
+        if self.max_deciders is not None and self._done:
             n_trees = self.network.logits.shape[1]
             share = min(self.max_deciders / n_trees, 1.0)
-            self.network.max_deciders = round(n_trees * share**part)
+            self.network.max_deciders = round(n_trees * share**self._part)
 
     def state_dict(self) -> dict:
         """State for a checkpoint."""
@@ -189,7 +193,7 @@ class Concentration:
     def load_state_dict(self, saved: dict) -> None:
         """Go back to a state; the concentration itself is a parameter."""
         self._done = saved["done"]
-        self._limit_deciders(self._done / self.n_steps)
+        self._limit_deciders()
         if self.learning_rates is not None:
             self.learning_rates.load_state_dict(saved["learning_rates"])
 

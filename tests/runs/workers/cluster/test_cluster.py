@@ -190,7 +190,8 @@ def test_a_paused_run_goes_on_where_it_was(queue, cluster, train_here):
     (run,) = ended(queue, run_id)
     assert run.state == "paused"
     assert any((queue.store.folder(run_id) / "checkpoint").iterdir())
-    assert queue.resume(run_id)
+    assert queue.store.resume(run_id)
+    queue.submit(run_id)
     (run,) = ended(queue, run_id)
     assert (run.state, run.attempts) == ("done", 2)
     here, own = train_here("gradtree", settings)
