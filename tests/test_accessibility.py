@@ -40,9 +40,11 @@ TABS = "[data-testid=stMain] [data-testid=stTab]"
 
 # The controls of a page, also those within the viewer's shadow. One that belongs to a
 # group (tabs, pills, the nodes of a tree, the steps of a number box) is reached with
-# the group: arrow keys lead from one to the next.
+# the group: arrow keys lead from one to the next. The panel of a tab is no control; it
+# is a stop while nothing in it is, so for a moment after the page was drawn.
 CONTROLS = """() => {
-  const kinds = 'a[href],button,input,select,textarea,summary,[tabindex]';
+  const kinds = 'a[href],button,input,select,textarea,summary,' +
+    '[tabindex]:not([role=tabpanel])';
   const groups = '[role=radiogroup],[role=toolbar],[role=tablist],[role=tree],' +
     '[data-testid=stButtonGroup],[data-testid=stNumberInput],' +
     '[data-testid=stSelectbox],[data-testid=stMultiSelect],[data-testid=stFileUploader]';

@@ -266,8 +266,10 @@ def test_runs_go_on_where_the_apps_worker_dies(queue, cluster):
 def test_without_a_scheduler_runs_are_resumable_and_pages_say_why(queue, cluster):
     run_id = submitted(queue, **LONG)
     in_training(queue, cluster, run_id)
+    # First: a worker that ends beside a living scheduler has its run queued again.
+    cluster.scheduler.kill()
+    wait(lambda: "scheduler" in queue.startup_error(), "a sentence for pages")
     cluster.close()
     (run,) = ended(queue, run_id)
     assert run.state == "interrupted"
     assert run.can_resume
-    wait(lambda: "scheduler" in queue.startup_error(), "a sentence for pages")
