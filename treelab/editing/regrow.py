@@ -10,7 +10,7 @@ from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.trees.constraints import with_order
+from treelab.trees.constraints import Constraints, votes, with_order
 from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.tree import Tree, goes_left, leaf_of, sum_up, with_leaves
 
@@ -25,7 +25,8 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
 
     A leaf that no edit touched predicts what it did, to the last bit. The others
     predict the mean of their rows: a class by the weights of the first tree's leaves,
-    with a probability that is shrunk as theirs are; linear leaves become constant
+    or by what errors cost, with a probability that is shrunk as theirs are; linear
+    leaves become constant
     there. Where constraints ask for an order, leaves that
     are out of it take the nearest values that are in order.
 
@@ -38,27 +39,26 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
     named = paths(edited.tree)
     tops = edited.changed
     touched = [any(p == top or below(p, top) for top in tops) for p in named]
-    fitted = refit_nodes(
-        edited.tree, rows, np.array(touched), class_weights(edited.start)
-    )
+    by_class = class_votes(edited.start, edited.constraints)
+    fitted = refit_nodes(edited.tree, rows, np.array(touched), by_class)
     return with_order(fitted, edited.constraints)
 
 
-def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
+def refit_all(tree: Tree, rows: EditRows, by_class: np.ndarray) -> Tree:
     """Return the tree with all its leaves fitted to these rows.
 
     Parameters
     ----------
     tree : Tree
     rows : EditRows
-    weights : ndarray of shape (n_classes,)
-        See ``class_weights``.
+    by_class : ndarray of shape (n_classes, n_classes)
+        See ``class_votes``.
     """
-    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
+    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), by_class)
 
 
 def refit_nodes(
-    tree: Tree, rows: EditRows, touched: np.ndarray, weights: np.ndarray
+    tree: Tree, rows: EditRows, touched: np.ndarray, by_class: np.ndarray
 ) -> Tree:
     """Return the tree with rows, and new values at the nodes that are ``touched``."""
     matrix = rows.matrix(tree)
@@ -72,10 +72,11 @@ def refit_nodes(
         interval_level=None,
     )
     counted = with_leaves(bare, matrix, leaf, rows.y)
-    weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
     if tree.shrinkage is not None:
-        return _shrunk(tree, counted, touched, weights)
-    columns = [weight, *(weight * rows.values().T)]
+        return _shrunk(tree, counted, touched, by_class)
+    values = rows.values() @ by_class
+    weight = np.ones(len(rows)) if tree.classes is None else values.sum(axis=1)
+    columns = [weight, *values.T]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
     mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
@@ -94,13 +95,13 @@ def refit_nodes(
 
 
 def _shrunk(
-    tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
+    tree: Tree, counted: Tree, touched: np.ndarray, by_class: np.ndarray
 ) -> Tree:
     """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
     plain = replace(counted, decision=None, shrinkage=None)
     assert tree.shrinkage is not None
     assert counted.class_counts is not None
-    weighted = counted.class_counts * weights
+    weighted = counted.class_counts @ by_class
     total = weighted.sum(axis=1, keepdims=True)
     for node in np.argsort(tree.level, kind="stable"):  # parents first
         if not total[node] > 0 and node:
@@ -109,9 +110,19 @@ def _shrunk(
     fitted = with_shrunk_values(replace(plain, value=weighted / total), tree.shrinkage)
     value = np.where(touched[:, None], fitted.value, tree.value)
     chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
+    weights = by_class.sum(axis=1)
     return replace(
         counted, value=value, decision=chosen, class_weights=weights / weights.max()
     )
+
+
+def class_votes(tree: Tree, constraints: Constraints) -> np.ndarray:
+    """Return what a row of each class adds for each in a leaf, (n_classes, n_classes).
+
+    The leaf predicts the class with the most. The class's weight goes to itself, or
+    where errors have costs to all but the dearest; see ``constraints.votes``.
+    """
+    return class_weights(tree)[:, None] * votes(constraints, tree.classes)[0]
 
 
 def class_weights(tree: Tree) -> np.ndarray:

@@ -11,7 +11,7 @@ from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import paths, place_words
-from treelab.editing.regrow import class_weights, refit_all, regrow
+from treelab.editing.regrow import class_votes, refit_all, regrow
 from treelab.editing.replay import Bench
 from treelab.learners.common.origin import (
     Origin,
@@ -230,14 +230,14 @@ def _gradients(
         # What the other splits of a path choose is not known yet: each keeps its own.
         for node in np.flatnonzero(tree.feature >= 0):
             allowed[node] = np.arange(len(columns)) == tree.feature[node]
-    weights = class_weights(edited.start)
+    by_class = class_votes(edited.start, constraints)
 
     def with_leaves(one: Tree) -> Tree:
         """Fit the leaves; free thresholds move midway between their rows."""
         middle = with_midpoint_thresholds(one.with_rows(*rows[0])).threshold
         moved = np.where(locked, one.threshold, middle)
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
-        fitted = refit_all(bare, bench.fitted, weights)
+        fitted = refit_all(bare, bench.fitted, by_class)
         least = constraints.min_samples_leaf
         fitted = without_small_leaves(fitted, least, locked & ~tree.is_leaf)
         return with_order(prune_empty(fitted), constraints)
@@ -259,7 +259,7 @@ def _gradients(
     from treelab.learners.gradtree import around as gradtree  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings
 
-    around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
+    around = gradtree.Around(tree, held_splits, allowed, by_class, with_leaves)
     settings = _settings(GradTreeSettings, run)
     return gradtree.train_around(around, rows[0], settings, **how)
 
