@@ -283,7 +283,7 @@ class GrandeRegressor(RegressionLossSettings, GrandeEstimator, TableRegressor):
 
     def _objective(self, settings, data):
         """The target in standard deviations from its mean, by the training rows."""
-        self._loss_of_rows = loss = loss_of(settings, data.y)
+        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
         scale = TargetScale.for_loss(data.y, loss, rounded=False)
         return RegressionObjective(scale, loss.scaled(1 / scale.scale))
 
