@@ -362,6 +362,7 @@ class WeightedTrees(Arrays):
             target_unit=self.target_unit,
             target_form=self.target_form,
             notes=self.notes,
+            loss=self.loss,
         )
         if self.class_weights is not None:
             chosen = (tree.value * self.class_weights).argmax(axis=1)
