@@ -198,7 +198,9 @@ def test_above_the_leaves_one_of_its_trees_predicts_by_its_loss():
     rng = np.random.default_rng(0)
     table, y = make_table(rng, 40), rng.normal(size=40) ** 2
     trees = replace(make_ensemble(rng, 1, 2, 0), loss=Loss("quantile", 0.9))
-    assert trees.estimator(0, table, y).value[0] == (np.sort(y)[35] + np.sort(y)[36]) / 2
+    assert (
+        trees.estimator(0, table, y).value[0] == (np.sort(y)[35] + np.sort(y)[36]) / 2
+    )
 
 
 def test_one_logit_stands_for_two_classes():
