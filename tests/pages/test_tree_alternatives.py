@@ -89,3 +89,11 @@ def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
     assert "At the selected node" in text
     shown = [own.value for own in app.dataframe if "selection rate" in own.value]
     assert {"True", "False", "all"} == set(shown[0]["ripe"])
+
+
+def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store):
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    run = add_run(store, "cart", settings=asked)
+    app = visit("tree", tab="Alternatives", run=run)
+    app.slider(key="rashomon-tolerance").set_value(0.05).run()
+    assert "the cross-validated cost saved of" in page_text(app)

@@ -12,6 +12,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.editing.regrow import class_weights
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
@@ -157,6 +158,7 @@ def rashomon_set(
         (rows.X, rows.y),
         class_weights(own),
         path,
+        costs=trained_costs(run.constraints, own.classes or (), own.classes or ()),
         keeps=keeps_constraints(run),
     )
 
