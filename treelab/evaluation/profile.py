@@ -145,10 +145,8 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 def _edge_names(edges: np.ndarray, are_dates: bool) -> list[str]:
     """Write the edges of bins so that no two read alike."""
-    write = (days_text, moment_text)
-    if not are_dates:
-        write = (partial(shortest, digits=n) for n in range(3, 17))
-    for each in write:
+    numbers = [partial(shortest, digits=n) for n in range(3, 17)]
+    for each in [days_text, moment_text] if are_dates else numbers:
         names = [each(edge) for edge in edges.tolist()]
         if len(set(names)) == len(names):
             break
