@@ -78,7 +78,7 @@ def show_alternatives(loaded: LoadedRun) -> None:
     trees = trees_like(loaded)
     if trees is None:
         whole = loaded.output and "it predicts several numbers"
-        reason = whole or why_no_others(run_tree(loaded))
+        reason = whole or why_no_others(run_tree(loaded), loaded.run.constraints)
         st.info(
             f"There are no other trees to compare with this one: {reason}.",
             icon=":material/info:",
