@@ -70,7 +70,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     view = f"tree-view-{own.run.id}"
     choices = tree_choices(own)
     if choices.view == EDIT:
-        if reason := why_not_edited(run_tree(own)):
+        if reason := why_not_edited(run_tree(own), own.run.constraints):
             st.info(reason, icon=":material/info:")
         else:
             show_editing(own, view)

@@ -45,8 +45,14 @@ def apply_edits(
     return edited
 
 
-def why_not_edited(tree: Tree) -> str:
+def why_not_edited(tree: Tree, constraints: Constraints) -> str:
     """Say why a tree cannot be edited, and what to do instead; "" where it can."""
+    if constraints.class_costs and len(tree.classes or ()) > 2:
+        return (
+            "A tree of costs of errors between more than two classes is not edited by "
+            "hand, since leaves are fitted by weights of classes, of which there are "
+            "too few for all costs. Train it anew with other settings instead."
+        )
     if tree.outputs:
         return (
             "A tree of several outputs is not edited by hand, since leaves are fitted "
@@ -63,7 +69,7 @@ def why_not_edited(tree: Tree) -> str:
 
 def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
     """Apply one edit; see ``apply_edits``."""
-    if reason := why_not_edited(edited.tree):
+    if reason := why_not_edited(edited.tree, edited.constraints):
         raise ValueError(reason)
     node_of(edited.tree, edit.path)  # or there is none
     match edit:

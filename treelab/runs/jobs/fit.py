@@ -12,6 +12,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.editing.regrow import class_weights
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
@@ -20,7 +21,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
-from treelab.trees.constraints import violations
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.losses import LOSSES, Loss
 from treelab.trees.pruning import SizePath
@@ -157,6 +158,7 @@ def rashomon_set(
         (rows.X, rows.y),
         class_weights(own),
         path,
+        costs=trained_costs(run.constraints, own.classes or (), own.classes or ()),
         keeps=keeps_constraints(run),
     )
 
@@ -167,9 +169,11 @@ def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
     return lambda tree: not violations(tree, constraints)
 
 
-def why_no_others(tree: Tree) -> str:
+def why_no_others(tree: Tree, constraints: Constraints) -> str:
     """Say why no other trees compare with a run's, scored alike; "" if they do."""
+    has_costs = bool(constraints.class_costs) and len(tree.classes or ()) > 2
     reasons = {
+        "errors between more than two classes have costs": has_costs,
         "it does not split": not tree.n_splits,
         "it predicts several numbers": bool(tree.outputs),
         "its leaves are linear models": tree.leaf_weights is not None,
@@ -361,7 +365,8 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     batch = getattr(estimator, "batch_", None)
     rashomon = None
     is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
-    if path is not None and is_wanted and not why_no_others(estimator.model_):
+    asked = run.constraints
+    if path is not None and is_wanted and not why_no_others(estimator.model_, asked):
         rows = split.rows(fitted_split(estimator.model_, split))
         trees = [] if batch is None else batch.export(rows.X, rows.y)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)
