@@ -15,11 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import (
-    is_bool_dtype,
-    is_complex_dtype,
-    is_numeric_dtype,
-)
+from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from treelab.trees.dates import ISO, STYLES, decimal_years, read_dates
 

@@ -649,9 +649,7 @@ def without_small_terms(tree: Tree, fraction: float) -> Tree:
     small &= (tree.feature == OBLIQUE)[:, None]
     dropped = np.where(small, tree.weights, 0.0)
     return replace(
-        tree,
-        weights=tree.weights - dropped,
-        threshold=tree.threshold - dropped @ fill,
+        tree, weights=tree.weights - dropped, threshold=tree.threshold - dropped @ fill
     )
 
 
