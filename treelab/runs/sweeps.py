@@ -22,6 +22,7 @@ from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
 
 from treelab.data.split import JOINED, DataSplit, Rows
 from treelab.evaluation import metrics
+from treelab.evaluation.comparison import cost_saved
 from treelab.learners.common.settings import (
     Preset,
     Range,
@@ -299,6 +300,13 @@ def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
     return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
 
 
+def trial_title(run: Run) -> str:
+    """Return what a trial's score is called: where errors have costs, what it saves."""
+    if run.constraints.class_costs:
+        return metrics.COST_SAVED
+    return metrics.TITLES[run.headline]
+
+
 @dataclass
 class TrialScorer:
     """Fits and scores trials, in whatever process."""
@@ -338,7 +346,7 @@ class TrialScorer:
         return float(np.mean(scores))
 
     def _score_of(self, estimator: Any, held_out: Rows) -> float:
-        """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
+        """Return the score of a fitted estimator; see ``trial_title``."""
         if self.plan.scoring == "own":
             path = getattr(estimator, "path_", None)
             score = math.nan
@@ -355,8 +363,12 @@ class TrialScorer:
         if loss is not None:
             truth = np.asarray(y, dtype=float)
             return loss.score(estimator.predict(X), truth, weight)
+        asked, predicted = self.run.constraints, estimator.predict(X)
+        if asked.class_costs:
+            classes = estimator.model_.classes
+            return cost_saved(asked, classes, y, predicted, weight)
         found = metrics.scores(
-            self.run.problem.task, y, estimator.predict(X), sample_weight=weight
+            self.run.problem.task, y, predicted, sample_weight=weight
         )
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
 

@@ -61,7 +61,7 @@ def term_fractions(features, weights: np.ndarray) -> np.ndarray:
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``. ``most`` terms are written before "... 7 more columns", and
+    See ``term_fractions``. ``most`` terms are written before "... 7 more terms", and
     names are shortened to ``length`` letters; None: all. ``start`` is what the sum
     begins with, such as a constant.
     """
@@ -82,7 +82,7 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
             text = f"−{term}" if weights[j] < 0 else term
     hidden = len(order) - len(order[:most])
     if hidden:
-        text += f" + {counted(hidden, 'more column')}"
+        text += f" + {counted(hidden, 'more term')}"
     return text or "0"
 
 
@@ -778,7 +778,7 @@ def sum_name(tree: Tree, node: int) -> str:
     order = used[np.argsort(-fractions[used], kind="stable")]
     names = [term_name(tree.features[j]) for j in order[:3]]
     if rest := len(order) - len(names):
-        names.append(counted(rest, "more column"))
+        names.append(counted(rest, "more term"))
     return joined(names)
 
 
