@@ -128,17 +128,15 @@ ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
 SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
+N_STARTUP = 5  # trials that are never pruned; twice as many are drawn at random
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
-    """Open the study of a sweep in its run's folder, or begin it.
-
-    ``n_startup`` trials are drawn at random and never pruned, before the search learns.
-    """
+def open_study(folder: Path, seed: int = 0) -> Study:
+    """Open the study of a sweep in its run's folder, or begin it."""
     storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     return optuna.create_study(
         study_name="sweep",
@@ -146,9 +144,9 @@ def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
         load_if_exists=True,
         direction="maximize",
         sampler=optuna.samplers.TPESampler(
-            seed=seed, n_startup_trials=2 * n_startup, constant_liar=True
+            seed=seed, n_startup_trials=2 * N_STARTUP, constant_liar=True
         ),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=n_startup),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP),
     )
 
 

@@ -44,20 +44,11 @@ def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> st
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    By these fractions words, pictures and pruning rank the terms. A term moves the
-    sum by its weight times its column's standard deviation among the training rows;
-    where one of these is not known, weights are compared as they are.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (..., n_features)
-        Of one sum, or of many.
-
-    Returns
-    -------
-    float64 array of shape (..., n_features)
-        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    By these fractions words, pictures and pruning rank the terms. A term moves the sum
+    by its weight times its column's standard deviation among the training rows; where
+    one of these is not known, weights are compared as they are. Weights (...,
+    n_features) are those of one sum, or of many; the terms of a sum add up to 1, or to
+    0 where nothing moves it.
     """
     spread = np.array([feature.spread for feature in features])
     size = np.abs(weights)

@@ -22,19 +22,8 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the
-    threshold. That one is returned.
-
-    Parameters
-    ----------
-    threshold : float array of shape (n,)
-        In the other program; an infinite one stays.
-    strict : bool
-        Whether that program sends ``x < threshold`` left instead of ``x <= threshold``.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        For ``x <= threshold``, with x in float64.
+    threshold. That one is returned, for ``x <= threshold`` in float64; an infinite one
+    stays. ``strict`` says that the other program sends ``x < threshold`` left.
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):

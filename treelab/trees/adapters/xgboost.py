@@ -171,12 +171,7 @@ def _arguments(nodes: Nodes, columns: Columns) -> dict:
     numbers = np.setdiff1d(splits, list(nodes.categories))
     threshold[numbers] = float32_thresholds(nodes.condition[numbers], strict=True)
     return tree_arguments(
-        nodes.left,
-        nodes.right,
-        feature,
-        threshold,
-        nodes.missing_left,
-        nodes.value,
+        nodes.left, nodes.right, feature, threshold, nodes.missing_left, nodes.value
     )
 
 
