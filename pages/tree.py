@@ -56,6 +56,7 @@ from treelab.figures.viewer.payload import (
     node_at,
     row_path,
 )
+from treelab.learners.registry import IMPORTED
 from treelab.trees.tree import Tree
 from treelab.trees.words import short
 
@@ -70,7 +71,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     view = f"tree-view-{own.run.id}"
     choices = tree_choices(own)
     if choices.view == EDIT:
-        if reason := why_not_edited(run_tree(own)):
+        if reason := why_not_edited(run_tree(own), own.run.constraints):
             st.info(reason, icon=":material/info:")
         else:
             show_editing(own, view)
@@ -204,7 +205,9 @@ def show_tabs(
 def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
     """Show scores by size, where they come from, and the outcomes on test rows."""
     own = size.run if size else loaded
-    words = f"{own.run.provenance} Fitted to {fitted_words(loaded)}."
+    words = own.run.provenance
+    if own.run.learner != IMPORTED:  # whose rows are not known
+        words += f" Fitted to {fitted_words(loaded)}."
     st.markdown(plain(words.strip()))
     show_edits(own)
     if size is None:

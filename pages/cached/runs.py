@@ -15,13 +15,14 @@ import streamlit as st
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit, Rows
 from treelab.editing.edits import EDITS
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.routing import RoutedRows
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import Constraints, constraint_checks, cost_matrix
+from treelab.trees.constraints import Constraints, constraint_checks
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
@@ -205,12 +206,7 @@ def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
 
     True classes down, predicted classes across, (n_labels, n_labels).
     """
-    asked = loaded.run.constraints
-    if not asked.class_costs:
-        return None
-    classes = tuple(loaded.model.classes)
-    places = [classes.index(label) for label in labels]
-    return cost_matrix(asked, classes)[np.ix_(places, places)]
+    return trained_costs(loaded.run.constraints, loaded.model.classes or (), labels)
 
 
 def ranked_classes(loaded: LoadedRun) -> list:

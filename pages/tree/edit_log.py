@@ -14,7 +14,7 @@ from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited
 from treelab.editing.edits import Edit
 from treelab.editing.log import EditLog, Training
-from treelab.editing.regrow import class_votes, refit, refit_all
+from treelab.editing.regrow import class_weights, refit, refit_all
 from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.splits import headline_scores
@@ -51,8 +51,8 @@ def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
     edited = Edited.of(table.tree, table.constraints)
     if edits:
         edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
-    by_class = class_votes(table.tree, table.constraints)
-    refitted = refit_all(edited.tree, table.train, by_class)
+    weights = class_weights(table.tree)
+    refitted = refit_all(edited.tree, table.train, weights)
     task, rows = loaded.run.problem.task, loaded.split.rows("valid")
     score = headline_scores([with_order(refitted, table.constraints)], task, *rows)[0]
     return EditedTree(edited, refit(edited, table.fitted), score)

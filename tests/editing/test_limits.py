@@ -11,8 +11,8 @@ from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Prune, SetSplit, SetThreshold
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.regrow import refit, regrow
-from treelab.learners.cart.estimators import CartClassifier, CartRegressor
-from treelab.trees.constraints import Constraints, cost_matrix, violations
+from treelab.learners.cart.estimators import CartRegressor
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.tree import Tree
 
 
@@ -100,17 +100,3 @@ def test_small_leaves_are_cut_but_for_those_that_are_held():
     assert cut.n_leaves < tree.n_leaves
     assert cut.n_rows[cut.is_leaf].min() >= least
     assert without_small_leaves(tree, least, ~tree.is_leaf).n_leaves == tree.n_leaves
-
-
-def test_leaves_of_an_edited_tree_predict_what_costs_least():
-    limits = Constraints(class_costs="a as c: 10, c as a: 10")
-    X, y = table()
-    rank = (y + np.random.default_rng(1).normal(0, 0.3, len(y))).argsort().argsort()
-    label = np.array(["a", "b", "c"])[rank * 3 // len(y)]
-    learner = CartClassifier(tune=False, max_leaf_nodes=6, constraints=limits)
-    tree = learner.fit(X, label).tree_
-    rows = EditRows(tree, X, label)
-    after = refit(apply_edits(tree, [Prune("L")], rows, limits), rows)
-    assert after.class_counts is not None
-    costs = after.class_counts @ cost_matrix(limits, tree.classes)
-    assert after.predicted_class.tolist() == costs.argmin(axis=1).tolist()

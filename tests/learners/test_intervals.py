@@ -154,6 +154,6 @@ def test_an_edited_tree_does_not_keep_the_interval_of_other_rows():
     X, y = noisy(300)
     tree = CartRegressor(random_state=0).fit(X, y).tree_
     touched = np.ones(tree.n_nodes, dtype=bool)
-    edited = refit_nodes(tree, EditRows(tree, X, y), touched, np.eye(1))
+    edited = refit_nodes(tree, EditRows(tree, X, y), touched, np.ones(1))
     assert edited.interval is None
     assert edited.interval_level is None

@@ -27,9 +27,7 @@ class Candidate:
     # Impurity (Gini, or variance) of the node less that of its children, weighted by
     # their rows.
     gain: float
-    # Rows on either side.
-    n_left: int
-    n_right: int
+    n_left: int  # rows on that side
 
     def edit(self, path: str) -> SetSplit:
         """Return the edit that gives a node this split."""
@@ -57,22 +55,14 @@ def candidates(
 ) -> list[Candidate]:
     """Return the best split of each column, that which gains most first.
 
-    Numbers are cut between any two neighbours. Categories are ordered by how often
-    each class comes with them (or by the mean of the target) and cut; with two classes
-    and for numbers no division of the categories gains more (Breiman et al., 1984,
-    section 4.2.2).
+    Numbers are cut between any two neighbours. Categories are ordered by how often each
+    class comes with them (or by the mean of the target) and cut; with two classes and
+    for numbers no division of the categories gains more (Breiman et al., 1984, section
+    4.2.2).
 
-    Parameters
-    ----------
-    rows : EditRows
-    at : int array of shape (n,)
-        The rows of the node.
-    features : tuple of Feature
-        Those of the tree that was edited.
-    forbidden : container of str, default=()
-        Columns that are left out.
-    min_samples_leaf : int, default=5
-        Rows that either side must have.
+    The rows of the node are ``at``, int (n,), the features those of the tree that was
+    edited. Forbidden columns are left out, and either side must have
+    ``min_samples_leaf`` rows.
     """
     first: dict[str, Feature] = {}
     for feature in features:
@@ -125,7 +115,8 @@ def _number(
         return None
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
-    return _candidate(feature.column, threshold, None, cut, len(at))
+    gain, _, side, n_left = cut
+    return Candidate(feature.column, threshold, None, side, gain, n_left)
 
 
 def _category(
@@ -144,13 +135,8 @@ def _category(
     if best is None:
         return None
     names = tuple(feature.categories[code] for code in np.sort(best[1]))
-    return _candidate(feature.column, None, names, best[0], len(at))
-
-
-def _candidate(column: str, threshold, categories, cut: _Cut, n: int) -> Candidate:
-    """Return the split that a cut makes of a column at a node of n rows."""
-    gain, _, side, n_left = cut
-    return Candidate(column, threshold, categories, side, gain, n_left, n - n_left)
+    gain, _, side, n_left = best[0]
+    return Candidate(feature.column, None, names, side, gain, n_left)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.trees.constraints import Constraints, votes, with_order
+from treelab.trees.constraints import with_order
 from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.tree import Tree, goes_left, leaf_of, sum_up, with_leaves
 
@@ -23,42 +23,31 @@ _SAME = 1e-6  # of probabilities
 def refit(edited: Edited, rows: EditRows) -> Tree:
     """Return the tree with its rows, and leaves fitted where rows may have changed.
 
-    A leaf that no edit touched predicts what it did, to the last bit. The others
-    predict the mean of their rows: a class by the weights of the first tree's leaves,
-    or by what errors cost, with a probability that is shrunk as theirs are; linear
-    leaves become constant
-    there. Where constraints ask for an order, leaves that
-    are out of it take the nearest values that are in order.
-
-    Parameters
-    ----------
-    edited : Edited
-    rows : EditRows
-        Those that the first tree was fitted to.
+    The rows are those that the first tree was fitted to. A leaf that no edit touched
+    predicts what it did, to the last bit. The others predict the mean of their rows: a
+    class by the weights of the first tree's leaves, with a probability that is shrunk
+    as theirs are; linear leaves become constant there. Where constraints ask for an
+    order, leaves that are out of it take the nearest values that are in order.
     """
     named = paths(edited.tree)
     tops = edited.changed
     touched = [any(p == top or below(p, top) for top in tops) for p in named]
-    by_class = class_votes(edited.start, edited.constraints)
-    fitted = refit_nodes(edited.tree, rows, np.array(touched), by_class)
+    fitted = refit_nodes(
+        edited.tree, rows, np.array(touched), class_weights(edited.start)
+    )
     return with_order(fitted, edited.constraints)
 
 
-def refit_all(tree: Tree, rows: EditRows, by_class: np.ndarray) -> Tree:
+def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
     """Return the tree with all its leaves fitted to these rows.
 
-    Parameters
-    ----------
-    tree : Tree
-    rows : EditRows
-    by_class : ndarray of shape (n_classes, n_classes)
-        See ``class_votes``.
+    For the weights, (n_classes,), see ``class_weights``.
     """
-    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), by_class)
+    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
 
 
 def refit_nodes(
-    tree: Tree, rows: EditRows, touched: np.ndarray, by_class: np.ndarray
+    tree: Tree, rows: EditRows, touched: np.ndarray, weights: np.ndarray
 ) -> Tree:
     """Return the tree with rows, and new values at the nodes that are ``touched``."""
     matrix = rows.matrix(tree)
@@ -72,11 +61,10 @@ def refit_nodes(
         interval_level=None,
     )
     counted = with_leaves(bare, matrix, leaf, rows.y)
+    weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
     if tree.shrinkage is not None:
-        return _shrunk(tree, counted, touched, by_class)
-    values = rows.values() @ by_class
-    weight = np.ones(len(rows)) if tree.classes is None else values.sum(axis=1)
-    columns = [weight, *values.T]
+        return _shrunk(tree, counted, touched, weights)
+    columns = [weight, *(weight * rows.values().T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
     mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
@@ -95,13 +83,13 @@ def refit_nodes(
 
 
 def _shrunk(
-    tree: Tree, counted: Tree, touched: np.ndarray, by_class: np.ndarray
+    tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
 ) -> Tree:
     """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
     plain = replace(counted, decision=None, shrinkage=None)
     assert tree.shrinkage is not None
     assert counted.class_counts is not None
-    weighted = counted.class_counts @ by_class
+    weighted = counted.class_counts * weights
     total = weighted.sum(axis=1, keepdims=True)
     for node in np.argsort(tree.level, kind="stable"):  # parents first
         if not total[node] > 0 and node:
@@ -110,19 +98,9 @@ def _shrunk(
     fitted = with_shrunk_values(replace(plain, value=weighted / total), tree.shrinkage)
     value = np.where(touched[:, None], fitted.value, tree.value)
     chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
-    weights = by_class.sum(axis=1)
     return replace(
         counted, value=value, decision=chosen, class_weights=weights / weights.max()
     )
-
-
-def class_votes(tree: Tree, constraints: Constraints) -> np.ndarray:
-    """Return what a row of each class adds for each in a leaf, (n_classes, n_classes).
-
-    The leaf predicts the class with the most. The class's weight goes to itself, or
-    where errors have costs to all but the dearest; see ``constraints.votes``.
-    """
-    return class_weights(tree)[:, None] * votes(constraints, tree.classes)[0]
 
 
 def class_weights(tree: Tree) -> np.ndarray:
@@ -161,19 +139,11 @@ FEWEST_LEAVES = 4  # of a branch whose size nobody names
 def regrow(
     edited: Edited, path: str, rows: EditRows, max_leaf_nodes: int | None = None
 ) -> Edited:
-    """Grow what hangs at a node anew, best split first, as CART does.
+    """Grow what hangs at a node anew on these rows, best split first, as CART does.
 
     Splits that are locked, or have something locked below them, stay; the tree grows
-    from what hangs below them.
-
-    Parameters
-    ----------
-    edited : Edited
-    path : str
-    rows : EditRows
-        On which it grows.
-    max_leaf_nodes : int or None, default=None
-        Most leaves at and below the node; None: as many as there were, at least 4.
+    from what hangs below them. There are at most ``max_leaf_nodes`` leaves at and below
+    the node; None: as many as there were, at least 4.
     """
     if max_leaf_nodes is None:
         max_leaf_nodes = max(FEWEST_LEAVES, len(_leaves(edited, path)))

@@ -22,7 +22,7 @@ def around(tree: Tree, locked, forbidden: str = "") -> Around:
         tree,
         held,
         np.tile(allowed, (tree.n_nodes, 1)),
-        np.eye(len(tree.classes or (0,))),
+        np.ones(len(tree.classes or (0,))),
         lambda one: one,
     )
 

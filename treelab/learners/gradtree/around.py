@@ -53,8 +53,7 @@ class Around:
     tree: Tree  # parents numbered before their children
     locked: np.ndarray  # bool (n_nodes,): splits that do not move
     allowed: np.ndarray  # bool (n_nodes, n_features): what each split may test
-    # (n_classes, n_classes): what a row of each class adds for each in a leaf.
-    by_class: np.ndarray
+    weights: np.ndarray  # (n_classes,): of the classes in the leaves
     # Returns a tree of this shape with its leaves fitted.
     with_leaves: Callable[[Tree], Tree]
 
@@ -102,7 +101,7 @@ def train_around(
 
     def predicted(leaf: np.ndarray) -> np.ndarray:
         """Class or value (n_rows,) that leaves fitted to their rows predict."""
-        called = lambda counts: (counts @ around.by_class).argmax(1)  # noqa: E731
+        called = lambda counts: (counts * around.weights).argmax(1)  # noqa: E731
         return predicted_by_leaves(leaf, target, called)
 
     def errors(leaves: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import paths, place_words
-from treelab.editing.regrow import class_votes, refit_all, regrow
+from treelab.editing.regrow import class_weights, refit_all, regrow
 from treelab.editing.replay import Bench
 from treelab.learners.common.origin import (
     Origin,
@@ -19,11 +19,7 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.runs.jobs.derived import (
-    save_derived,
-    with_interval_as,
-    with_origin_of,
-)
+from treelab.runs.jobs.derived import save_derived, with_interval_as, with_origin_of
 from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
@@ -43,12 +39,8 @@ def bench_of(
 ) -> Bench:
     """Return a run's tree, as it is shown, and the rows by which it is edited.
 
-    Edits are kept within ``constraints``, those of the run.
-
-    Raises
-    ------
-    ValueError
-        If the model is an ensemble.
+    Edits are kept within ``constraints``, those of the run. Raises ValueError if the
+    model is an ensemble.
     """
     if isinstance(model, WeightedTrees):
         raise ValueError(
@@ -64,12 +56,8 @@ def bench_of(
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     """Save an edited tree as a run that is done, a child of the first; return its id.
 
-    The same log again is the same run.
-
-    Raises
-    ------
-    ValueError
-        If the log does not fit the run's tree.
+    The same log again is the same run. Raises ValueError if it does not fit the run's
+    tree.
     """
     log = replace(log, run=run.id, training=None)
     if (known := _same(store, run, log)) is not None:
@@ -97,20 +85,9 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
 
 
 def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
-    """Create the run that trains an edited tree on; return its id.
+    """Create the run that trains a run's tree on, once edited; return its id.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        Whose tree was edited.
-    log : EditLog
-        With what is to be trained.
-
-    Raises
-    ------
-    ValueError
-        If the log names no training, or does not fit the run's tree.
+    Raises ValueError if the log names no training, or does not fit the run's tree.
     """
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
@@ -138,10 +115,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
 def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Replay a run's log on its parent's tree and train what is free.
 
-    Raises
-    ------
-    ValueError
-        If the parent is gone, or the log does not fit it.
+    Raises ValueError if the parent is gone, or the log does not fit it.
     """
     log = EditLog.from_json(store.edits(run.id) or "")
     try:
@@ -174,15 +148,8 @@ def train_edited(
 ) -> tuple[Tree, Origin]:
     """Return the tree that a log's edits and training make, and how it came about.
 
-    Parameters
-    ----------
-    bench : Bench
-    log : EditLog
-    run : Run
-        That which trains it.
-    rows : tuple of (X, y)
-        Those that it is fitted to, and those that choose among GET's steps.
-    callbacks : sequence of callable
+    The run is that which trains it. Of the rows, pairs of X and y, the first are those
+    that it is fitted to, the second those that choose among GET's steps.
     """
     training = log.training
     assert training is not None
@@ -230,14 +197,14 @@ def _gradients(
         # What the other splits of a path choose is not known yet: each keeps its own.
         for node in np.flatnonzero(tree.feature >= 0):
             allowed[node] = np.arange(len(columns)) == tree.feature[node]
-    by_class = class_votes(edited.start, constraints)
+    weights = class_weights(edited.start)
 
     def with_leaves(one: Tree) -> Tree:
         """Fit the leaves; free thresholds move midway between their rows."""
         middle = with_midpoint_thresholds(one.with_rows(*rows[0])).threshold
         moved = np.where(locked, one.threshold, middle)
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
-        fitted = refit_all(bare, bench.fitted, by_class)
+        fitted = refit_all(bare, bench.fitted, weights)
         least = constraints.min_samples_leaf
         fitted = without_small_leaves(fitted, least, locked & ~tree.is_leaf)
         return with_order(prune_empty(fitted), constraints)
@@ -259,7 +226,7 @@ def _gradients(
     from treelab.learners.gradtree import around as gradtree  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings
 
-    around = gradtree.Around(tree, held_splits, allowed, by_class, with_leaves)
+    around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
     settings = _settings(GradTreeSettings, run)
     return gradtree.train_around(around, rows[0], settings, **how)
 

@@ -16,12 +16,7 @@ from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
-from treelab.trees.text import (
-    prediction_text,
-    rows_text,
-    score_goes_left,
-    split_text,
-)
+from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 
@@ -183,18 +178,11 @@ def _term(index: int, feature: Feature, weight: float) -> Term:
 
 
 class Writer(ABC):
-    """Writes one tree; a language adds how its numbers, columns and labels look.
-
-    Attributes
-    ----------
-    tree : Tree
-    inputs : list of Input
-        The columns that the code reads.
-    """
+    """Writes one tree; a language adds how its numbers, columns and labels look."""
 
     def __init__(self, tree: Tree):
         self.tree = tree
-        self.inputs = inputs(tree)
+        self.inputs = inputs(tree)  # the columns that the code reads
 
     @abstractmethod
     def number(self, value: float) -> str:
@@ -355,18 +343,13 @@ class Style:
 
 
 class NestedWriter(Writer):
-    """Writes a tree as functions of nested ifs.
-
-    Attributes
-    ----------
-    names : dict of Input to str
-        An identifier for each column.
-    """
+    """Writes a tree as functions of nested ifs."""
 
     style: ClassVar[Style]
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
+        # An identifier for each column.
         self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
 
     @abstractmethod
