@@ -120,9 +120,6 @@ def marked_splits(
     return first, second
 
 
-# The trees by size of runs that compare, and over data splits, measured once.
-
-
 MOST_TREES = 10  # of an ensemble that are marked; more are no small model
 
 

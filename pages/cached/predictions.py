@@ -43,9 +43,6 @@ from treelab.runs.jobs.residual import run_imitation
 from treelab.trees.feature import forms_of_model
 from treelab.trees.tree import Tree
 
-# A run's predictions, its scores and the weights of its trees, computed once.
-
-
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
 
@@ -130,9 +127,6 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
     }
 
 
-# Rows of a table that a visitor brings, and what a run predicts for them, once.
-
-
 @dataclass(frozen=True)
 class GivenTable:
     """A table to predict."""
@@ -201,9 +195,6 @@ def prediction_file(
     )
 
 
-# What explains a run on its test rows, computed once.
-
-
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
 
 
@@ -259,9 +250,6 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     if loaded.split.weight is None:
         return found
     return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
-
-
-# How few trees of a run's ensemble decide, computed once.
 
 
 HELD_OUT = ("valid", "test")

@@ -218,9 +218,6 @@ def ranked_classes(loaded: LoadedRun) -> list:
     return list(run_colors(loaded))
 
 
-# The trees of a run, made once: counted, drawn and routed alike on all pages.
-
-
 @shared(256, "Routing the rows…")
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
@@ -241,9 +238,6 @@ def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
 def kept_constraints(run_id: str, tree: Tree, _asked: Constraints):
     """Return what was asked of a run's trees, and where one breaks it."""
     return constraint_checks(tree, _asked)
-
-
-# The epochs that a run has reported, read from the store as they come.
 
 
 FRESH_SECONDS = 0.8  # for which what one watcher has read serves the others

@@ -28,8 +28,6 @@ from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
-# Every tree of a run's pruning path with its scores, measured once.
-
 
 def scored_path_of(loaded: LoadedRun) -> SizePath | None:
     """Return a run's trees by size, where their scores on held-out rows are known."""
@@ -67,9 +65,6 @@ def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:
     run = replace(loaded.run, metrics=None)  # those of the retained tree
     variant = f"step {step}{', tree alone' * tree_alone}"
     return replace(loaded, run=run, model=model, variant=variant)
-
-
-# What the tree viewer shows of a run: one tree, or a tree a frame, made once.
 
 
 _SCRUBBER = 70  # pixels, with the marks below it
@@ -239,9 +234,6 @@ def _picture(
     places = tuple(frames.labels.index(label) for label in shown["labels"])
     left = tuple(trees[i] for i in places)
     return TreePicture(_viewer_payload(payload), left, shown["chosen"], places)
-
-
-# A run's tree as it stands now: of its model, or of its newest snapshot.
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,6 @@ def show_errors(pair: Pair, names: Names) -> None:
     _show_agreement(pair)
 
 
-# The test rows on which two runs differ.
-
-
 MOST_ROWS = 200  # rows that are listed
 ROW, TARGET, CORRECT, CLOSER = "test row", "target", "correct", "closer"
 HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the table
@@ -114,9 +111,6 @@ def _show_links(
         for loaded, name in zip(pair, names):
             label = f"Explain {plain(name)} on row {row:,}"
             page_link("explain", label, run=loaded.run.id, row=str(row))
-
-
-# How alike all runs with the same test rows predict.
 
 
 MOST_RUNS = 14

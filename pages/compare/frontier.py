@@ -35,8 +35,6 @@ from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
 
-# What the trees of two runs reach at one size, in words.
-
 
 def _size_words(
     pair: tuple[RunOnFrontier, RunOnFrontier], names: Sequence[str], leaves: int
@@ -51,9 +49,6 @@ def _size_words(
     at = (own.at(place) for own, place in zip(pair, places) if place is not None)
     best = score_differences(*at)[pair[0].loaded.headline]
     return size_words(best, (first, second), (names[0], names[1]), leaves)
-
-
-# The small tree of the point of a chart that the pointer rests on.
 
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
@@ -75,9 +70,6 @@ def hover_trees(runs: Sequence[RunOnFrontier], chart: str) -> None:
     data = f'{{"chart":"{chart}",{size},"lines":[{lines}]}}'
     with st.container(key=f"aside-{chart}"):  # see the style sheet
         _mount(key=f"hover-{chart}", data=data.encode())
-
-
-# A point of the chart, by a click or by fields: its tree, which all pages may show.
 
 
 ENSEMBLE = -1  # in the place of a tree's row
@@ -153,9 +145,6 @@ def _use(own: RunOnFrontier, place: int) -> None:
         if step != pruning_steps(own.loaded).own:
             run_id = save_step(own.loaded, step)
     choose_run(run_id)
-
-
-# Score against number of leaves, for all runs with the same test rows.
 
 
 MOST_RUNS = 8

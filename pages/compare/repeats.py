@@ -34,9 +34,6 @@ from treelab.runs.run_words import repeats_words, score
 from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted
 
-# The runs shown again on more data splits: asked for, followed, stopped.
-
-
 FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20
 
@@ -164,9 +161,6 @@ def n_data_splits(loaded: LoadedRun) -> int:
         len(runs_by_seed(trained_run(run), known)),
         *(len(runs_by_fold(run, known, n_folds)) for n_folds in folds),
     )
-
-
-# Both learners on several data splits, and whether they differ by chance alone.
 
 
 def show_seeds(pair: Pair, names: Names) -> None:

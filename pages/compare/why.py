@@ -40,9 +40,6 @@ def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
     return found
 
 
-# A split of little immediate and much final gain, which greedy would not make.
-
-
 MOST_POINTS = 1500
 PLANE_HEIGHT = 300  # pixels
 
@@ -130,9 +127,6 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     )
 
 
-# How far both trees are from the best ones of their depth.
-
-
 MOST_RUNS = 50  # among which an optimal tree is looked for
 
 
@@ -160,9 +154,6 @@ def _show_optimality(pair: Pair, names: Names) -> None:
             f"On the {fitted_words(best)} of the optimal tree: {'; '.join(lines)}. "
             "Among its thresholds none is better where its note says proven."
         )
-
-
-# What both predict over two columns, all others held.
 
 
 MOST_PLANE_POINTS = 600

@@ -22,9 +22,6 @@ from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
 from treelab.trees.words import counted, percent, significant
 
-# A table's columns: what each predicts alone, how they lie, what goes together.
-
-
 MOST_COLUMNS = 15
 
 
@@ -174,9 +171,6 @@ def show_odd(problem: Problem) -> None:
         hide_index=True,
         height=min(35 * (len(rows) + 1) + 3, 300),
     )
-
-
-# A table's rows: how many, what is missing, what is repeated.
 
 
 MOST_ROW_COLUMNS = 15

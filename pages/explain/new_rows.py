@@ -39,9 +39,6 @@ from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
 from treelab.trees.words import counted, listed, significant
 
-# Which table is predicted: a file, a pasted one, or one of the run store.
-
-
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
 
@@ -154,9 +151,6 @@ def given_table(loaded: LoadedRun, content: bytes, name: str, key: str) -> Given
             for note in found.notes:
                 st.caption(plain(note))
     return found
-
-
-# What a run predicts for a table: what is odd, the scores, the rows, a file.
 
 
 MOST_SHOWN = 200  # rows; the file has all

@@ -128,9 +128,6 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     )
 
 
-# The rows that one tree of an ensemble decides, and its rules for them.
-
-
 SHARES = (0.3, 0.5, 0.7, 0.9)
 MOST_RULES = 200
 

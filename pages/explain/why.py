@@ -44,8 +44,6 @@ from treelab.trees.text import (
 from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, shortest
 
-# The prediction, whether it is right, and why: what stays in place from row to row.
-
 
 def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     """Show the prediction, large, beside it what the row is, below it why.
@@ -103,9 +101,6 @@ def _because(loaded: LoadedRun, row: Row) -> str:
         )
     model = loaded.model if loaded.is_ensemble else run_tree(loaded)
     return plain(because_sentence(model, row.values, row.output))
-
-
-# The tree that decides, its path lit, beside what each feature changes.
 
 
 HEIGHT = 460  # pixels of the tree
@@ -273,9 +268,6 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
         f"{words}Each weighted sum on the path counts as a whole (Saabas); Shapley "
         "values need splits of one column and constant leaves."
     )
-
-
-# The path in words, what settles the class, and whether comparable trees agree.
 
 
 def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> None:

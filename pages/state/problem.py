@@ -15,9 +15,6 @@ from treelab.learners.common.settings import Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.store.run import Run
 
-# The table that is shown, and what the visitor chose to predict from it.
-
-
 FIRST_TABLE = "greedy_trap"  # what gradients find and greedy splits do not
 REAL_TABLE = "breast_cancer"  # offered beside it
 
@@ -159,9 +156,6 @@ def _problem(target: str, *, table_id: str, **given) -> Problem:
     return make_problem(frame, target, table_id=table_id, columns=columns, **given)
 
 
-# What trees are trained for: to predict a target, or to find clusters.
-
-
 AIM = "aim"  # key of the choice; one for the session, on every page
 PREDICT, CLUSTER = AIMS = ("predict", "clusters")
 
@@ -178,9 +172,6 @@ def follow_run(run: Run) -> None:
         choose_problem(run.problem)
     elif (key := table_key(run.problem)) in table_titles():
         choose_table(key)
-
-
-# The Train form as a run was trained: the start of another with changed settings.
 
 
 def why_not_filled(run: Run) -> str:

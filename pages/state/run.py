@@ -153,9 +153,6 @@ def set_parameter(key: str, value: str | None) -> None:
         st.query_params[key] = value
 
 
-# Runs that the visitor started: once a click, also where it was a double click.
-
-
 DOUBLE_CLICK = 2.0  # seconds
 
 
@@ -248,9 +245,6 @@ def _once(wanted, create: Callable[[], list[str]]) -> list[str]:
     return ids
 
 
-# The node that the visitor selected in a run's tree.
-
-
 def selected_node(run_id: str) -> str | None:
     """Return the key of the node that the address, or an earlier click, selects.
 
@@ -271,9 +265,6 @@ def select_node(run_id: str, key: str | None) -> None:
     st.session_state["node-run"] = run_id
     st.session_state[f"node-{run_id}"] = key
     set_parameter("node", None if key is None else f"r{key}")
-
-
-# The edits of each run's tree, until the browser's tab is closed.
 
 
 def edit_session(run_id: str) -> Session:

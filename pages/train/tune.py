@@ -80,9 +80,6 @@ def tune(problem: Problem) -> None:
     show_sweep(sweeps[chosen])
 
 
-# What a sweep tries: learner, search space, trials, and how they are scored.
-
-
 SCORING_WORDS = {
     "own": "its own cross-validation",
     "folds": "folds",
@@ -185,9 +182,6 @@ def _space_table(
         for name, text in edited[["setting", "what is tried"]].itertuples(index=False)
         if isinstance(name, str) and isinstance(text, str)
     }
-
-
-# A sweep as it goes: its progress, its trials in pictures, and a trial as a run.
 
 
 MIN_TRIALS = 4  # of which the settings' importance is estimated

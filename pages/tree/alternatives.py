@@ -120,9 +120,6 @@ def show_alternatives(loaded: LoadedRun) -> None:
     _show_disputed(own)
 
 
-# Which trees of the set are shown: by columns, size, order, rates and costs.
-
-
 DIRECTIONS = {"up": "never falls", "down": "never rises"}
 
 
@@ -245,9 +242,6 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     return np.array(left, dtype=int)
 
 
-# A gallery of trees that score alike, each with a button that chooses it.
-
-
 IN_A_ROW, ROWS_SHOWN = 3, 2
 BEST, SMALLEST, OTHERWISE = "best score", "fewest leaves", "most different"
 
@@ -329,9 +323,6 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     )
     if chosen:
         st.rerun()  # the picker above shows the new run
-
-
-# More trees beside a run's own: a batch of restarts, or all trees of a small depth.
 
 
 def _offer_more(own: _Set) -> None:
@@ -416,9 +407,6 @@ def _show_newest(run: Run) -> None:
         key=f"rashomon-see-{child.id}",
     ):
         choose_run(child.id)
-
-
-# What the trees have in common, where they lie apart, which rows they dispute.
 
 
 MOST_MAPPED = 200

@@ -206,9 +206,6 @@ def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
             )
 
 
-# What comes of the edits: a run as it is, or one that is trained on.
-
-
 _MOST_LISTED = 8
 
 
@@ -342,9 +339,6 @@ def _cost(child: Run, free: Run) -> str:
         f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
         f"{metric} on {rows} against {significant(other)}: {change}"
     )
-
-
-# The edited tree beside the unedited one: validation score, size, test score.
 
 
 def show_scores(editing: Editing) -> None:

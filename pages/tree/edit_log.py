@@ -23,8 +23,6 @@ from treelab.trees.constraints import with_order
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
-# Trees after each edit, made once: the tree, its leaves fitted, its scores.
-
 
 @dataclass(frozen=True, eq=False)
 class EditedTree:
@@ -64,9 +62,6 @@ def candidates_at(
 ) -> list[Candidate]:
     """Return the best split of each column that is allowed at a node."""
     return after(loaded, edits).edited.candidates(path, bench(loaded).train)
-
-
-# Edits as the visitor makes them: done or refused, undone, redone.
 
 
 @dataclass(frozen=True)
@@ -110,9 +105,6 @@ def show_refusal() -> None:
     """Say why the last edit was not done, once."""
     if (reason := st.session_state.pop("edit-refused", None)) is not None:
         st.warning(reason, icon=":material/block:")
-
-
-# The log of a session: a sentence an edit, those that were undone in grey.
 
 
 def log_of(

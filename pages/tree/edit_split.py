@@ -28,9 +28,6 @@ from treelab.trees.text import left_categories
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, parse, significant
 
-# A histogram whose threshold is dragged: one rerun when it is let go.
-
-
 _mount = st.components.v2.component(
     "treelab_threshold_line",
     js=(ASSETS / "threshold-line.js").read_text("utf-8"),
@@ -72,9 +69,6 @@ def threshold_line(
         "moves": st.session_state.get(n_moves, 0),
     }
     _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
-
-
-# The selected node's split: which column, where it is cut, and the node's rows.
 
 
 SUM = "its weighted sum"  # what an oblique split tests

@@ -47,8 +47,6 @@ from treelab.trees.text import node_title, path_conditions, to_text
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, rounded, significant
 
-# The score of a run's tree, and how large it is.
-
 
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     """Show the score, how large the tree is, and whether it keeps what was asked.
@@ -152,9 +150,6 @@ def _test_score(loaded: LoadedRun) -> float:
     return split_scores(loaded, "test")[loaded.headline]
 
 
-# A whole tree as areas, an icicle or a sunburst, on a page: a click selects a node.
-
-
 def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     """Draw a tree as areas; return the node that was clicked just now, or None.
 
@@ -183,9 +178,6 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
 def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
     """Draw the areas once; the key names the tree."""
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
-
-
-# A lens on weighted sums: the tree without its small terms, and what that costs.
 
 
 FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
@@ -229,9 +221,6 @@ def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
     was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
     rows = split_words(loaded, "test")
     return f"{words}; {TITLES[loaded.headline]} {now} instead of {was} ({rows})."
-
-
-# A surrogate run: how well it imitates its model, and where it does not.
 
 
 def show_surrogate(loaded: LoadedRun) -> None:
@@ -286,9 +275,6 @@ def _open_residual(run: Run) -> None:
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
-# A tree read as rules, one a leaf.
-
-
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """List the tree's rules, and the tree as text."""
     n_rules = counted(tree.n_leaves, "rule")
@@ -304,9 +290,6 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
 def _rules(loaded: LoadedRun, estimator: int | None) -> str:
     """Write the rules once."""
     return rules_table(run_tree(loaded, estimator), run_colors(loaded))
-
-
-# A tree as a still drawing.
 
 
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
@@ -341,9 +324,6 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         st.html(legend)
     for note in without_origin(tree, loaded.run.provenance).notes:
         st.caption(plain(note))
-
-
-# A selected node: its rule, its statistics by data split, and its rows.
 
 
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:

@@ -61,9 +61,6 @@ from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent
 
-# The rows that are chosen, and the view of them.
-
-
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
 FILE = "a file"
@@ -176,9 +173,6 @@ def _pick_levels(routed: RoutedRows) -> int:
     )
 
 
-# Where the rows of each class go: a small tree a class.
-
-
 FIRST_SHOWN = 12  # classes that are shown until others are asked for
 _IN_TWOS = 4  # trees; more of them stand in three columns
 
@@ -251,9 +245,6 @@ def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
     )
 
 
-# How alike the routes of the classes are, in a sentence and as a matrix.
-
-
 def _similarity(routed: RoutedRows) -> RouteSimilarity | None:
     """Compare the routes of the classes that have rows; None where nothing parts."""
     present = np.flatnonzero(routed.rows[:, 0])
@@ -286,9 +277,6 @@ def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
         "distributions over the nodes). Right: the classes joined by mean similarity."
         + plain(left_out)
     )
-
-
-# At each node, which of two groups of rows more pass: two classes, or new and fitted.
 
 
 def _show_difference(
@@ -361,9 +349,6 @@ def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
         "of the second's, in percentage points. Circles: splits, squares: leaves; yes "
         "goes left."
     )
-
-
-# Whether rows look like those the tree was fitted to: in words, a tree, by month.
 
 
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
@@ -443,9 +428,6 @@ def _show_months(
         f"differently by more than chance, all months and splits taken together."
         f"{unknown}"
     )
-
-
-# The leaves as clusters: how pure they are, and what they tell of the class.
 
 
 def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:

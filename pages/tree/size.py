@@ -40,8 +40,6 @@ from treelab.runs.jobs.derived import save_pruned
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.words import counted, shortest, significant
 
-# The tree where the slider stands: everything below the viewer speaks of it.
-
 
 @dataclass(frozen=True)
 class Size:
@@ -114,9 +112,6 @@ def pick_predictor(loaded: LoadedRun) -> bool:
     )
 
 
-# That tree as a run of its own.
-
-
 def offer_run(size: Size) -> None:
     """Offer to save the tree as a run, which every page then shows."""
     loaded = size.run
@@ -159,9 +154,6 @@ def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
         path = scored_path_of(loaded)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
-
-
-# The score of every tree of the path.
 
 
 def show_curve(size: Size) -> None:
@@ -226,9 +218,6 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
     )
 
 
-# Two sizes of one path beside each other, and the rows that change between them.
-
-
 def show_pair(size: Size) -> None:
     """Draw two trees of a path, with their scores and the rows that change."""
     loaded, steps, labels = size.run, size.steps, size.steps.labels
@@ -283,9 +272,6 @@ def show_pair(size: Size) -> None:
     show_trees((first, second), names, [], place)
     if found is not None:
         rows_that_differ(found, (first, second), names)
-
-
-# How many trees of an ensemble may decide, and what fewer cost.
 
 
 CLOSE = 0.01  # a score that is at most so much lower is as good

@@ -20,8 +20,6 @@ from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 
-# A tree as a file: picture, page, code, text or data.
-
 
 def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """Offer the tree as a file, made when it is asked for."""
@@ -74,9 +72,6 @@ def _files(loaded: LoadedRun, tree: Tree, estimator: int | None) -> dict[str, Tr
     pictures = picture_files(tree) if has_dot() else {}
     html = {"Interactive page (HTML)": ("html", page, "text/html")}
     return pictures | html | tree_files(loaded.model, tree)
-
-
-# Runs as documents: a report, and the model card of one run.
 
 
 def report_buttons(shown: Sequence[LoadedRun]) -> None:

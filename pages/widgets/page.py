@@ -45,9 +45,6 @@ def lead_on(page: str, **given: str) -> None:
     st.switch_page(f"pages/{page}.py", query_params=params)
 
 
-# What every page opens with, and how it shows a figure.
-
-
 _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 
 
@@ -134,9 +131,6 @@ def show_bars(key: str, words: str, *bars, **given) -> None:
     """Say what bars show, one a column, and draw them; see ``importance_figure``."""
     st.markdown(words)
     show_figure(importance_figure(*bars, mode=mode(), **given), key=key, alt=words)
-
-
-# Light or dark: the background that the visitor sees, and the colours on it.
 
 
 ASSETS = Path(__file__).parents[2] / "assets"

@@ -26,9 +26,6 @@ def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
     return found
 
 
-# A run as one line: its name, its progress, its state and what it found.
-
-
 STATE_COLORS = {
     "queued": "muted",
     "running": "accent",

@@ -75,9 +75,6 @@ def loaded_or_end(run: Run, load: Callable[[Run], LoadedRun] = load_run) -> Load
         st.stop()
 
 
-# Buttons that pause a run, or take up one that did not end by itself.
-
-
 RESUME_WORDS = {
     "paused": ("Resume", "Goes on where it was."),
     "interrupted": (

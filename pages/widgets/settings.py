@@ -17,9 +17,6 @@ from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
 
-# Settings of the learners as a form, and in words where they were changed.
-
-
 _INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
 
@@ -111,9 +108,6 @@ def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
     else:
         st.caption("Choose at least one column.")
     return _INVALID
-
-
-# Which learners are trained, and with which settings.
 
 
 ADDRESS = "learners"  # name of the choice in the address

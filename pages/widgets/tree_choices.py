@@ -21,9 +21,6 @@ from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.figures.viewer.payload import MOST_CLASSES
 from treelab.trees.words import counted, percent
 
-# What is shown of a tree: as a tree, its training, as areas, edited; which rows.
-
-
 TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
 PREDICTION = "prediction"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
@@ -114,9 +111,6 @@ def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
         )
     ]
     return tuple(place - 1 for place in dict.fromkeys(found) if place is not None)
-
-
-# The trees of an ensemble as thumbnails, those of highest weight first.
 
 
 _THUMBNAILS = 6  # shown at first
