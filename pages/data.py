@@ -5,15 +5,8 @@ from functools import partial
 
 import streamlit as st
 
+from pages.cached import tables as cached
 from pages.cached.store import store, table
-from pages.cached.tables import (
-    column_kinds,
-    findings,
-    first_rows_html,
-    inferred_task,
-    problem_errors,
-    target_colors,
-)
 from pages.data.columns import show_columns
 from pages.data.split import pick_split, show_split, test_file
 from pages.state.problem import (
@@ -85,11 +78,13 @@ def show_first_rows(problem: Problem, key: str) -> None:
     frame = table(problem.table_id)
     names = [str(name) for name in frame.columns]
     left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
-    numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
+    numbers = [
+        name for name, kind in cached.column_kinds(problem).items() if kind == "number"
+    ]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
     shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
-    st.html(first_rows_html(problem.table_id, **shown))
+    st.html(cached.first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(
@@ -122,10 +117,10 @@ def show_target(problem: Problem, is_fine: bool) -> None:
     """Draw how the target is distributed."""
     st.subheader(plain(problem.target), anchor=False)
     target = table(problem.table_id)[problem.target]
-    is_number = column_kinds(problem)[problem.target] == "number"
+    is_number = cached.column_kinds(problem)[problem.target] == "number"
     if problem.task != "regression" or is_number:
         unit = dict(problem.units).get(problem.target, "")
-        colors = target_colors(problem) if is_fine else {}
+        colors = cached.target_colors(problem) if is_fine else {}
         figure = target_figure(target, problem.task, unit, colors, mode())
         each = "value range" if problem.task == "regression" else "class"
         n_known = counted(int(target.notna().sum()), "row")
@@ -165,7 +160,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         upload_box()
     # Only now: where it is damaged, the same is uploaded again.
     names = [str(name) for name in table(problem.table_id).columns]
-    likely = inferred_task(problem.table_id, problem.target)
+    likely = cached.inferred_task(problem.table_id, problem.target)
     st.selectbox(
         "Task",
         list(TASKS),
@@ -177,7 +172,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         width=180,
     )
     st.space("stretch")
-    errors = problem_errors(problem)
+    errors = cached.problem_errors(problem)
     pressed = st.button(
         "Train with defaults",
         type="primary",
@@ -215,7 +210,7 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
-        found = findings(problem)
+        found = cached.findings(problem)
         notes += [each.sentence for each in found if each.level == "note"]
         label = f"{counted(len(notes), 'thing')} we noticed"
         none = "No gaps in the target, no ids, no column that tells it all."

@@ -6,20 +6,10 @@ from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
 from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
 from pages.compare.outcomes import outcomes_title, show_outcomes
 from pages.state.run import select_node, selected_node
+from pages.tree import facts
 from pages.tree.alternatives import show_alternatives
 from pages.tree.edit import show_editing
 from pages.tree.edit_log import show_edits
-from pages.tree.facts import (
-    draw_tree,
-    has_sums,
-    open_rows,
-    overview,
-    show_facts,
-    show_lens,
-    show_node,
-    show_rules,
-    show_surrogate,
-)
 from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
 from pages.tree.size import (
@@ -100,12 +90,12 @@ def draw(
     """Draw the tree as it was asked for; return it, and the key of the node chosen."""
     run_id, tree = loaded.run.id, run_tree(loaded, estimator)
     if choices.view == STATIC:
-        draw_tree(tree, loaded, "learned")
+        facts.draw_tree(tree, loaded, "learned")
         return tree, None
     if choices.view in AREAS:
         name = f"areas-{estimator}{loaded.variant}"
         one = loaded.of_output(chosen_output(loaded))
-        clicked = overview(_of(one, tree), one, AREAS[choices.view], name)
+        clicked = facts.overview(_of(one, tree), one, AREAS[choices.view], name)
         if clicked is not None:
             select_node(run_id, keys(tree)[clicked])
         return tree, selected_node(run_id)
@@ -163,12 +153,12 @@ def show_beside(
     """Show the node that is selected, or the whole tree's facts where none is."""
     node = None if key is None else node_at(tree, key)
     if node is None:
-        show_facts(loaded, tree, own)
+        facts.show_facts(loaded, tree, own)
         return
     loaded, tree = one, _of(one, tree)
-    show_node(loaded, tree, node)
+    facts.show_node(loaded, tree, node)
     if st.button("Rows at this node", icon=":material/table_rows:", key="node-rows"):
-        open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
+        facts.open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
 
 
 def show_tabs(
@@ -181,9 +171,9 @@ def show_tabs(
     tabs = dict(zip(names, page_tabs(*names)))
     if tabs[RULES].open:
         with tabs[RULES]:
-            show_rules(loaded, tree, estimator)
-            if has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
-                show_lens(loaded)
+            facts.show_rules(loaded, tree, estimator)
+            if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
+                facts.show_lens(loaded)
     if tabs[ROUTES].open:
         with tabs[ROUTES]:
             show_routes(loaded, estimator)
@@ -214,7 +204,7 @@ def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
         if not own.outputs and st.toggle("Compare two sizes", key="two-sizes"):
             show_pair(size)
     if own.run.problem.is_surrogate and own.epoch is None:
-        show_surrogate(loaded)
+        facts.show_surrogate(loaded)
     if not own.has_labels:
         return
     st.subheader(outcomes_title(loaded), anchor=False)

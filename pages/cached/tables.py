@@ -15,16 +15,7 @@ from treelab.data.columns import infer_task
 from treelab.data.problem import Problem
 from treelab.data.problem_check import check_problem
 from treelab.data.split_by import likely_columns
-from treelab.evaluation import metrics
-from treelab.evaluation.profile import (
-    Associations,
-    Distribution,
-    alone,
-    associations,
-    distribution,
-    missing_by_column,
-    row_facts,
-)
+from treelab.evaluation import metrics, profile
 from treelab.figures.style import label_colors
 from treelab.figures.table import table_html
 from treelab.runs.store.run_store import RunStore, default_home
@@ -63,9 +54,9 @@ column_facts = _cached(describe_columns)
 columns_to_split_by = _cached(likely_columns, 64)
 first_rows_html = _cached(table_html)
 findings = _cached(check_problem, 64)
-rows_of = _cached(row_facts)
-gaps_of = _cached(missing_by_column)
-alone_of = _cached(alone)
+rows_of = _cached(profile.row_facts)
+gaps_of = _cached(profile.missing_by_column)
+alone_of = _cached(profile.alone)
 
 
 def column_kinds(problem: Problem) -> dict[str, str]:
@@ -134,14 +125,14 @@ def target_variance(problem: Problem) -> float:
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def associations_of(problem: Problem, names: tuple[str, ...]) -> Associations:
+def associations_of(problem: Problem, names: tuple[str, ...]) -> profile.Associations:
     """Return how strongly columns go together; shared, never changed."""
-    return associations(problem.table(table(problem.table_id))[list(names)])
+    return profile.associations(problem.table(table(problem.table_id))[list(names)])
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def distribution_of(problem: Problem, name: str) -> Distribution:
+def distribution_of(problem: Problem, name: str) -> profile.Distribution:
     """Return the rows in bins of one column; shared, never changed."""
     frame = table(problem.table_id)
     column = replace(problem, columns=(name,)).table(frame)[name]
-    return distribution(column, frame[problem.target], problem)
+    return profile.distribution(column, frame[problem.target], problem)

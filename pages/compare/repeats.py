@@ -22,14 +22,7 @@ from treelab.evaluation.comparison import (
 )
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
-from treelab.runs.jobs.repeats import (
-    all_repeats,
-    can_be_repeated,
-    on_folds,
-    run_kind,
-    runs_by_fold,
-    runs_by_seed,
-)
+from treelab.runs.jobs import repeats as jobs
 from treelab.runs.run_words import repeats_words, score
 from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted
@@ -43,7 +36,9 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
 
     With ``only_begun`` nothing is shown where there is no repeat yet.
     """
-    trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
+    trained = {
+        own.id: own for run in runs if jobs.can_be_repeated(own := trained_run(run))
+    }
     apart = [run for run in trained.values() if not run.problem.n_folds]
     before = _repeats(trained.values())
     if not trained or (only_begun and not before):
@@ -128,7 +123,9 @@ def _folds_button(runs: list[Run], key: str) -> None:
     ):
         try:
             # Once, where a learner is shown with and without folds.
-            alike = {run_kind(on_folds(run, N_FOLDS)): run for run in runs}.values()
+            alike = {
+                jobs.run_kind(jobs.on_folds(run, N_FOLDS)): run for run in runs
+            }.values()
             start_folds([(run.learner, run.settings, run.problem) for run in alike])
         except ValueError as error:
             st.error(plain(str(error)), icon=":material/error:")
@@ -138,7 +135,7 @@ def _folds_button(runs: list[Run], key: str) -> None:
 
 def _repeats(runs: Iterable[Run]) -> list[Run]:
     """Return the repeats of some runs, and the runs on folds of their kind."""
-    return all_repeats(runs, all_runs(), N_FOLDS)
+    return jobs.all_repeats(runs, all_runs(), N_FOLDS)
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:
@@ -158,21 +155,23 @@ def n_data_splits(loaded: LoadedRun) -> int:
     run, known = loaded.run, finished_runs()
     folds = {run.problem.n_folds, N_FOLDS}
     return max(
-        len(runs_by_seed(trained_run(run), known)),
-        *(len(runs_by_fold(run, known, n_folds)) for n_folds in folds),
+        len(jobs.runs_by_seed(trained_run(run), known)),
+        *(len(jobs.runs_by_fold(run, known, n_folds)) for n_folds in folds),
     )
 
 
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
     show_repeats([loaded.run for loaded in pair], key="repeats")
-    if run_kind(on_folds(pair[0].run, 0)) == run_kind(on_folds(pair[1].run, 0)):
+    if jobs.run_kind(jobs.on_folds(pair[0].run, 0)) == jobs.run_kind(
+        jobs.on_folds(pair[1].run, 0)
+    ):
         st.markdown("Both runs are of one learner and the same settings.")
         return
     known = finished_runs()
     shown = False
     for n_folds in sorted({0, N_FOLDS, pair[0].run.problem.n_folds}):
-        first, second = (runs_by_fold(own.run, known, n_folds) for own in pair)
+        first, second = (jobs.runs_by_fold(own.run, known, n_folds) for own in pair)
         seeds = sorted(set(first) & set(second))
         if len(seeds) >= FEWEST_SEEDS:
             both = [(first[seed], second[seed]) for seed in seeds]

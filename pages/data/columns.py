@@ -3,16 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from pages.cached import tables as cached
 from pages.cached.store import table
-from pages.cached.tables import (
-    alone_of,
-    associations_of,
-    column_facts,
-    distribution_of,
-    gaps_of,
-    rows_of,
-    target_colors,
-)
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.leaks import MANY_COLUMNS
@@ -46,7 +38,7 @@ def _alone(problem: Problem) -> Alone | None:
     n = len(problem.columns)
     if n > MANY_COLUMNS and not st.session_state.get(f"alone-{problem.table_id}"):
         return None
-    return alone_of(problem)
+    return cached.alone_of(problem)
 
 
 def _ranked(problem: Problem) -> list[str]:
@@ -99,11 +91,11 @@ def show_distribution(problem: Problem) -> None:
         key=f"profile-column-{problem.table_id}-{problem.target}",
         width=320,
     )
-    facts = column_facts(problem.table_id).set_index("column")
+    facts = cached.column_facts(problem.table_id).set_index("column")
     if name in facts.index:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
-    found, units = distribution_of(problem, name), dict(problem.units)
+    found, units = cached.distribution_of(problem, name), dict(problem.units)
     words = found.sentence(name, problem.target, plain)
     st.markdown(words)
     show_figure(
@@ -111,7 +103,7 @@ def show_distribution(problem: Problem) -> None:
             found,
             named_with_unit(name, units.get(name, "")),
             named_with_unit(problem.target, units.get(problem.target, "")),
-            target_colors(problem),
+            cached.target_colors(problem),
             mode(),
         ),
         key="profile-distribution",
@@ -130,7 +122,7 @@ def show_associations(problem: Problem) -> None:
     if len(names) < 2:
         st.markdown("There is one column only.")
         return
-    found = associations_of(problem, names)
+    found = cached.associations_of(problem, names)
     words = found.sentences(plain)
     if not words:
         st.markdown("No two columns share enough rows to say.")
@@ -151,7 +143,7 @@ def show_associations(problem: Problem) -> None:
 
 def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
-    facts = column_facts(problem.table_id)
+    facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
     rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
     found = _alone(problem)
@@ -179,7 +171,10 @@ _KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column ho
 
 def show_rows(problem: Problem) -> None:
     """Show the counts of rows and columns, all of them counted."""
-    facts, meanings = rows_of(problem), column_facts(problem.table_id)["meaning"]
+    facts, meanings = (
+        cached.rows_of(problem),
+        cached.column_facts(problem.table_id)["meaning"],
+    )
     counts = meanings.value_counts()
     st.subheader("Rows and columns", anchor=False)
     shown = {
@@ -204,7 +199,7 @@ def show_rows(problem: Problem) -> None:
 def show_missing(problem: Problem) -> None:
     """Draw how much is missing in each column, and where that depends on the target."""
     st.subheader("Missing values", anchor=False)
-    gaps = gaps_of(problem)
+    gaps = cached.gaps_of(problem)
     if gaps.empty:
         st.markdown("No value is missing.")
         return

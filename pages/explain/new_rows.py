@@ -6,14 +6,7 @@ from hashlib import sha256
 
 import streamlit as st
 
-from pages.cached.predictions import (
-    GivenTable,
-    predicted_columns,
-    prediction_file,
-    read_given,
-    ready_table,
-    scores_on,
-)
+from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun
 from pages.cached.store import table
 from pages.cached.tables import stored_table_id
@@ -46,7 +39,7 @@ FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 class NewRows:
     """A table that a visitor brought, as the run's model reads it."""
 
-    given: GivenTable
+    given: cached.GivenTable
     fill_absent: bool
     ready: NewTable
 
@@ -77,7 +70,9 @@ def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
             "Predict without the absent columns, as if they were empty",
             key=f"predict-fill-{loaded.run.id}-{given.key}",
         )
-        return NewRows(given, fill_absent, ready_table(loaded, given, fill_absent))
+        return NewRows(
+            given, fill_absent, cached.ready_table(loaded, given, fill_absent)
+        )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -100,7 +95,7 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     )
 
 
-def _stored() -> GivenTable:
+def _stored() -> cached.GivenTable:
     """Let the visitor choose a table of the run store."""
     titles = distinct(table_titles())
     key = st.selectbox(
@@ -112,7 +107,7 @@ def _stored() -> GivenTable:
     )
     table_id = stored_table_id(key)
     frame = table(table_id)
-    return GivenTable(frame, frame, titles[key], table_id)
+    return cached.GivenTable(frame, frame, titles[key], table_id)
 
 
 def _file() -> tuple[bytes, str, str] | None:
@@ -134,18 +129,20 @@ def _pasted() -> tuple[bytes, str, str] | None:
     return content, "Pasted table", sha256(content).hexdigest()
 
 
-def given_table(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
+def given_table(
+    loaded: LoadedRun, content: bytes, name: str, key: str
+) -> cached.GivenTable:
     """Read what a visitor brought as a run's model does, and say how it was read.
 
     It is not stored. Of several sheets the visitor chooses one.
     """
     try:
-        found = read_given(loaded, key, name, None, content)
+        found = cached.read_given(loaded, key, name, None, content)
     except ChoiceError as several:
         sheet = st.selectbox(
             "Sheet or table", several.choices, key=f"sheet-{key}", width=360
         )
-        found = read_given(loaded, key, name, sheet, content)
+        found = cached.read_given(loaded, key, name, sheet, content)
     if found.notes:
         with st.expander(f"How {plain(found.name)} was read"):
             for note in found.notes:
@@ -165,7 +162,7 @@ _NAMES = {
 def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Show what is predicted for new rows: the first of them, and all as a file."""
     try:
-        predicted = predicted_columns(
+        predicted = cached.predicted_columns(
             loaded, new.given, new.fill_absent, ("prediction",)
         )
         for _, column in predicted.items():
@@ -187,7 +184,7 @@ def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
             f"nothing; its score on rows held out is {plain(score_words(loaded.run))}."
         )
         return
-    scores, note = scores_on(loaded, new.given, new.fill_absent)
+    scores, note = cached.scores_on(loaded, new.given, new.fill_absent)
     if scores:
         words = ", ".join(
             f"{TITLES[name]} **{plain(significant(value))}**"
@@ -220,7 +217,7 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
         return
     chosen = tuple(part for part in offered if part in parts)
     given = new.given
-    predicted = predicted_columns(loaded, given, new.fill_absent, chosen)
+    predicted = cached.predicted_columns(loaded, given, new.fill_absent, chosen)
     first, own_first = given.written.head(MOST_SHOWN), predicted.head(MOST_SHOWN)
     shown = with_predictions(first, own_first, chosen, given.name)
     own = predicted.columns.tolist()
@@ -260,7 +257,9 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
             key="predict-format",
             width=160,
         )
-        write = partial(prediction_file, loaded, given, new.fill_absent, chosen, ending)
+        write = partial(
+            cached.prediction_file, loaded, given, new.fill_absent, chosen, ending
+        )
         st.download_button(
             "Download",
             write,

@@ -9,14 +9,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
-from treelab.reports.run_curves import (
-    MIXED_UNITS,
-    OWN_LOSS,
-    VARIANCE_UNIT,
-    loss_unit,
-    reports_squares,
-    run_curve,
-)
+from treelab.reports import run_curves
 from treelab.runs.store.run import Run
 
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
@@ -47,8 +40,12 @@ def show_curves(
         st.skeleton(HEIGHT)
         return
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
-    unit = VARIANCE_UNIT if of_clusters else loss_unit(problem, runs)
-    has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
+    unit = (
+        run_curves.VARIANCE_UNIT if of_clusters else run_curves.loss_unit(problem, runs)
+    )
+    has_baseline = not (
+        of_clusters or is_apart or unit in (run_curves.MIXED_UNITS, run_curves.OWN_LOSS)
+    )
     baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
@@ -99,9 +96,9 @@ def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
     events = run_events(run)
     before = preparation_events(run) if run.state == "running" else None
-    variance = target_variance(run.problem) if reports_squares(run) else None
+    variance = target_variance(run.problem) if run_curves.reports_squares(run) else None
     given = {"by": by, "before": before, "variance": variance}
-    return run_curve(run, events, name, color, **given)
+    return run_curves.run_curve(run, events, name, color, **given)
 
 
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:
