@@ -9,17 +9,17 @@ from pages.cached import tables as cached
 from pages.cached.store import store, table
 from pages.data.columns import show_columns
 from pages.data.split import pick_split, show_split, test_file
-from pages.state.problem import (
+from pages.state.choices import (
     FIRST_TABLE,
     REAL_TABLE,
     changes,
     choose_table,
     current_problem,
     forget_table,
+    start_runs,
     table_key,
     table_titles,
 )
-from pages.state.run import start_runs
 from pages.widgets.columns import column_editor, date_parts, model_column
 from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import mode, page_tabs, page_title, show_figure

@@ -4,8 +4,7 @@ import streamlit as st
 
 from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
-from pages.state.problem import fill_form, why_not_filled
-from pages.state.run import start_longer
+from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import end_page, page_title
 from pages.widgets.run_cards import state_color

@@ -5,9 +5,9 @@ from functools import partial
 import streamlit as st
 
 from pages.cached.store import find_run
-from pages.state.problem import current_problem
-from pages.state.run import (
+from pages.state.choices import (
     choose_run,
+    current_problem,
     current_run,
     current_runs,
     new_in_address,
@@ -17,9 +17,16 @@ from pages.state.run import (
 )
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
-from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.widgets.page import page_title, require_app_shell, show_tabs
-from pages.widgets.settings import FOLDS, chosen_splits, learners_form, pick_learners
+from pages.widgets.settings import (
+    FOLDS,
+    chosen_splits,
+    clusters_form,
+    learners_form,
+    pick_aim,
+    pick_labels,
+    pick_learners,
+)
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 

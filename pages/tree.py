@@ -4,12 +4,11 @@ import streamlit as st
 
 from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
 from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
-from pages.compare.outcomes import outcomes_title, show_outcomes
-from pages.state.run import select_node, selected_node
+from pages.compare.errors import outcomes_title, show_outcomes
+from pages.state.choices import select_node, selected_node
 from pages.tree import facts
 from pages.tree.alternatives import show_alternatives
-from pages.tree.edit import show_editing
-from pages.tree.edit_log import show_edits
+from pages.tree.edit import show_editing, show_edits
 from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
 from pages.tree.size import (

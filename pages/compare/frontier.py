@@ -18,7 +18,7 @@ from pages.cached.predictions import score_differences
 from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
-from pages.state.run import choose_run, current_runs
+from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, load_readable
-from pages.state.run import PAIR, current_runs, new_in_address, write_address
+from pages.state.choices import PAIR, current_runs, new_in_address, write_address
 from pages.widgets.page import end_page, mode
 from pages.widgets.runs import loaded_or_end, pick_loaded_run
 from treelab.evaluation.comparison import have_same_test_rows

@@ -9,7 +9,7 @@ from pages.cached.comparison import trained_run
 from pages.cached.runs import LoadedRun
 from pages.cached.store import all_runs, finished_runs, store
 from pages.compare.pair import Names, Pair, pair_colors
-from pages.state.run import start_folds, start_repeats
+from pages.state.choices import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher

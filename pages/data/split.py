@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.cached.store import split_of, store, table
 from pages.cached.tables import columns_to_split_by
-from pages.state.problem import changes, choose_problem, is_shown
+from pages.state.choices import changes, choose_problem, is_shown
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.problem import (

@@ -11,7 +11,7 @@ from pages.cached.runs import LoadedRun
 from pages.cached.store import table
 from pages.cached.tables import stored_table_id
 from pages.explain.which_row import open_new_row
-from pages.state.problem import table_titles
+from pages.state.choices import table_titles
 from pages.widgets.upload import LABEL
 from pages.widgets.words import plain
 from treelab.data.reading.file_format import KINDS

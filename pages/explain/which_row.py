@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.state.run import new_in_address, write_address
+from pages.state.choices import new_in_address, write_address
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS

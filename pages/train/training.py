@@ -10,7 +10,7 @@ from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import find_run, newest_of_each_kind, store
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
-from pages.state.run import choose_run, current_run, current_runs
+from pages.state.choices import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
 from pages.widgets.run_cards import names_and_colors, run_card

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import find_run, place_in_queue, queue, store
-from pages.state.run import write_address
+from pages.state.choices import write_address
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher

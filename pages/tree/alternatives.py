@@ -13,7 +13,7 @@ from pages.cached.runs import LoadedRun, error_costs, run_tree
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import sketch
 from pages.compare.costs import ask_costs
-from pages.state.run import choose_run
+from pages.state.choices import choose_run
 from pages.tree.groups import ask_group
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained

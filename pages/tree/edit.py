@@ -1,48 +1,514 @@
-"""A run's tree changed by hand: the tree, the selected node, saved or trained on."""
+"""A run's tree changed by hand: the selected node, its split, the log, a new run."""
 
+import json
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 
 from pages.cached.predictions import tree_score
-from pages.cached.runs import LoadedRun
+from pages.cached.runs import LoadedRun, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
-from pages.state.run import edit_session, select_node, selected_node, set_edit_session
-from pages.tree.edit_log import (
-    EditedTree,
-    Editing,
-    after,
-    bench,
-    change_session,
-    do,
-    log_of,
-    show_log,
-    show_refusal,
+from pages.state.choices import (
+    edit_session,
+    select_node,
+    selected_node,
+    set_edit_session,
 )
-from pages.tree.edit_split import show_split
-from pages.widgets.page import page_link
+from pages.widgets.page import ASSETS, mode, page_link, show_figure
 from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import named_with_unit, plain, split_words
 from treelab.data.split import JOINED
-from treelab.editing.candidates import gain_of
-from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
+from treelab.editing.apply import apply_edit
+from treelab.editing.candidates import Candidate, gain_of
+from treelab.editing.edited import Edited
+from treelab.editing.edits import (
+    Allow,
+    Edit,
+    Forbid,
+    Lock,
+    Prefer,
+    Prune,
+    SetSplit,
+    SetThreshold,
+    Unlock,
+)
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
+from treelab.editing.regrow import class_weights, refit, refit_all
+from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.splits import headline_scores, split_terms
+from treelab.figures.editing import (
+    Groups,
+    category_figure,
+    one_group,
+    threshold_rows,
+    threshold_stops,
+)
 from treelab.figures.viewer.payload import node_at
-from treelab.runs.jobs.edited import create_trained, save_edited
+from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
-from treelab.trees.constraints import violations
+from treelab.trees.constraints import violations, with_order
+from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
-from treelab.trees.text import node_title
-from treelab.trees.tree import OBLIQUE, goes_left
-from treelab.trees.words import counted, significant
+from treelab.trees.text import left_categories, node_title
+from treelab.trees.tree import OBLIQUE, Tree, goes_left
+from treelab.trees.words import counted, parse, significant
+
+
+@dataclass(frozen=True, eq=False)
+class EditedTree:
+    """A tree after some edits."""
+
+    edited: Edited
+    tree: Tree  # its leaves fitted to the rows that the first tree was fitted to
+    valid: float  # validation score with all leaves fitted to training rows alone
+
+
+@shared(8, "Reading the rows…")
+def bench(loaded: LoadedRun) -> Bench:
+    """Return the run's tree and the rows by which it is edited."""
+    return bench_of(loaded.model, loaded.split, loaded.run.constraints)
+
+
+@shared(256)
+def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
+    """Return the run's tree after some edits; a ValueError says why it cannot be.
+
+    Each edit is applied to those before it.
+    """
+    table = bench(loaded)
+    edited = Edited.of(table.tree, table.constraints)
+    if edits:
+        edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
+    weights = class_weights(table.tree)
+    refitted = refit_all(edited.tree, table.train, weights)
+    task, rows = loaded.run.problem.task, loaded.split.rows("valid")
+    score = headline_scores([with_order(refitted, table.constraints)], task, *rows)[0]
+    return EditedTree(edited, refit(edited, table.fitted), score)
+
+
+@shared(128)
+def candidates_at(
+    loaded: LoadedRun, edits: tuple[Edit, ...], path: str
+) -> list[Candidate]:
+    """Return the best split of each column that is allowed at a node."""
+    return after(loaded, edits).edited.candidates(path, bench(loaded).train)
+
+
+@dataclass(frozen=True)
+class Editing:
+    """What the parts of the page read."""
+
+    loaded: LoadedRun
+    session: Session
+    now: EditedTree
+    before: EditedTree  # the run's own
+    path: str  # of the selected node
+
+    def key(self, name: str) -> str:
+        """Return a key of a control that belongs to the run."""
+        return f"edit-{name}-{self.loaded.run.id}"
+
+
+def do(loaded: LoadedRun, edit: Edit) -> None:
+    """Do one edit, or remember why it cannot be done."""
+    session = edit_session(loaded.run.id).do(edit)
+    try:
+        after(loaded, session.current)
+    except ValueError as error:
+        st.session_state["edit-refused"] = str(error)
+        return
+    set_edit_session(loaded.run.id, session)
+
+
+def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
+    """Undo, redo or end what was done, as the session does it."""
+    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
+
+
+def start_over(loaded: LoadedRun) -> None:
+    """Forget all edits, not that test scores were seen."""
+    seen = edit_session(loaded.run.id).seen_test
+    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
+
+
+def show_refusal() -> None:
+    """Say why the last edit was not done, once."""
+    if (reason := st.session_state.pop("edit-refused", None)) is not None:
+        st.warning(reason, icon=":material/block:")
+
+
+def log_of(
+    loaded: LoadedRun, session: Session, training: Training | None = None
+) -> EditLog:
+    """Return the edits that are in force as a log, with what is to be trained."""
+    seen = session.position if session.seen_test is None else session.seen_test
+    return replace(
+        bench(loaded).start(),
+        edits=session.current,
+        training=training,
+        seen_test=seen,
+        run=loaded.run.id,
+    )
+
+
+def show_log(editing: Editing) -> None:
+    """List the edits, and offer them as a file."""
+    session, loaded = editing.session, editing.loaded
+    st.subheader("Edits", anchor=False)
+    if not session.edits:
+        st.caption(
+            "None yet. Click a node in the tree, then change its split, lock it, prune "
+            "it, or forbid a column."
+        )
+        return
+    lines = []
+    for number, edit in enumerate(session.edits, start=1):
+        words = plain(edit.sentence())
+        if number > session.position:
+            words = f":gray[{words} Undone.]"
+        lines.append(f"{number}. {words}")
+    st.markdown("\n".join(lines))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+    with st.container(horizontal=True, key=editing.key("log")):
+        st.download_button(
+            "Download as JSON",
+            lambda: log_of(loaded, session).to_json(),
+            f"{loaded.run.id}-edits.json",
+            "application/json",
+            key=editing.key("log-file"),
+            on_click="ignore",
+            icon=":material/download:",
+            help="python -m treelab edit RUN --log FILE replays it.",
+        )
+        st.button(
+            "Start over",
+            icon=":material/restart_alt:",
+            key=editing.key("start-over"),
+            on_click=start_over,
+            args=(loaded,),
+        )
+
+
+def show_edits(loaded: LoadedRun) -> None:
+    """List the edits that a run's tree came from, if any."""
+    written = store().edits(loaded.run.id)
+    if written is None:
+        return
+    log = EditLog.from_json(written)
+    lines = [edit.sentence() for edit in log.edits]
+    if log.training is not None:
+        lines.append(log.training.sentence())
+    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
+        numbered = enumerate(lines, start=1)
+        st.markdown("\n".join(f"{n}. {plain(line)}" for n, line in numbered))
+        st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+
+
+_mount = st.components.v2.component(
+    "treelab_threshold_line",
+    js=(ASSETS / "threshold-line.js").read_text("utf-8"),
+    css=(ASSETS / "threshold-line.css").read_text("utf-8"),
+)
+
+
+def threshold_line(
+    rows: dict,
+    key: str,
+    *,
+    title: str,
+    missing: str,
+    fades: bool,
+    fixed: bool,
+    on_move: Callable[[float], None],
+) -> None:
+    """Draw a node's rows, and the threshold as a line that can be dragged.
+
+    Under one key the component stays as it is while data change. ``missing`` is said
+    of rows without a value, bars that go right may be pale, a fixed line cannot be
+    moved; ``on_move`` takes where it was let go, before the page runs again.
+    """
+    n_moves = f"{key}-moves"
+
+    def move() -> None:
+        """Hand on where the line was let go."""
+        # Also a refused move changes the data: the line goes back.
+        st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
+        if (value := st.session_state[key].threshold) is not None:
+            on_move(float(value))
+
+    data = rows | {
+        "title": title,
+        "alt": f"Training rows of the node by {title}, with the threshold.",
+        "missing": missing,
+        "fades": fades,
+        "fixed": fixed,
+        "moves": st.session_state.get(n_moves, 0),
+    }
+    _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
+
+
+SUM = "its weighted sum"  # what an oblique split tests
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the visitor looks at: a column of the node, and the split it has of it."""
+
+    column: str
+    is_current: bool
+    candidate: Candidate | None  # the best split of the column
+    tree: Tree
+    node: int
+    feature: Feature | None  # None of a weighted sum
+    at: np.ndarray  # training rows at the node
+    is_held: bool  # whether it is the split of a locked node
+
+    @property
+    def missing_left(self) -> bool:
+        """Whether rows without a value go left."""
+        if self.is_current or self.candidate is None:
+            return bool(self.tree.missing_left[self.node])
+        return self.candidate.missing_left
+
+
+def show_split(editing: Editing) -> str | None:
+    """Let the visitor choose a column and its cut; return the column, None of a sum."""
+    choice = _pick_column(editing)
+    if choice is None:
+        st.caption("No column divides the training rows of this node any further.")
+        return None
+    feature = choice.feature
+    if feature is not None and feature.kind == "category":
+        _show_categories(editing, choice, feature)
+    else:
+        _show_threshold(editing, choice)
+    return None if feature is None else choice.column
+
+
+def _pick_column(editing: Editing) -> _Choice | None:
+    """Let the visitor choose among the columns, the most useful first."""
+    edited, path = editing.now.edited, editing.path
+    tree, node = edited.tree, node_of(edited.tree, path)
+    found = candidates_at(editing.loaded, editing.session.current, path)
+    of = {candidate.column: candidate for candidate in found}
+    now = None
+    if tree.feature[node] == OBLIQUE:
+        now = SUM
+    elif not tree.is_leaf[node]:
+        now = tree.features[tree.feature[node]].column
+    names = [*of] if now is None or now in of else [now, *of]
+    if not names:
+        return None
+    key = f"{editing.key('by')}-{path}"
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = now if now in names else names[0]
+
+    def label(name: str) -> str:
+        """Name a column with what its best split gains, the node's own or not."""
+        up_to = "up to " * (name == now)
+        gain = f" · gain {up_to}{significant(of[name].gain)}" if name in of else ""
+        return f"{name}{gain}{' · now' * (name == now)}"
+
+    column = st.selectbox(
+        "Split by",
+        names,
+        format_func=label,
+        key=key,
+        help="The best split of each column among the training rows of this node, by "
+        "how much impurity (Gini, or variance) it removes.",
+    )
+    features = {feature.column: feature for feature in edited.features}
+    at, is_now = bench(editing.loaded).train.at(tree, node), column == now
+    own = tree, node, features.get(column), at, is_now and path in edited.locked
+    return _Choice(column, is_now, of.get(column), *own)
+
+
+def _show_threshold(editing: Editing, choice: _Choice) -> None:
+    """Draw the rows along a number column or a sum, with a threshold to be dragged."""
+    tree, node, feature = choice.tree, choice.node, choice.feature
+    if feature is None:
+        X = editing.loaded.split.X_train
+        x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
+        fitted = None
+    else:
+        rows = bench(editing.loaded)
+        x = rows.train.numbers(feature)[choice.at]
+        fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
+        title = named_with_unit(feature.column, feature.unit)
+    if choice.is_current:
+        wanted = float(tree.threshold[node])
+    else:
+        wanted = None if choice.candidate is None else choice.candidate.threshold
+    threshold = wanted
+    if len(threshold_stops(x, fitted, wanted)) > 1:
+        threshold = _enter(editing, choice, x, fitted, wanted)
+    stops = threshold_stops(x, fitted, threshold)
+    side, missing = choice.missing_left, ""
+    if n_missing := int(np.isnan(x).sum()):
+        missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
+
+    def move(stop: float) -> None:
+        """Take the stop at which the line was let go."""
+        if stop in stops and choice.is_current:
+            do(editing.loaded, SetThreshold(editing.path, stop))
+        elif stop in stops:
+            st.session_state[_threshold_key(editing, choice)] = stop
+
+    threshold_line(
+        threshold_rows(x, _groups(editing, choice.at), stops, threshold),
+        editing.key("line"),
+        title=title,
+        missing=missing,
+        fades=editing.now.tree.classes is None,
+        fixed=len(stops) < 2 or choice.is_held,
+        on_move=move,
+    )
+    if not choice.is_current and threshold is not None:
+        _offer_split(
+            editing, SetSplit(editing.path, choice.column, threshold, None, side)
+        )
+
+
+def _enter(
+    editing: Editing,
+    choice: _Choice,
+    x: np.ndarray,
+    fitted: np.ndarray | None,
+    wanted: float | None,
+) -> float | None:
+    """Let the visitor write the threshold; the split's own follows at once."""
+    key = _threshold_key(editing, choice)
+    if choice.is_current or st.session_state.get(key) is None:
+        text = ""
+        if wanted is not None and fitted is not None:
+            # As the line and the tree write it, which sends each row the same way.
+            text = threshold_stops(x, fitted, wanted).get(wanted, "")
+        key = _shown(editing, choice, parse(text) if text else wanted)
+    now = st.session_state[key]
+    written = threshold_stops(x, fitted, now).get(now, "")
+    decimals = len(written.partition(".")[2])
+    return st.number_input(
+        "Threshold",
+        value=None,
+        # About a hundredth of what the column spans.
+        step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
+        format="%.6g" if "e" in written else f"%.{decimals}f",
+        key=key,
+        disabled=choice.is_held,
+        on_change=_move if choice.is_current else None,
+        args=(editing, key, now),
+        help="Or drag the line.",
+    )
+
+
+def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
+    """Put a threshold into its field; return the field's key.
+
+    Where the threshold was changed by other means than its field, as by the line or
+    by *Undo*, it gets a new field: the browser may report the old one's value late.
+    """
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
+    number, drawn = st.session_state.get(name, (0, None))
+    held = st.session_state.get(f"{name}-{number}")
+    if held is not None and held == drawn != threshold:
+        number += 1
+    st.session_state[name] = number, threshold
+    st.session_state[f"{name}-{number}"] = threshold
+    return f"{name}-{number}"
+
+
+def _move(editing: Editing, key: str, drawn: float | None) -> None:
+    """Move the split's threshold to the one that was written.
+
+    An interrupted page's field is reported as changed once more, though nobody wrote
+    in it, or its edit is done, or undone, already.
+    """
+    now, then = edit_session(editing.loaded.run.id), editing.session
+    is_late = (now.edits, now.position) != (then.edits, then.position)
+    threshold = st.session_state[key]
+    if threshold not in (None, drawn) and not is_late:
+        do(editing.loaded, SetThreshold(editing.path, threshold))
+
+
+def _threshold_key(editing: Editing, choice: _Choice) -> str:
+    """Return the key of the threshold's field of one column at one node, as it is."""
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
+    return f"{name}-{st.session_state.get(name, (0, None))[0]}"
+
+
+def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> None:
+    """Draw the rows by category, and let the visitor say which go left."""
+    codes = bench(editing.loaded).train.codes(feature)[choice.at]
+    present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
+    if choice.is_current:
+        wanted: Sequence[str] = left_categories(choice.tree, choice.node)
+    else:
+        wanted = (choice.candidate.categories or ()) if choice.candidate else ()
+    default = [name for name in present if name in wanted]
+    position = editing.session.position if choice.is_current else 0
+    left = st.multiselect(
+        "Go left",
+        present,
+        default=default,
+        key=f"{editing.key('left')}-{editing.path}-{choice.column}-{position}",
+    )
+    is_left = np.isin(codes, [feature.categories.index(name) for name in left])
+    show_figure(
+        category_figure(
+            codes,
+            feature.categories,
+            left,
+            _groups(editing, choice.at),
+            title=feature.column,
+            mode=mode(),
+        ),
+        key="edit-rows",
+        alt=f"Training rows of the node by {feature.column}; pale ones go right.",
+    )
+    st.caption(
+        f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
+        f"{int((~is_left).sum()):,} rows, right."
+    )
+    is_split = 0 < len(left) < len(present)
+    if is_split and (left != default or not choice.is_current):
+        side, names = choice.missing_left, tuple(left)
+        _offer_split(editing, SetSplit(editing.path, choice.column, None, names, side))
+
+
+def _offer_split(editing: Editing, edit: SetSplit) -> None:
+    """Offer to give the node the split that is looked at."""
+    st.button(
+        "Set this split",
+        type="primary",
+        icon=":material/call_split:",
+        key=editing.key("set-split"),
+        help=plain(edit.sentence()),
+        on_click=do,
+        args=(editing.loaded, edit),
+    )
+
+
+def _groups(editing: Editing, at: np.ndarray) -> Groups:
+    """Colour the rows of the node by class, where there are any."""
+    classes = editing.now.tree.classes
+    if classes is None:
+        return one_group(len(at))
+    codes = bench(editing.loaded).train.y[at]
+    return [
+        (str(label), codes == classes.index(label), color)
+        for label, color in run_colors(editing.loaded).items()
+    ]
+
 
 MORE = 130  # pixels, for the controls beside the picture
 

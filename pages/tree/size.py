@@ -21,7 +21,7 @@ from pages.cached.tree_pictures import (
 )
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
-from pages.state.run import set_parameter
+from pages.state.choices import set_parameter
 from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.store_trouble import explained

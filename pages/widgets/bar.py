@@ -2,20 +2,23 @@
 
 import streamlit as st
 
-from pages.state.problem import (
+from pages.state.choices import (
     AIM,
     PREDICT,
     choose_problem,
+    choose_run,
     choose_table,
     current_problem,
+    current_run,
+    current_runs,
     finds_clusters,
+    follow_address,
     is_shown,
     table_key,
     table_titles,
     target_names,
     with_target,
 )
-from pages.state.run import choose_run, current_run, current_runs, follow_address
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.problem import Problem

@@ -7,7 +7,7 @@ from typing import NoReturn
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.state.run import write_address
+from pages.state.choices import write_address
 from pages.widgets.bar import show_bar
 from pages.widgets.words import plain
 from treelab.figures.explanations import importance_figure

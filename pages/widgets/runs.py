@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_whole
 from pages.cached.store import store
-from pages.state.problem import current_problem, finds_clusters
-from pages.state.run import current_run, resume_run
+from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
 from pages.widgets.page import end_page, page_link
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain

@@ -13,7 +13,7 @@ from pages.cached.runs import (
     run_tree,
 )
 from pages.cached.store import store
-from pages.state.run import edit_session
+from pages.state.choices import edit_session
 from pages.widgets.page import mode
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal

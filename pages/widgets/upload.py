@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import store
-from pages.state.problem import choose_table, current_problem
+from pages.state.choices import choose_table, current_problem
 from pages.widgets.store_trouble import explained
 from pages.widgets.words import plain
 from treelab.data.builtin import BUILTIN
