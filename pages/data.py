@@ -21,12 +21,10 @@ from pages.state.choices import (
     table_titles,
 )
 from pages.widgets.columns import column_editor, date_parts, model_column
-from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
-from pages.widgets.store_trouble import explained
 from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
-from pages.widgets.words import plain
+from pages.widgets.words import confirm_delete, explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
@@ -96,8 +94,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
                 icon=":material/table:",
                 type="tertiary",
                 key="open-real-table",
-                on_click=explained(choose_table),
-                args=(REAL_TABLE,),
+                on_click=explained(choose_table, REAL_TABLE),
             )
         if key not in BUILTIN and st.button(
             "Delete this table",

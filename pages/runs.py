@@ -5,12 +5,10 @@ import streamlit as st
 from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
 from pages.state.choices import fill_form, start_longer, why_not_filled
-from pages.widgets.confirm import confirm_delete
 from pages.widgets.page import end_page, page_title
 from pages.widgets.run_cards import state_color
 from pages.widgets.runs import pause_button, resume_button
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.widgets.words import confirm_delete, explained, plain
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.reports.runs_table import runs_table
@@ -153,8 +151,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Train longer",
                 icon=":material/more_time:",
                 key="train-longer",
-                on_click=explained(start_longer),
-                args=(run,),
+                on_click=explained(start_longer, run),
                 help="Goes on where it ended, with twice the epochs, as a new run.",
             )
         if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
@@ -174,8 +171,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Share" if run.is_private else "Make private",
                 icon=":material/group:" if run.is_private else ":material/lock:",
                 key="share",
-                on_click=explained(store().set_private),
-                args=(run.id, not run.is_private),
+                on_click=explained(store().set_private, run.id, not run.is_private),
                 disabled=not may_change,
                 help="Whether others see this run and its table.",
             )
@@ -184,8 +180,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Name",
                 run.title,
                 key=f"title-{run.id}",
-                on_change=explained(rename),
-                args=(run,),
+                on_change=explained(rename, run),
                 max_chars=80,
             )
     if 2 <= len(selected) <= MOST_COMPARED:

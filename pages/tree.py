@@ -23,7 +23,6 @@ from pages.tree.size import (
 from pages.widgets.export import export_box, report_buttons
 from pages.widgets.page import page_tabs, page_title
 from pages.widgets.runs import pick_output, pick_whole_run
-from pages.widgets.store_trouble import guarded
 from pages.widgets.tree_choices import (
     AREAS,
     EDIT,
@@ -35,7 +34,7 @@ from pages.widgets.tree_choices import (
     tree_choices,
 )
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
-from pages.widgets.words import fitted_words, plain
+from pages.widgets.words import fitted_words, guarded, plain
 from treelab.editing.apply import why_not_edited
 from treelab.figures.viewer.payload import (
     FIRST_PATH,

@@ -85,10 +85,7 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the trees of highest mean weight on the test rows, and these, (k,) each.
-
-    The heaviest comes first; weights are in [0, 1].
-    """
+    """Return trees by mean weight on the test rows, the heaviest first, and these."""
     return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
 
@@ -96,10 +93,7 @@ def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
 def score_differences(
     first: LoadedRun, second: LoadedRun
 ) -> dict[str, ScoreDifference]:
-    """Return how the second run's test scores differ from the first's.
-
-    Of runs of one loss its D² is among them.
-    """
+    """Return how a second run's test scores differ; of one loss, its D², too."""
     loss = first.model.loss if first.model.loss == second.model.loss else None
     return paired_bootstrap(
         first.run.problem.task,
@@ -210,10 +204,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
 def ranked_rows(
     loaded: LoadedRun, order: str, label=None, split: str = "test"
 ) -> np.ndarray:
-    """Return places, from 0, of the rows of a data split in one of the orders above.
-
-    ``label`` is the class of which rows are typical; None: of all rows.
-    """
+    """Return places, from 0, of a data split's rows in an order; typical of a label."""
     X, y, _ = rows_of(loaded, split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:

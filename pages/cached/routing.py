@@ -33,13 +33,7 @@ def routed_split(
 def routed_file(
     loaded: LoadedRun, estimator: int | None, given: GivenTable
 ) -> routing.RoutedRows:
-    """Return the rows of a table that was brought at the nodes of a run's tree.
-
-    Raises
-    ------
-    ValueError
-        If it lacks a column that the tree reads, or holds text for numbers.
-    """
+    """Return rows that were brought at a tree's nodes; a ValueError says why not."""
     tree = run_tree(loaded, estimator)
     X = routing.rows_for_model(tree, given.frame, given.name)
     problem, own = loaded.run.problem, _classes_or_values(loaded)

@@ -148,13 +148,7 @@ def load_run(run: Run) -> LoadedRun:
 
 
 def load_whole(run: Run) -> LoadedRun:
-    """Return a run as ``load_run`` does, but with all outputs of its tree.
-
-    Raises
-    ------
-    LookupError, OSError, ValueError
-        If the model, or the table it was trained on, is gone or cannot be read.
-    """
+    """Return a run as ``load_run`` does, but with all outputs of its tree."""
     if run.has_model:
         return LoadedRun(run, model_of(run), split_of(run.problem))
     for epoch in reversed(store().snapshots(run.id)):
@@ -201,10 +195,7 @@ def run_colors(loaded: LoadedRun) -> dict:
 
 
 def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
-    """Return what errors cost where a run was trained by costs; None elsewhere.
-
-    True classes down, predicted classes across, (n_labels, n_labels).
-    """
+    """Return costs, (true, predicted), where a run was trained by costs; else None."""
     asked = loaded.run.constraints
     if not asked.class_costs:
         return None
@@ -220,10 +211,7 @@ def ranked_classes(loaded: LoadedRun) -> list:
 
 @shared(256, "Routing the rows…")
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
-    """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
-
-    It is shared, and never changed.
-    """
+    """Return a run's tree, or one of its ensemble, with its rows; never changed."""
     tree = shown_tree(loaded.model, estimator=estimator)
     if loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
         tree = tree.with_rows(*loaded.rows("fitted"))

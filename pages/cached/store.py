@@ -29,10 +29,7 @@ LARGE_CELLS = 10_000_000  # of a table: such take memory, so few are held at a t
 
 
 def store() -> RunStore:
-    """Return the run store of this server's data folder, as this visitor may use it.
-
-    Where nobody signs in, it is one for all sessions.
-    """
+    """Return the run store as this visitor may use it; without sign-in, one for all."""
     who = visitor()
     home = default_home()
     return _store(home) if who is None else _visitor_store(home, who)

@@ -35,10 +35,7 @@ def _builtin_id(home: Path, key: str) -> str:
 
 
 def _cached(function: Callable, most: int = 32) -> Callable:
-    """Cache a function of a table: called with its id, or a problem on it, instead.
-
-    What it returns is shared, and never changed.
-    """
+    """Cache a function of a table by its id, or a problem on it; never changed."""
 
     @wraps(function)
     def read(about: str | Problem, *given, **options):

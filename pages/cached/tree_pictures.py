@@ -39,10 +39,7 @@ def scored_path_of(loaded: LoadedRun) -> SizePath | None:
 
 @shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
-    """Return every tree of a run's pruning path with its scores.
-
-    With ``tree_alone`` a tree predicts by its leaves, not by the predictor on top.
-    """
+    """Return a path's trees with scores; ``tree_alone``: their leaves predict."""
     steps = pruning.pruning_steps(
         loaded.model,
         scored_path_of(loaded),
@@ -118,10 +115,7 @@ def _viewer_payload(payload: dict) -> ViewerPayload:
 def tree_picture(
     loaded: LoadedRun, _tree: Tree, name: str, split: str = "fitted"
 ) -> TreePicture:
-    """Return the picture of one tree of a run, with its rows of a data split.
-
-    Caches know the tree by its name among the run's trees.
-    """
+    """Return a tree, known by its name in the run, with rows of a data split."""
     return _picture(loaded, [_tree], split)
 
 
@@ -137,10 +131,7 @@ def sketch(loaded: LoadedRun, _tree: Tree, name: str) -> ViewerPayload:
 def training_picture(
     loaded: LoadedRun, tree: Tree, split: str = "fitted"
 ) -> TreePicture | None:
-    """Return a run's trees during its training; None where it saved no snapshot.
-
-    The last frame is the tree that the run ended with.
-    """
+    """Return a run's trees in training, the final one last; None without any."""
     epochs = tuple(store().snapshots(loaded.run.id))
     return _training_picture(loaded, epochs, split, tree) if epochs else None
 

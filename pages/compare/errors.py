@@ -1,5 +1,7 @@
 """What runs get wrong on the test rows: by class, by value, and where two differ."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -144,10 +146,7 @@ HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the tabl
 def rows_that_differ(
     found: Disagreement, pair: Pair, names: Names, *, has_links: bool = False
 ) -> None:
-    """Say on how many test rows two runs differ, and list those rows.
-
-    With links a row can be ticked, to be followed in the trees or explained.
-    """
+    """List test rows on which runs differ; with links a ticked one can be followed."""
     if found.rows.empty:
         st.markdown(
             f"Both predict the same on all {counted(found.n_rows, 'test row')}."
@@ -199,8 +198,7 @@ def _show_links(
         st.button(
             "Show its paths above",
             icon=":material/route:",
-            on_click=st.session_state.__setitem__,
-            args=("compare-row", row),
+            on_click=partial(st.session_state.__setitem__, "compare-row", row),
         )
         for loaded, name in zip(pair, names):
             label = f"Explain {plain(name)} on row {row:,}"

@@ -22,9 +22,8 @@ from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
 from pages.widgets.run_cards import names_and_colors
-from pages.widgets.store_trouble import explained, guarded
 from pages.widgets.tree_viewer import tree_viewer
-from pages.widgets.words import plain
+from pages.widgets.words import explained, guarded, plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, size_words
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
@@ -132,8 +131,7 @@ def _pick_point(
         key=f"{chart}-use",
         help="All pages then show it; a size that is not the run's own is saved as a "
         "run.",
-        on_click=explained(_use),
-        args=(own, place),
+        on_click=explained(_use, own, place),
     )
 
 

@@ -18,10 +18,7 @@ Names = tuple[str, str]
 
 
 def pick_runs() -> tuple[Pair, list[LoadedRun]]:
-    """Let the visitor choose what the bar's run is compared with.
-
-    First the one chosen here and that of the bar, then up to two more.
-    """
+    """Return the run that is chosen to compare with, the bar's, and up to two more."""
     loaded = pick_loaded_run(growing=False)
     partners = {
         run.id: run

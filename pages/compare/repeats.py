@@ -11,9 +11,8 @@ from pages.cached.store import all_runs, finished_runs, store
 from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.choices import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import (
@@ -32,10 +31,7 @@ MOST_MORE = 20
 
 
 def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> None:
-    """Offer to repeat some runs on more data splits, and follow the repeats.
-
-    With ``only_begun`` nothing is shown where there is no repeat yet.
-    """
+    """Offer repeats on more data splits, and follow them; or only those begun."""
     trained = {
         own.id: own for run in runs if jobs.can_be_repeated(own := trained_run(run))
     }

@@ -132,10 +132,7 @@ def _pasted() -> tuple[bytes, str, str] | None:
 def given_table(
     loaded: LoadedRun, content: bytes, name: str, key: str
 ) -> cached.GivenTable:
-    """Read what a visitor brought as a run's model does, and say how it was read.
-
-    It is not stored. Of several sheets the visitor chooses one.
-    """
+    """Read a visitor's table as the run's model does; of sheets they choose one."""
     try:
         found = cached.read_given(loaded, key, name, None, content)
     except ChoiceError as several:

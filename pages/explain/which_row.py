@@ -1,6 +1,7 @@
 """Which row is explained: of the test rows, the table, or new rows."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -96,8 +97,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
                 key=_key(loaded, "order"),
                 width=210,
                 help=_HELP,
-                on_change=_go,
-                args=(loaded, 0),
+                on_change=partial(_go, loaded, 0),
             )
             with st.popover("Filter", icon=":material/filter_alt:"):
                 _pick_filter(loaded, source)
@@ -107,8 +107,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
                 label,
                 key=f"row-{label.lower()}",
                 disabled=not len(places),
-                on_click=_go,
-                args=(loaded, step, len(X)),
+                on_click=partial(_go, loaded, step, len(X)),
             )
     words = f"Row {place:,} of the {len(X):,} new ones"
     if source != _NEW:

@@ -46,10 +46,7 @@ from treelab.trees.words import counted, percent, probability, shortest
 
 
 def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
-    """Show the prediction, large, beside it what the row is, below it why.
-
-    ``before`` is what stands there in place of the row's target.
-    """
+    """Show a prediction and why; beside it the row's target, or ``before``."""
     color, beside = palette(mode()).accent, before
     if row.proba is not None:
         color = run_colors(loaded)[plain_label(row.predicted)]

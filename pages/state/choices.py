@@ -38,11 +38,7 @@ def table_titles() -> dict[str, str]:
 
 
 def first_problem(key: str) -> Problem:
-    """Return the problem that a table opens with.
-
-    That of the newest run on the table comes first; else a built-in table's own
-    target, or the last column.
-    """
+    """Return what a table opens with: its newest run's problem, or its own target."""
     found = stored_table_id(key)
     for run in store().runs():
         settled = not run.repeat_of and not run.problem.awaits_clusters
@@ -95,10 +91,7 @@ def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None
 def changes(
     shown: Problem, key: str, change: Callable[[Problem, Any], Problem]
 ) -> dict:
-    """Return a widget's key and callback by which what is chosen changes the problem.
-
-    ``shown`` is what it is drawn for; ``change`` gets the problem and what was chosen.
-    """
+    """Return a widget's key and callback; ``change`` gets problem and choice."""
 
     def follow() -> None:
         chosen = st.session_state[key]
@@ -394,10 +387,7 @@ def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
 
 
 def start_longer(run: Run) -> str:
-    """Queue a finished run's training to go on, once a click; return the new run's id.
-
-    Where its checkpoint has gone meanwhile, nothing is started.
-    """
+    """Queue a finished run to train longer; its id, "" without a checkpoint."""
 
     def create() -> list[str]:
         can = can_train_longer(store(), run)
@@ -443,10 +433,7 @@ def selected_node(run_id: str) -> str | None:
 
 
 def select_node(run_id: str, key: str | None) -> None:
-    """Remember the selected node, and put it into the address.
-
-    The address has "r" and the path from the root, 0 left and 1 right: "r01".
-    """
+    """Remember the selected node; the address has its path: "r01" is left, right."""
     st.session_state["node-run"] = run_id
     st.session_state[f"node-{run_id}"] = key
     set_parameter("node", None if key is None else f"r{key}")

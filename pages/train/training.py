@@ -15,10 +15,9 @@ from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
 from pages.widgets.run_cards import names_and_colors, run_card
 from pages.widgets.runs import pause_button, resume_button
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.runs.run_words import cluster_result_words, origin_words, result_words
 from treelab.runs.store.run import Run
@@ -111,10 +110,7 @@ class _Training:
         return tuple(states), live and live.id
 
     def show_result(self) -> None:
-        """Show in one line what was found, or that training goes on.
-
-        The links lead to the run whose tree is drawn below.
-        """
+        """Show in a line what was found, with links to the run that is drawn below."""
         live, runs = self.live(), self.now()
         if live is None:
             return
@@ -202,8 +198,7 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
             "Show",
             icon=":material/visibility:",
             key=f"show-{run.id}",
-            on_click=choose_run,
-            args=(run.id,),
+            on_click=explained(choose_run, run.id),
             type="tertiary",
             disabled=is_live,
             help="Shows this run's tree beside the curves.",
@@ -218,8 +213,7 @@ def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
                 "Stop",
                 icon=":material/stop:",
                 key=f"stop-{run.id}",
-                on_click=explained(store().request_stop),
-                args=(run.id,),
+                on_click=explained(store().request_stop, run.id),
                 type="tertiary",
                 disabled=run.stop_requested or not store().may_change(run),
                 help="Ends the training and saves the best tree so far.",

@@ -16,10 +16,9 @@ from pages.compare.costs import ask_costs
 from pages.state.choices import choose_run
 from pages.tree.groups import ask_group
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import fitted_words, plain, split_words
+from pages.widgets.words import explained, fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import TITLES

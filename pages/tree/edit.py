@@ -19,10 +19,9 @@ from pages.state.choices import (
     set_edit_session,
 )
 from pages.widgets.page import ASSETS, mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import named_with_unit, plain, split_words
+from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing.apply import apply_edit
 from treelab.editing.candidates import Candidate, gain_of
@@ -81,10 +80,7 @@ def bench(loaded: LoadedRun) -> Bench:
 
 @shared(256)
 def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
-    """Return the run's tree after some edits; a ValueError says why it cannot be.
-
-    Each edit is applied to those before it.
-    """
+    """Return the run's tree after edits in turn; a ValueError says why it cannot be."""
     table = bench(loaded)
     edited = Edited.of(table.tree, table.constraints)
     if edits:
@@ -194,8 +190,7 @@ def show_log(editing: Editing) -> None:
             "Start over",
             icon=":material/restart_alt:",
             key=editing.key("start-over"),
-            on_click=start_over,
-            args=(loaded,),
+            on_click=explained(start_over, loaded),
         )
 
 
@@ -493,8 +488,7 @@ def _offer_split(editing: Editing, edit: SetSplit) -> None:
         icon=":material/call_split:",
         key=editing.key("set-split"),
         help=plain(edit.sentence()),
-        on_click=do,
-        args=(editing.loaded, edit),
+        on_click=explained(do, editing.loaded, edit),
     )
 
 
@@ -514,10 +508,7 @@ MORE = 130  # pixels, for the controls beside the picture
 
 
 def show_editing(loaded: LoadedRun, view: str) -> None:
-    """Draw the tree as it is edited, the selected node's menu, and the log.
-
-    ``view`` names the viewer, which stays while it turns from the run's tree to this.
-    """
+    """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
     session = edit_session(loaded.run.id)
     now = current_tree(loaded, session)
     left, right = st.columns([5, 3], gap="medium")
@@ -667,8 +658,7 @@ def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
                 icon=f":material/{icon}:",
                 key=editing.key(label.lower().replace(" ", "-")),
                 help=words,
-                on_click=do,
-                args=(editing.loaded, edit),
+                on_click=explained(do, editing.loaded, edit),
             )
 
 
@@ -688,8 +678,7 @@ def show_finish(editing: Editing) -> None:
         key=editing.key("keep"),
         disabled=not editing.session.current,
         help="The tree as it stands, its leaves fitted to the rows of the first.",
-        on_click=explained(_make),
-        args=(editing.loaded, None),
+        on_click=explained(_make, editing.loaded, None),
     )
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
@@ -725,8 +714,9 @@ def _offer_training(editing: Editing) -> None:
         disabled=learner == "cart",
         help="Trains each of them from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
-        on_click=explained(_make),
-        args=(editing.loaded, Training(learner) if learner != "cart" else None),
+        on_click=explained(
+            _make, editing.loaded, Training(learner) if learner != "cart" else None
+        ),
     )
     tree, path = editing.now.edited.tree, editing.path
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
@@ -745,8 +735,7 @@ def _offer_training(editing: Editing) -> None:
         key=editing.key("regrow"),
         help="What is not locked at the selected node and below is grown anew; the "
         "rest of the tree stays.",
-        on_click=explained(_make),
-        args=(editing.loaded, Training(learner, path, int(leaves))),
+        on_click=explained(_make, editing.loaded, Training(learner, path, int(leaves))),
     )
 
 
@@ -853,8 +842,7 @@ def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> 
         icon=f":material/{icon}:",
         key=editing.key(label.split()[0].lower()),
         disabled=disabled,
-        on_click=change_session,
-        args=(editing.loaded, change),
+        on_click=explained(change_session, editing.loaded, change),
     )
 
 

@@ -49,10 +49,7 @@ from treelab.trees.words import counted, percent, rounded, significant
 
 
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
-    """Show the score, how large the tree is, and whether it keeps what was asked.
-
-    The run is shown as if it had retained this tree; ``own`` is with its own one.
-    """
+    """Show a tree's score, size and constraints; ``own`` has the run's own tree."""
     _show_score(loaded, tree, own)
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
@@ -151,10 +148,7 @@ def _test_score(loaded: LoadedRun) -> float:
 
 
 def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
-    """Draw a tree as areas; return the node that was clicked just now, or None.
-
-    The kind is "icicle" or "sunburst"; another tree of the run needs another key.
-    """
+    """Draw an icicle or sunburst, a key for each tree; return the node just clicked."""
     event = show_figure(
         _overview(loaded, key, kind, mode(), tree),
         key=f"{key}-{kind}-{loaded.run.id}",

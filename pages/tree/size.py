@@ -24,9 +24,8 @@ from pages.compare.verdict import show_trees
 from pages.state.choices import set_parameter
 from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import selection
-from pages.widgets.words import plain, split_words, with_unit
+from pages.widgets.words import explained, plain, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.ensembles import are_equal
@@ -86,10 +85,7 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
 
 
 def pick_predictor(loaded: LoadedRun) -> bool:
-    """Let the visitor choose what predicts, where a predictor lies on top of the tree.
-
-    Returns True for the tree alone.
-    """
+    """Ask what predicts where there is a predictor; True for the tree alone."""
     if not (loaded.model.has_predictor and loaded.has_labels):
         return False
     metric = TITLES[loaded.headline]

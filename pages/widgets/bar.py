@@ -19,8 +19,7 @@ from pages.state.choices import (
     target_names,
     with_target,
 )
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.html import dot

@@ -49,10 +49,7 @@ _CONFIG = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 
 
 def page_title(question: str, caption: str = "") -> None:
-    """Open a page: the bar, its question, and a grey line on what it shows.
-
-    A page calls it first, as the bar follows the address.
-    """
+    """Open a page, first of all: the bar, which follows the address, and a title."""
     require_app_shell()
     show_bar()
     st.title(question, anchor=False)

@@ -12,10 +12,7 @@ from treelab.runs.store.run import Run
 
 
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
-    """Return a name for each run, by id, and its learner's colour in a shade.
-
-    The newest run of a learner has the full colour; the oldest has the bare name.
-    """
+    """Return names and colours by run id; a learner's newest has its full colour."""
     found: dict[str, tuple[str, str]] = {}
     names = run_names(runs)
     of_color: Counter[str] = Counter()

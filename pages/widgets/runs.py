@@ -8,8 +8,7 @@ from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_w
 from pages.cached.store import store
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
 from pages.widgets.page import end_page, page_link
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.runs.run_words import run_name
 from treelab.runs.store.run import Run
 
@@ -91,8 +90,7 @@ def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
         "Pause" if has_word else "",
         icon=":material/pause:",
         key=f"{key}-{run.id}",
-        on_click=explained(store().request_pause),
-        args=(run.id,),
+        on_click=explained(store().request_pause, run.id),
         type="tertiary",
         disabled=run.stop_requested or not store().may_change(run),
         help="Saves where the training is; Resume goes on from there.",
@@ -107,8 +105,7 @@ def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
         word if has_word else "",
         icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
         key=f"{key}-{run.id}",
-        on_click=explained(resume_run),
-        args=(run,),
+        on_click=explained(resume_run, run),
         type="tertiary",
         disabled=not store().may_change(run),
         help=help_words,

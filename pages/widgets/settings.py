@@ -365,10 +365,7 @@ _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen co
 def settings_form(
     specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
 ) -> tuple[dict[str, dict], bool]:
-    """Show the settings of some learners side by side; some name columns of the table.
-
-    Returns them by learner, as a run takes them, and whether all can be read.
-    """
+    """Show learners' settings side by side; return them, and whether all are read."""
     chosen: dict[str, dict] = {}
     complete = True
     places = st.columns(max(len(specs), 3), gap="medium")

@@ -7,8 +7,7 @@ import streamlit as st
 
 from pages.cached.store import store
 from pages.state.choices import choose_table, current_problem
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
 from treelab.data.reading.file_format import DATABASES, KINDS, format_of
@@ -239,10 +238,7 @@ def _store(
     query: str | None = None,
     **how,
 ) -> bool:
-    """Read and store a table and turn to it; whether there was one.
-
-    ``how`` is what a person said of the file, as ``read_table`` takes it.
-    """
+    """Read a table as ``how`` says, store it, turn to it; whether there was one."""
     try:
         found = read_table(content, file_name, sheet=sheet, query=query, **how)
         title = f"{file_name}, {sheet}" if sheet and not query else file_name

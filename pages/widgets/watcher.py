@@ -8,7 +8,7 @@ from streamlit.errors import StreamlitAPIException
 
 from pages.cached.store import look_after_queue
 from pages.widgets.page import ASSETS
-from pages.widgets.store_trouble import guarded
+from pages.widgets.words import guarded
 from treelab.runs.store.run import Run
 
 LIST_SECONDS = 2.0  # between two looks at a list of runs
