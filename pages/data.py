@@ -15,7 +15,6 @@ from pages.state.choices import (
     changes,
     choose_table,
     current_problem,
-    forget_table,
     start_runs,
     table_key,
     table_titles,
@@ -61,7 +60,7 @@ def delete_table(table_id: str) -> None:
     for run in runs_on(table_id):
         store().delete(run.id)
     store().delete_table(table_id)
-    forget_table(table_id)
+    st.session_state.get("problems", {}).pop(table_id, None)
     choose_table(FIRST_TABLE)
 
 

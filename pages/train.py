@@ -31,14 +31,6 @@ from pages.widgets.words import plain
 from treelab.data.problem import Problem
 
 
-def follow_sweep() -> None:
-    """Show the sweep that the address names, and its problem."""
-    if named := find_run(new_in_address(ADDRESS)):
-        write_address(ADDRESS, named.id)
-        st.session_state["chosen-sweep"] = named.id
-        choose_run(named.id)
-
-
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
     """Start what was chosen, and show it."""
     try:
@@ -101,7 +93,10 @@ def show_form(problem: Problem) -> bool:
 
 
 require_app_shell()
-follow_sweep()
+if sweep := find_run(new_in_address(ADDRESS)):  # shown with its problem
+    write_address(ADDRESS, sweep.id)
+    st.session_state["chosen-sweep"] = sweep.id
+    choose_run(sweep.id)
 page_title("Train and watch")
 problem = current_problem()
 show_tabs({"Train": partial(train, problem), "Tune": partial(tune, problem)})

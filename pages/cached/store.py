@@ -87,14 +87,7 @@ def size_path_of(run: Run) -> SizePath | None:
 
 def find_run(run_id: str | None) -> Run | None:
     """Return a run by its id, or None where there is none of this id."""
-
-    def read() -> Run | None:
-        try:
-            return store().run(run_id) if run_id else None
-        except LookupError:
-            return None
-
-    return read_once(("run", run_id), read)
+    return next((run for run in all_runs() if run.id == run_id), None)
 
 
 def all_runs() -> list[Run]:

@@ -1,7 +1,7 @@
 """What is known of a stored table: its columns, its first rows, notes on a problem."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -62,21 +62,12 @@ def column_kinds(problem: Problem) -> dict[str, str]:
     return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
 
 
-@dataclass(frozen=True)
-class DateColumn:
-    """A column of dates, its first one, and whether some have a time of day."""
-
-    name: str
-    first: str
-    has_times: bool
-
-
 @st.cache_data(show_spinner=False, max_entries=32)
-def date_columns(table_id: str) -> list[DateColumn]:
-    """Return the columns of a stored table that hold dates."""
+def date_columns(table_id: str) -> list[tuple[str, str, bool]]:
+    """Return columns of dates: name, first date, whether some have a time of day."""
     frame = table(table_id)
     return [
-        DateColumn(str(name), first_day(column), has_times(column))
+        (str(name), first_day(column), has_times(column))
         for name, column in frame.items()
         if looks_like_dates(column)
     ]

@@ -39,15 +39,15 @@ def _size_words(
     pair: tuple[RunOnFrontier, RunOnFrontier], names: Sequence[str], leaves: int
 ) -> str:
     """Say on the test rows what two runs reach with at most so many leaves."""
-    first, second = (own.line for own in pair)
-    if first is None or second is None:
+    lines = first, second = pair[0].line, pair[1].line
+    if None in lines:
         return ""
     places = first.place_for(leaves), second.place_for(leaves)
-    if places[0] is None or places[1] is None:
+    if None in places:
         return ""
-    at = (own.at(place) for own, place in zip(pair, places) if place is not None)
+    at = (own.at(place) for own, place in zip(pair, places))
     best = score_differences(*at)[pair[0].loaded.headline]
-    return size_words(best, (first, second), (names[0], names[1]), leaves)
+    return size_words(best, lines, (names[0], names[1]), leaves)
 
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
@@ -57,18 +57,6 @@ _mount = st.components.v2.component(
     js=viewer_script() + (ASSETS / "hover-tree.js").read_text("utf-8"),
     css=viewer_style() + (ASSETS / "hover-tree.css").read_text("utf-8"),
 )
-
-
-def hover_trees(runs: Sequence[RunOnFrontier], chart: str) -> None:
-    """Show the tree of a point of a chart while the pointer rests on it.
-
-    The chart is named by its container's key, runs by the number its points carry.
-    """
-    lines = ",".join(small_pictures(own) for own in runs)
-    size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
-    data = f'{{"chart":"{chart}",{size},"lines":[{lines}]}}'
-    with st.container(key=f"aside-{chart}"):  # see the style sheet
-        _mount(key=f"hover-{chart}", data=data.encode())
 
 
 ENSEMBLE = -1  # in the place of a tree's row
@@ -210,7 +198,12 @@ def show_frontier(pair: Pair) -> None:
         alt=f"{metric} of each run's trees against their leaves.",
         on_select=partial(take_click, key, runs),
     )
-    hover_trees(runs, f"still-{key}")
+    # While the pointer rests on a point, its tree; each has the number of its run.
+    lines = ",".join(small_pictures(own) for own in runs)
+    size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
+    data = f'{{"chart":"still-{key}",{size},"lines":[{lines}]}}'
+    with st.container(key=f"aside-still-{key}"):  # see the style sheet
+        _mount(key=f"hover-still-{key}", data=data.encode())
     st.caption(
         f"Ring: the selected tree. {_band_words(drawn, column)}"
         f"{'Star: each row by its heaviest trees alone. ' * few}"
@@ -253,9 +246,9 @@ def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
 def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
     """Let the visitor ask what two runs reach at one size; None at first."""
     lines = [own.line for own in runs[:2]]
-    if len(lines) < 2 or lines[0] is None or lines[1] is None:
+    if len(lines) < 2 or None in lines:
         return None
-    leaves = [line.table["leaves"] for line in lines if line is not None]
+    leaves = [line.table["leaves"] for line in lines]
     low = max(int(own.iloc[0]) for own in leaves)
     high = max(low, *(int(own.iloc[-1]) for own in leaves))
     return st.number_input(

@@ -62,7 +62,11 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     beside = html.escape(". ".join(filter(None, [likely, beside])))
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
-        st.markdown(_because(loaded, row))
+        model = loaded.model if loaded.is_ensemble else run_tree(loaded)
+        why = "The predictor on top reads how far the row passes each node of the tree."
+        if not loaded.model.has_predictor:
+            why = plain(because_sentence(model, row.values, row.output))
+        st.markdown(why)
 
 
 def show_other_outputs(whole: LoadedRun, row: Row) -> None:
@@ -88,16 +92,6 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
         likeliest = loaded.model.classes[int(row.proba.argmax())]
         words += f"; “{likeliest}” {probability(most)}"
     return words
-
-
-def _because(loaded: LoadedRun, row: Row) -> str:
-    """Write which features speak for the prediction, the strongest first."""
-    if loaded.model.has_predictor:
-        return (
-            "The predictor on top reads how far the row passes each node of the tree."
-        )
-    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
-    return plain(because_sentence(model, row.values, row.output))
 
 
 HEIGHT = 460  # pixels of the tree

@@ -111,11 +111,6 @@ def base_table(problem: Problem) -> str:
     return problem.origin or problem.table_id
 
 
-def forget_table(key: str) -> None:
-    """Forget what was chosen for a table that is gone."""
-    st.session_state.get("problems", {}).pop(key, None)
-
-
 def table_key(problem: Problem) -> str:
     """Return the key of a problem's table."""
     # By its name in the store: a built-in table may have been uploaded as well.
@@ -354,11 +349,8 @@ def start_runs(
 
 def start_repeats(runs: Sequence[Run], n_splits: int) -> list[str]:
     """Queue runs again on more data splits, once a click; return the repeats' ids."""
-
-    def create() -> list[str]:
-        return _submit(create_repeats(store(), runs, n_splits))
-
-    return _once(([run.id for run in runs], n_splits), create)
+    wanted = [run.id for run in runs], n_splits
+    return _once(wanted, lambda: _submit(create_repeats(store(), runs, n_splits)))
 
 
 def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:

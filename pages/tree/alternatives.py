@@ -215,7 +215,6 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     if most is None and false_positive == false_negative == 1.0:
         return places
     chance = cached.tree_predictions(own.loaded, "fitted")[1]
-    assert chance is not None
     is_class = (own.loaded.rows("fitted").y == label).to_numpy()
     left = []
     for place in places.tolist():

@@ -137,12 +137,6 @@ def start_over(loaded: LoadedRun) -> None:
     set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
 
 
-def show_refusal() -> None:
-    """Say why the last edit was not done, once."""
-    if (reason := st.session_state.pop("edit-refused", None)) is not None:
-        st.warning(reason, icon=":material/block:")
-
-
 def log_of(
     loaded: LoadedRun, session: Session, training: Training | None = None
 ) -> EditLog:
@@ -509,15 +503,20 @@ MORE = 130  # pixels, for the controls beside the picture
 
 def show_editing(loaded: LoadedRun, view: str) -> None:
     """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
-    session = edit_session(loaded.run.id)
-    now = current_tree(loaded, session)
+    try:
+        now = after(loaded, edit_session(loaded.run.id).current)
+    except ValueError as error:
+        set_edit_session(loaded.run.id, Session())
+        st.warning(f"The edits no longer fit this tree: {error}")
+        now = after(loaded, ())
     left, right = st.columns([5, 3], gap="medium")
     with left:
         path = draw(loaded, now, view)
     current = edit_session(loaded.run.id)
     editing = Editing(loaded, current, now, after(loaded, ()), path)
     with right.container(height=PANEL + MORE, border=False, key="beside"):
-        show_refusal()
+        if (reason := st.session_state.pop("edit-refused", None)) is not None:
+            st.warning(reason, icon=":material/block:")
         show_scores(editing)
         show_node_title(editing)
         column = show_split(editing)
@@ -530,16 +529,6 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
         show_log(editing)
     with runs:
         show_finish(editing)
-
-
-def current_tree(loaded: LoadedRun, session: Session) -> EditedTree:
-    """Return the tree as it is edited; a session that no longer fits starts anew."""
-    try:
-        return after(loaded, session.current)
-    except ValueError as error:
-        set_edit_session(loaded.run.id, Session())
-        st.warning(f"The edits no longer fit this tree: {error}")
-        return after(loaded, ())
 
 
 def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:

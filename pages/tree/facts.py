@@ -94,13 +94,18 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         st.caption("No labels are known, so these clusters have no score.")
         return
     scores = split_scores(loaded, "test")
-    best = loaded.headline
-    shown = _test_score(loaded)
+    best, shown = loaded.headline, _test_score(loaded)
+    moved, against = shown - _test_score(own), None
+    if loaded.variant:
+        leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
+        against = f"{moved:+.3f} against the retained tree, {leaves}"
+        if abs(moved) < 0.0005:
+            against = f"as the retained tree, {leaves}"
     st.metric(
         f"{TITLES[best]} · {split_words(loaded, 'test')}",
         significant(shown),
-        _against(shown, own) if loaded.variant else None,
-        delta_color="off" if abs(shown - _test_score(own)) < 0.0005 else "normal",
+        against,
+        delta_color="off" if abs(moved) < 0.0005 else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     if loaded.model.has_predictor:
@@ -129,15 +134,6 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
             "given, in nats: lower is better. Class frequencies are those of the "
             "training rows.",
         )
-
-
-def _against(score: float, own: LoadedRun) -> str:
-    """Write how far a score is from that of the tree that training retained."""
-    leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
-    moved = score - _test_score(own)
-    if abs(moved) < 0.0005:
-        return f"as the retained tree, {leaves}"
-    return f"{moved:+.3f} against the retained tree, {leaves}"
 
 
 def _test_score(loaded: LoadedRun) -> float:
@@ -195,7 +191,13 @@ def show_lens(loaded: LoadedRun) -> None:
         "run stays as it is: this is a look at which terms matter.",
     )
     tree, lens = run_tree(loaded), _lens_tree(loaded, fraction)
-    st.markdown(_lens_words(loaded, tree, lens))
+    before, after = (each.predict(loaded.split.X_test) for each in (tree, lens))
+    words = dropped_words(tree, lens, before, after)
+    if loaded.has_labels:
+        was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
+        words += f"; {TITLES[loaded.headline]} {now} instead of {was} "
+        words += f"({split_words(loaded, 'test')})"
+    st.markdown(f"{words}.")
     show_tree(loaded, lens, "lens", f"lens {fraction}")
 
 
@@ -204,17 +206,6 @@ def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
     """The tree without small terms, with the rows that the run was fitted to."""
     tree = without_small_terms(run_tree(loaded), fraction)
     return tree.with_rows(*loaded.rows("fitted"))
-
-
-def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
-    """Write how many terms are left, which predictions change, and the score."""
-    before, after = (each.predict(loaded.split.X_test) for each in (tree, lens))
-    words = dropped_words(tree, lens, before, after)
-    if not loaded.has_labels:
-        return f"{words}."
-    was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
-    rows = split_words(loaded, "test")
-    return f"{words}; {TITLES[loaded.headline]} {now} instead of {was} ({rows})."
 
 
 def show_surrogate(loaded: LoadedRun) -> None:
@@ -271,10 +262,8 @@ def _open_residual(run: Run) -> None:
 
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """List the tree's rules, and the tree as text."""
-    n_rules = counted(tree.n_leaves, "rule")
-    st.markdown(
-        f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
-    )
+    n_rules, rows = counted(tree.n_leaves, "rule"), fitted_words(loaded)
+    st.markdown(f"**{n_rules}, one per leaf, largest first.** Rows: {rows}.")
     st.html(_rules(loaded, estimator))
     with st.expander("The tree as text"):
         st.code(to_text(tree), language=None, wrap_lines=True)

@@ -45,7 +45,10 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     if routed is None:
         return
     is_number, run_id = loaded.model.classes is None, loaded.run.id
-    found = _similarity(routed)
+    present, found = np.flatnonzero(routed.rows[:, 0]), None
+    if len(present) > 1 and routed.tree.n_splits:
+        names = [routed.names[i] for i in present]
+        found = routing.compare_routes(names, routed.rows[present])
     shift = routing_shift_of(loaded, estimator, routed)
     if found is not None:
         st.header(plain(found.finding), anchor=False)
@@ -219,16 +222,6 @@ def _heat_tree(routed: routing.RoutedRows, name: str, levels: int, width: int, m
         with_scale=False,
         width=width,
         mode=mode,
-    )
-
-
-def _similarity(routed: routing.RoutedRows) -> routing.RouteSimilarity | None:
-    """Compare the routes of the classes that have rows; None where nothing parts."""
-    present = np.flatnonzero(routed.rows[:, 0])
-    if len(present) < 2 or routed.tree.n_splits == 0:
-        return None
-    return routing.compare_routes(
-        [routed.names[i] for i in present], routed.rows[present]
     )
 
 

@@ -165,13 +165,13 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
 
 def date_parts(problem: Problem) -> None:
     """Let the visitor tick what of each column of dates is used beside the years."""
-    for column in date_columns(problem.table_id):
-        if column.name in (*problem.targets, problem.truth):
+    for column, first, has_times in date_columns(problem.table_id):
+        if column in (*problem.targets, problem.truth):
             continue
         names = {
-            part_name(part, column.name, column.first): part
+            part_name(part, column, first): part
             for part in PARTS
-            if part != "hour" or column.has_times
+            if part != "hour" or has_times
         }
 
         def with_parts(now: Problem, chosen: list[str], names=tuple(names)) -> Problem:
@@ -180,9 +180,9 @@ def date_parts(problem: Problem) -> None:
             columns = others + tuple(name for name in names if name in chosen)
             return replace(now, columns=columns) if columns else now
 
-        key = f"dates-{problem.table_id}-{problem.target}-{column.name}"
+        key = f"dates-{problem.table_id}-{problem.target}-{column}"
         st.pills(
-            f"Date parts of {plain(column.name)}",
+            f"Date parts of {plain(column)}",
             list(names),
             selection_mode="multi",
             default=[name for name in names if name in problem.columns],

@@ -9,7 +9,14 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
-from treelab.reports import run_curves
+from treelab.reports.run_curves import (
+    MIXED_UNITS,
+    OWN_LOSS,
+    VARIANCE_UNIT,
+    loss_unit,
+    reports_squares,
+    run_curve,
+)
 from treelab.runs.store.run import Run
 
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
@@ -23,11 +30,7 @@ TOGETHER, APART = "one chart", "one per run"
 
 
 def show_curves(
-    runs: list[Run],
-    names: dict[str, tuple[str, str]],
-    problem: Problem,
-    *,
-    of_clusters: bool,
+    runs: list[Run], names: dict[str, tuple], problem: Problem, *, of_clusters: bool
 ) -> None:
     """Draw the losses of all runs on one chart, or on one each.
 
@@ -40,12 +43,8 @@ def show_curves(
         st.skeleton(HEIGHT)
         return
     is_apart = st.session_state.get("curves-as") == APART and bool(curves)
-    unit = (
-        run_curves.VARIANCE_UNIT if of_clusters else run_curves.loss_unit(problem, runs)
-    )
-    has_baseline = not (
-        of_clusters or is_apart or unit in (run_curves.MIXED_UNITS, run_curves.OWN_LOSS)
-    )
+    unit = VARIANCE_UNIT if of_clusters else loss_unit(problem, runs)
+    has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
     baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
         [(run.id, *names[run.id], run.is_finished) for run in runs],
@@ -75,9 +74,7 @@ def show_curves(
     has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
     words = " The mark: lowest validation loss." if has_both else ""
     points = [curve.valid_loss for curve in curves if len(curve.x) == 1]
-    if any(
-        np.isfinite(own).any() for own in points
-    ):  # of runs without a curve, as CART
+    if any(np.isfinite(own).any() for own in points):  # without a curve, as CART
         words += " Single points: filled on training rows, hollow on held-out rows."
     st.caption(f"{what}.{words}{_preparing_words(runs, names)}")
 
@@ -96,9 +93,9 @@ def _curve(run: Run, name: str, color: str, by: str) -> Curve:
     """Return a run's curve, in the chart's unit."""
     events = run_events(run)
     before = preparation_events(run) if run.state == "running" else None
-    variance = target_variance(run.problem) if run_curves.reports_squares(run) else None
+    variance = target_variance(run.problem) if reports_squares(run) else None
     given = {"by": by, "before": before, "variance": variance}
-    return run_curves.run_curve(run, events, name, color, **given)
+    return run_curve(run, events, name, color, **given)
 
 
 def _preparing_words(runs: list[Run], names: dict[str, tuple[str, str]]) -> str:

@@ -167,14 +167,8 @@ def _rerun() -> None:
 
 def _variables(colors: Palette) -> dict[str, str]:
     """Return the style sheet's colours on one background."""
-    return {
-        "background": colors.background,
-        "panel": colors.panel,
-        "text": colors.text,
-        "muted": colors.muted,
-        "grid": colors.grid,
-        "accent": colors.accent,
-        "bad": colors.bad,
+    named = ("background", "panel", "text", "muted", "grid", "accent", "bad")
+    return {name: getattr(colors, name) for name in named} | {
         "on-accent": text_on(colors.accent),
         "mark": mix(colors.accent, colors.background, 0.1),
         "chosen": mix(colors.accent, colors.text, 0.75),

@@ -177,8 +177,7 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
     """Ask which columns must raise or lower the prediction, and of which class."""
     kinds, classes = column_kinds(problem), _classes(problem)
     numbers = [name for name in problem.columns if kinds.get(name) != "category"]
-    of = ""
-    named = None
+    of, named = "", None
     if classes is not None:
         named = st.selectbox(
             "Positive class",
@@ -190,12 +189,10 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
         )
         of = f' for "{plain(named)}"'
     monotone: dict[str, int] = {}
-    for place, word, verb, key, sign in zip(
-        st.columns(2, gap="medium"),
-        ("Increasing", "Decreasing"),
-        ("lowers", "raises"),
-        ("up", "down"),
-        (UP, DOWN),
+    left, right = st.columns(2, gap="medium")
+    for place, word, verb, key, sign in (
+        (left, "Increasing", "lowers", "up", UP),
+        (right, "Decreasing", "raises", "down", DOWN),
     ):
         chosen = place.multiselect(
             f"{word} features (monotone){of}",
@@ -218,30 +215,23 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
 
 def _counts() -> dict[str, Any]:
     """Ask how many columns and rows there may be."""
+    given = {"min_value": 1, "value": None, "step": 1, "persist_state": "session"}
+    left, right = st.columns(2, gap="medium")
     return {
         name: place.number_input(
-            label,
-            min_value=1,
-            value=None,
-            step=1,
-            placeholder=default,
-            key=f"constraint-{name}",
-            persist_state="session",
+            label, placeholder=default, key=f"constraint-{name}", **given
         )
-        for place, name, label, default in zip(
-            st.columns(2, gap="medium"),
-            ("max_columns", "min_samples_leaf"),
-            ("Max features", "Min rows per leaf"),
-            ("all", "1"),
+        for place, name, label, default in (
+            (left, "max_columns", "Max features", "all"),
+            (right, "min_samples_leaf", "Min rows per leaf", "1"),
         )
     }
 
 
 def _texts(problem: Problem) -> dict[str, str]:
     """Ask for what is written: groups, levels, costs."""
-    asked = dict(_TEXTS)
-    classes = _classes(problem)
-    if classes is not None:
+    asked, given = dict(_TEXTS), {}
+    if (classes := _classes(problem)) is not None:
         first, last = classes[0], classes[-1]
         asked["class_costs"] = (
             "Error costs",
@@ -249,7 +239,6 @@ def _texts(problem: Problem) -> dict[str, str]:
             "True class “as” predicted class: cost. What is not written costs 1. "
             "Leaves predict the class with the lowest expected cost.",
         )
-    given = {}
     places = st.columns(2, gap="medium")
     for number, (name, (label, example, help_text)) in enumerate(asked.items()):
         given[name] = places[number % 2].text_input(

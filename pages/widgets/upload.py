@@ -230,14 +230,7 @@ def _store_pasted() -> None:
         st.session_state["upload-pasted"] = ""
 
 
-def _store(
-    content: bytes,
-    file_name: str,
-    *,
-    sheet: str | None = None,
-    query: str | None = None,
-    **how,
-) -> bool:
+def _store(content: bytes, file_name: str, sheet=None, query=None, **how) -> bool:
     """Read a table as ``how`` says, store it, turn to it; whether there was one."""
     try:
         found = read_table(content, file_name, sheet=sheet, query=query, **how)

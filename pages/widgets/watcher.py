@@ -34,13 +34,7 @@ class Watcher:
     ``is_over``, the whole page is drawn again.
     """
 
-    def __init__(
-        self,
-        name: str,
-        seconds: float | None,
-        *,
-        is_over: Callable[[], bool] = lambda: False,
-    ):
+    def __init__(self, name: str, seconds: float | None, *, is_over=lambda: False):
         self._name, self._seconds = name, seconds
         self._is_over = is_over
         self._versions: dict[str, Callable[[], Hashable]] = {}
