@@ -9,16 +9,7 @@ from pages.cached import tables as cached
 from pages.cached.store import store, table
 from pages.data.columns import show_columns
 from pages.data.split import pick_split, show_split, test_file
-from pages.state.choices import (
-    FIRST_TABLE,
-    REAL_TABLE,
-    changes,
-    choose_table,
-    current_problem,
-    start_runs,
-    table_key,
-    table_titles,
-)
+from pages.state import choices
 from pages.widgets.columns import column_editor, date_parts, model_column
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
@@ -61,7 +52,7 @@ def delete_table(table_id: str) -> None:
         store().delete(run.id)
     store().delete_table(table_id)
     st.session_state.get("problems", {}).pop(table_id, None)
-    choose_table(FIRST_TABLE)
+    choices.choose_table(choices.FIRST_TABLE)
 
 
 def with_task(problem: Problem, task: str) -> Problem:
@@ -87,13 +78,14 @@ def show_first_rows(problem: Problem, key: str) -> None:
         st.caption(
             f"{about}Histograms of all {counted(len(frame), 'row')}.", width="stretch"
         )
-        if key == FIRST_TABLE:
+        if key == choices.FIRST_TABLE:
+            real = BUILTIN[choices.REAL_TABLE].title.lower()
             st.button(
-                f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",
+                f"Open {real}, a table of patients",
                 icon=":material/table:",
                 type="tertiary",
                 key="open-real-table",
-                on_click=explained(choose_table, REAL_TABLE),
+                on_click=explained(choices.choose_table, choices.REAL_TABLE),
             )
         if key not in BUILTIN and st.button(
             "Delete this table",
@@ -135,7 +127,9 @@ def show_evaluation(problem: Problem) -> None:
             min_value=0,
             max_value=2**31 - 1,
             value=problem.seed,
-            **changes(problem, "seed", lambda now, seed: replace(now, seed=seed)),
+            **choices.changes(
+                problem, "seed", lambda now, seed: replace(now, seed=seed)
+            ),
             help="Of the split and the training: the same seed gives the same result.",
             width=130,
         )
@@ -146,9 +140,9 @@ page_title(
     "What do you want to predict?",
     "Choose a table and its target. Trees learn to predict it from the other columns.",
 )
-problem = current_problem()
-titles = table_titles()
-key = table_key(problem)
+problem = choices.current_problem()
+titles = choices.table_titles()
+key = choices.table_key(problem)
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
     with st.popover(
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
@@ -164,7 +158,9 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         format_func=lambda task: (
             TASKS[task] + (" (detected)" if task == likely else "")
         ),
-        **changes(problem, f"task-{problem.table_id}-{problem.target}", with_task),
+        **choices.changes(
+            problem, f"task-{problem.table_id}-{problem.target}", with_task
+        ),
         width=180,
     )
     st.space("stretch")
@@ -178,7 +174,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     )
 
 if pressed:
-    started = start_runs(
+    started = choices.start_runs(
         problem, {key: LEARNERS[key].defaults(problem.task) for key in DEFAULT_LEARNERS}
     )
     st.switch_page("pages/train.py", query_params={"run": started[-1]})

@@ -17,17 +17,8 @@ from pages.widgets.words import plain
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
+from treelab.evaluation import predictions
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.predictions import (
-    DEFAULT_PARTS,
-    PARTS,
-    NewTable,
-    absent_columns,
-    empty_branch_note,
-    parts_of,
-    predicted_words,
-    with_predictions,
-)
 from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
 from treelab.trees.words import counted, listed, significant
@@ -41,7 +32,7 @@ class NewRows:
 
     given: cached.GivenTable
     fill_absent: bool
-    ready: NewTable
+    ready: predictions.NewTable
 
 
 def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
@@ -66,7 +57,9 @@ def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
         if not len(given.frame):
             st.info("The table has no row to predict.", icon=":material/info:")
             return None
-        fill_absent = bool(absent_columns(loaded.model, given.frame)) and st.toggle(
+        fill_absent = bool(
+            predictions.absent_columns(loaded.model, given.frame)
+        ) and st.toggle(
             "Predict without the absent columns, as if they were empty",
             key=f"predict-fill-{loaded.run.id}-{given.key}",
         )
@@ -163,7 +156,7 @@ def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
             loaded, new.given, new.fill_absent, ("prediction",)
         )
         for _, column in predicted.items():
-            words = predicted_words(loaded.model, column)
+            words = predictions.predicted_words(loaded.model, column)
             st.header(plain(words), anchor=False)
         _show_scores(loaded, new)
         for note in new.ready.notes:
@@ -198,16 +191,17 @@ def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
 
 def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Let the visitor choose columns; show the first rows, and offer all as a file."""
-    offered = parts_of(loaded.model)
+    offered = predictions.parts_of(loaded.model)
     parts = st.pills(
         "Columns",
         offered,
         selection_mode="multi",
-        default=[part for part in DEFAULT_PARTS if part in offered],
+        default=[part for part in predictions.DEFAULT_PARTS if part in offered],
         format_func=lambda part: _NAMES.get(part, part),
         key=f"predict-parts-{loaded.run.id}",
         wrap=True,
-        help="; ".join(f"{_NAMES.get(p, p)}: {PARTS[p]}" for p in offered) + ".",
+        help="; ".join(f"{_NAMES.get(p, p)}: {predictions.PARTS[p]}" for p in offered)
+        + ".",
     )
     if not parts:
         st.info("Choose at least one kind of column above.")
@@ -216,7 +210,7 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
     given = new.given
     predicted = cached.predicted_columns(loaded, given, new.fill_absent, chosen)
     first, own_first = given.written.head(MOST_SHOWN), predicted.head(MOST_SHOWN)
-    shown = with_predictions(first, own_first, chosen, given.name)
+    shown = predictions.with_predictions(first, own_first, chosen, given.name)
     own = predicted.columns.tolist()
     order = [*own, *(str(name) for name in shown.columns if name not in own)]
     key = f"predict-rows-{loaded.run.id}"
@@ -244,7 +238,7 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
         if loaded.is_ensemble:
             words.append("Leaf and rule are those of the tree of highest weight.")
         words += [ON_TOP] if loaded.model.has_predictor else []
-        words.append(empty_branch_note(loaded.model, new.ready.X))
+        words.append(predictions.empty_branch_note(loaded.model, new.ready.X))
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         ending = st.selectbox(

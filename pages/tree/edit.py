@@ -23,20 +23,10 @@ from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
+from treelab.editing import edits as kinds
 from treelab.editing.apply import apply_edit
 from treelab.editing.candidates import Candidate, gain_of
 from treelab.editing.edited import Edited
-from treelab.editing.edits import (
-    Allow,
-    Edit,
-    Forbid,
-    Lock,
-    Prefer,
-    Prune,
-    SetSplit,
-    SetThreshold,
-    Unlock,
-)
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
@@ -79,7 +69,7 @@ def bench(loaded: LoadedRun) -> Bench:
 
 
 @shared(256)
-def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
+def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
     """Return the run's tree after edits in turn; a ValueError says why it cannot be."""
     table = bench(loaded)
     edited = Edited.of(table.tree, table.constraints)
@@ -94,7 +84,7 @@ def after(loaded: LoadedRun, edits: tuple[Edit, ...]) -> EditedTree:
 
 @shared(128)
 def candidates_at(
-    loaded: LoadedRun, edits: tuple[Edit, ...], path: str
+    loaded: LoadedRun, edits: tuple[kinds.Edit, ...], path: str
 ) -> list[Candidate]:
     """Return the best split of each column that is allowed at a node."""
     return after(loaded, edits).edited.candidates(path, bench(loaded).train)
@@ -115,7 +105,7 @@ class Editing:
         return f"edit-{name}-{self.loaded.run.id}"
 
 
-def do(loaded: LoadedRun, edit: Edit) -> None:
+def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
     """Do one edit, or remember why it cannot be done."""
     session = edit_session(loaded.run.id).do(edit)
     try:
@@ -349,7 +339,7 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
     def move(stop: float) -> None:
         """Take the stop at which the line was let go."""
         if stop in stops and choice.is_current:
-            do(editing.loaded, SetThreshold(editing.path, stop))
+            do(editing.loaded, kinds.SetThreshold(editing.path, stop))
         elif stop in stops:
             st.session_state[_threshold_key(editing, choice)] = stop
 
@@ -364,7 +354,7 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
     )
     if not choice.is_current and threshold is not None:
         _offer_split(
-            editing, SetSplit(editing.path, choice.column, threshold, None, side)
+            editing, kinds.SetSplit(editing.path, choice.column, threshold, None, side)
         )
 
 
@@ -426,7 +416,7 @@ def _move(editing: Editing, key: str, drawn: float | None) -> None:
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
     if threshold not in (None, drawn) and not is_late:
-        do(editing.loaded, SetThreshold(editing.path, threshold))
+        do(editing.loaded, kinds.SetThreshold(editing.path, threshold))
 
 
 def _threshold_key(editing: Editing, choice: _Choice) -> str:
@@ -471,10 +461,12 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     is_split = 0 < len(left) < len(present)
     if is_split and (left != default or not choice.is_current):
         side, names = choice.missing_left, tuple(left)
-        _offer_split(editing, SetSplit(editing.path, choice.column, None, names, side))
+        _offer_split(
+            editing, kinds.SetSplit(editing.path, choice.column, None, names, side)
+        )
 
 
-def _offer_split(editing: Editing, edit: SetSplit) -> None:
+def _offer_split(editing: Editing, edit: kinds.SetSplit) -> None:
     """Offer to give the node the split that is looked at."""
     st.button(
         "Set this split",
@@ -547,7 +539,7 @@ def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
     return path_of_key(key)
 
 
-Offer = tuple[str, str, Edit, str | None]  # label, icon, edit, help
+Offer = tuple[str, str, kinds.Edit, str | None]  # label, icon, edit, help
 
 
 def show_node_title(editing: Editing) -> None:
@@ -571,12 +563,12 @@ def show_branch(editing: Editing) -> None:
     edited, path = editing.now.edited, editing.path
     held = "Held fixed, whatever is edited or trained after it."
     leaf = "Makes a leaf of this split."
-    offers = [("Lock", "lock", Lock(path), held)]
+    offers = [("Lock", "lock", kinds.Lock(path), held)]
     if path in edited.locked:
-        offers = [("Unlock", "lock_open", Unlock(path), None)]
+        offers = [("Unlock", "lock_open", kinds.Unlock(path), None)]
     if not edited.tree.is_leaf[node_of(edited.tree, path)]:
-        offers.append(("Lock all below", "lock", Lock(path, True), None))
-        offers.append(("Prune below", "content_cut", Prune(path), leaf))
+        offers.append(("Lock all below", "lock", kinds.Lock(path, True), None))
+        offers.append(("Prune below", "content_cut", kinds.Prune(path), leaf))
     _offer(editing, "branch", offers)
 
 
@@ -592,13 +584,13 @@ def show_column(editing: Editing, column: str) -> None:
     offers: list[Offer] = []
     for kind, word, icon, words in (
         (
-            Forbid,
+            kinds.Forbid,
             "Forbid",
             "block",
             "Splits that test it take their best other column.",
         ),
         (
-            Prefer,
+            kinds.Prefer,
             "Prefer",
             "thumb_up",
             "Splits test it where it gains at least half of what the best column does.",
@@ -608,7 +600,7 @@ def show_column(editing: Editing, column: str) -> None:
             offers.append((f"{word} here and below", icon, kind(path, column), None))
         offers.append((f"{word} everywhere", icon, kind("", column), words))
     if said:
-        offers.append(("Allow again", "undo", Allow(said[-1], column), None))
+        offers.append(("Allow again", "undo", kinds.Allow(said[-1], column), None))
     _offer(editing, "column", offers)
 
 

@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.routing import (
-    months_of,
-    routed_file,
-    routed_split,
-    routing_shift_of,
-)
+from pages.cached import routing as cached
 from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.explain.new_rows import given_table
 from pages.widgets.page import mode, show_figure
@@ -49,7 +44,7 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     if len(present) > 1 and routed.tree.n_splits:
         names = [routed.names[i] for i in present]
         found = routing.compare_routes(names, routed.rows[present])
-    shift = routing_shift_of(loaded, estimator, routed)
+    shift = cached.routing_shift_of(loaded, estimator, routed)
     if found is not None:
         st.header(plain(found.finding), anchor=False)
         st.markdown(plain(_parting_words(routed, found)))
@@ -106,7 +101,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         persist_state="session",
     )
     if split != FILE:
-        return routed_split(loaded, split, estimator)
+        return cached.routed_split(loaded, split, estimator)
     file = st.file_uploader(
         LABEL,
         type=KINDS,
@@ -126,7 +121,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         return None
     try:
         given = given_table(loaded, file.getvalue(), file.name, file.file_id)
-        return routed_file(loaded, estimator, given)
+        return cached.routed_file(loaded, estimator, given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -338,7 +333,7 @@ def _show_shift(
     shift: routing.RoutingShift,
 ) -> None:
     """Draw at each node how many more of these rows pass it than of the fitted ones."""
-    fitted = routed_split(loaded, loaded.fitted_split, estimator)
+    fitted = cached.routed_split(loaded, loaded.fitted_split, estimator)
     new, old = (
         routing.routing_table(each.tree, each.passing) for each in (routed, fitted)
     )
@@ -383,7 +378,7 @@ def _show_shift(
         },
     )
     for column in routed.months:
-        found = months_of(loaded, estimator, routed, column)
+        found = cached.months_of(loaded, estimator, routed, column)
         _show_months(loaded, routed, found, column)
 
 

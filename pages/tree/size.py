@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from pages.cached import tree_pictures as cached
 from pages.cached.predictions import (
     heaviest_scores,
     predictions,
@@ -12,13 +13,6 @@ from pages.cached.predictions import (
 )
 from pages.cached.runs import LoadedRun, shared
 from pages.cached.store import store
-from pages.cached.tree_pictures import (
-    TreePicture,
-    path_picture,
-    pruning_steps,
-    run_at,
-    scored_path_of,
-)
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
 from pages.state.choices import set_parameter
@@ -57,16 +51,16 @@ class Size:
     @property
     def shown(self) -> LoadedRun:
         """The run as if training had retained this tree."""
-        return run_at(self.run, self.step, self.tree_alone)
+        return cached.run_at(self.run, self.step, self.tree_alone)
 
-    def picture(self, split: str = "fitted") -> TreePicture:
+    def picture(self, split: str = "fitted") -> cached.TreePicture:
         """Return the trees of the path, a frame each."""
-        return path_picture(self.run, self.tree_alone, split)
+        return cached.path_picture(self.run, self.tree_alone, split)
 
 
 def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
     """Return where a run's slider stands, in the viewer of a key or in the address."""
-    steps = pruning_steps(loaded, tree_alone)
+    steps = cached.pruning_steps(loaded, tree_alone)
     size = Size(loaded, steps, steps.own, tree_alone)
     run_id, known = loaded.run.id, f"size-{loaded.run.id}"
     frame = selection(view).frame
@@ -91,7 +85,7 @@ def pick_predictor(loaded: LoadedRun) -> bool:
     metric = TITLES[loaded.headline]
     words = {}
     for tree_alone, name in ((False, "Predictor on top"), (True, "Tree alone")):
-        table = pruning_steps(loaded, tree_alone).table
+        table = cached.pruning_steps(loaded, tree_alone).table
         score = significant(table["test_score"].iloc[loaded.model.chosen])
         words[tree_alone] = f"{name} · {score}"
     return st.segmented_control(
@@ -142,12 +136,12 @@ def offer_run(size: Size) -> None:
 
 def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
     """Save the tree of a step as a run, unless it is one, and return the run's id."""
-    steps, path = pruning_steps(loaded, tree_alone), None
+    steps, path = cached.pruning_steps(loaded, tree_alone), None
     model = steps.trees[step]
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
     elif steps.kind == "leaves":
-        path = scored_path_of(loaded)
+        path = cached.scored_path_of(loaded)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
 
@@ -190,7 +184,7 @@ def _path_words(size: Size) -> str:
 @shared(16)
 def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
     """Draw a run's path once, as the slider runs; that only moves the line over it."""
-    steps = pruning_steps(loaded, tree_alone)
+    steps = cached.pruning_steps(loaded, tree_alone)
     table, marks, strength = steps.table, steps.marks, "pruning strength λ"
     if steps.kind != "lambda":
         strength = "number of leaves"
@@ -238,7 +232,7 @@ def show_pair(size: Size) -> None:
         losses = [steps.table["valid_loss"].iloc[step] for step in places]
         words = (f"{n} {significant(loss)}" for n, loss in zip(names, losses))
         st.header(plain(f"{', '.join(words)} validation loss"), anchor=False)
-    first, second = (run_at(loaded, step, size.tree_alone) for step in places)
+    first, second = (cached.run_at(loaded, step, size.tree_alone) for step in places)
     place, found = None, None
     if loaded.has_labels:
         task = loaded.run.problem.task

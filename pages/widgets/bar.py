@@ -2,23 +2,7 @@
 
 import streamlit as st
 
-from pages.state.choices import (
-    AIM,
-    PREDICT,
-    choose_problem,
-    choose_run,
-    choose_table,
-    current_problem,
-    current_run,
-    current_runs,
-    finds_clusters,
-    follow_address,
-    is_shown,
-    table_key,
-    table_titles,
-    target_names,
-    with_target,
-)
+from pages.state import choices
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
@@ -33,8 +17,8 @@ _THEN = '<span class="quiet">›</span>'
 
 def show_bar() -> None:
     """Show what is current, each of the three to be changed here for all pages."""
-    lost = follow_address()
-    problem, run = current_problem(), current_run()
+    lost = choices.follow_address()
+    problem, run = choices.current_problem(), choices.current_run()
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="bar"
     ):
@@ -62,12 +46,12 @@ def _pick(label: str, key: str, options: list, chosen, **given) -> None:
 
 def _pick_table(problem: Problem) -> None:
     """Let the visitor turn to another table."""
-    key, titles = table_key(problem), table_titles()
+    key, titles = choices.table_key(problem), choices.table_titles()
 
     def follow() -> None:
         """Turn to the table that was picked, unless another is current by now."""
-        if key == table_key(current_problem()):
-            choose_table(st.session_state["bar-table"])
+        if key == choices.table_key(choices.current_problem()):
+            choices.choose_table(st.session_state["bar-table"])
 
     titles = distinct(titles if key in titles else {key: problem.table_name} | titles)
     _pick(
@@ -88,17 +72,19 @@ def _pick_target(problem: Problem) -> None:
     def follow() -> None:
         """Predict the column that was picked, unless another is current by now."""
         target = st.session_state[key]
-        if target is None or not is_shown(problem):
+        if target is None or not choices.is_shown(problem):
             return
-        st.session_state[AIM] = PREDICT
+        st.session_state[choices.AIM] = choices.PREDICT
         if target != problem.target:
-            choose_problem(with_target(current_problem(), target))
+            choices.choose_problem(
+                choices.with_target(choices.current_problem(), target)
+            )
 
     _pick(
         "Target",
         key,
-        target_names(problem),
-        None if finds_clusters() else problem.target,
+        choices.target_names(problem),
+        None if choices.finds_clusters() else problem.target,
         format_func=lambda name: (
             problem.target_name if name == problem.target else name
         ),
@@ -110,7 +96,7 @@ def _pick_target(problem: Problem) -> None:
 
 def _pick_run(problem: Problem, run: Run | None) -> None:
     """Show the run as a chip of its learner's colour, to be changed for another."""
-    runs = current_runs()
+    runs = choices.current_runs()
     labels = run_names(runs)
     for own in runs:  # while it has no score, its state
         value = score(own)
@@ -120,8 +106,8 @@ def _pick_run(problem: Problem, run: Run | None) -> None:
     def follow() -> None:
         """Turn to the run that was picked, unless another target is current by now."""
         run_id = st.session_state["bar-run"]
-        if run_id is not None and is_shown(problem):
-            choose_run(run_id)
+        if run_id is not None and choices.is_shown(problem):
+            choices.choose_run(run_id)
 
     color = "transparent" if run is None else learner_color(run.learner, run.settings)
     with st.container(
