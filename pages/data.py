@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached import tables as cached
+from pages.cached import store as cached
 from pages.cached.store import store, table
 from pages.data.columns import show_columns
 from pages.data.split import pick_split, show_split, test_file

@@ -6,8 +6,7 @@ from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
 from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.page import end_page, page_title
-from pages.widgets.run_cards import state_color
-from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.runs import pause_button, resume_button, state_color
 from pages.widgets.words import confirm_delete, explained, plain
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title

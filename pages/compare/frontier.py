@@ -21,7 +21,7 @@ from pages.compare.pair import Pair
 from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
-from pages.widgets.run_cards import names_and_colors
+from pages.widgets.runs import names_and_colors
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import explained, guarded, plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, size_words

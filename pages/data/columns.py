@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.cached import tables as cached
+from pages.cached import store as cached
 from pages.cached.store import table
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.cached.store import split_of, store, table
-from pages.cached.tables import columns_to_split_by
+from pages.cached.store import columns_to_split_by, split_of, store, table
 from pages.state.choices import changes, choose_problem, is_shown
 from pages.widgets.words import explained, plain
 from treelab.data.problem import (

@@ -8,8 +8,7 @@ import streamlit as st
 
 from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun
-from pages.cached.store import table
-from pages.cached.tables import stored_table_id
+from pages.cached.store import stored_table_id, table
 from pages.explain.which_row import open_new_row
 from pages.state.choices import table_titles
 from pages.widgets.upload import LABEL

@@ -8,8 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.cached.store import all_runs, find_run, queue, store, table
-from pages.cached.tables import stored_table_id
+from pages.cached.store import all_runs, find_run, queue, store, stored_table_id, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
 from treelab.data.folds import N_FOLDS

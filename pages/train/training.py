@@ -13,8 +13,7 @@ from pages.compare.repeats import show_repeats
 from pages.state.choices import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
-from pages.widgets.run_cards import names_and_colors, run_card
-from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.runs import names_and_colors, pause_button, resume_button, run_card
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from pages.cached.tables import column_facts, column_kinds, date_columns
+from pages.cached.store import column_facts, column_kinds, date_columns
 from pages.state.choices import change_problem, changes
 from pages.widgets.words import plain
 from treelab.data.encoding import least_text, parse_least

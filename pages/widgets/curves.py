@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
-from pages.cached.tables import baseline_loss, target_variance
+from pages.cached.store import baseline_loss, target_variance
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem

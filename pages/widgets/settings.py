@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.cached.store import split_of, store, table
-from pages.cached.tables import column_kinds, problem_errors
+from pages.cached.store import column_kinds, problem_errors, split_of, store, table
 from pages.state.choices import (
     AIM,
     AIMS,
