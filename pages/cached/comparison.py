@@ -210,15 +210,13 @@ def trained_run(run: Run) -> Run:
     return find_run(run.summary.get("pruned_from")) or run
 
 
-def band_of(
-    run: Run, column: str, known: Sequence[Run]
-) -> tuple[pd.DataFrame | None, int]:
+def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
     """Return a run's scores by size over data splits, and how many splits these are.
 
     None where there are fewer than two. An ensemble has one score a split, whatever its
     size: one row.
     """
-    runs = list(runs_by_seed(trained_run(run), known).values())
+    runs = list(runs_by_seed(trained_run(run), finished_runs()).values())
     if len(runs) < comparison.FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:

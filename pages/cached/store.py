@@ -98,7 +98,14 @@ def size_path_of(run: Run) -> SizePath | None:
 
 def find_run(run_id: str | None) -> Run | None:
     """Return a run by its id, or None where there is none of this id."""
-    return next((run for run in all_runs() if run.id == run_id), None)
+
+    def read() -> Run | None:
+        try:
+            return store().run(run_id) if run_id else None
+        except LookupError:
+            return None
+
+    return read_once(("run", run_id), read)
 
 
 def all_runs() -> list[Run]:
@@ -142,7 +149,7 @@ def read_once(name: Hashable, read: Callable[[], T]) -> T:
 
 def finished_runs() -> list[Run]:
     """Return the runs that ended with a model, newest first."""
-    return [run for run in store().runs() if run.is_finished and run.has_model]
+    return [run for run in all_runs() if run.is_finished and run.has_model]
 
 
 def newest_of_each_kind(runs: list[Run]) -> list[Run]:

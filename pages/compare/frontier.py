@@ -15,7 +15,6 @@ from pages.cached.comparison import (
     small_pictures,
 )
 from pages.cached.predictions import score_differences
-from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.choices import choose_run, current_runs
@@ -29,7 +28,6 @@ from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
-from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
@@ -184,8 +182,7 @@ def show_frontier(pair: Pair) -> None:
     if column == HELD_OUT:
         titles_held_out = [own.loaded.run.held_out_title for own in runs]
         metric = " or ".join(dict.fromkeys(titles_held_out))
-    known = finished_runs()
-    drawn = [_drawn_line(own, names, column, few, known) for own in runs]
+    drawn = [_drawn_line(own, names, column, few) for own in runs]
     show_figure(
         frontier_figure(
             drawn,
@@ -211,16 +208,10 @@ def show_frontier(pair: Pair) -> None:
     )
 
 
-def _drawn_line(
-    own: RunOnFrontier,
-    names: dict[str, tuple[str, str]],
-    column: str,
-    few: bool,
-    known: list[Run],
-) -> DrawnLine:
+def _drawn_line(own: RunOnFrontier, names: dict, column: str, few: bool) -> DrawnLine:
     """Return what is drawn of a run."""
     run, (name, color) = own.loaded.run, names[own.loaded.run.id]
-    band, n_splits = band_of(run, column, known)
+    band, n_splits = band_of(run, column)
     line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
     line = replace(line, symbol=learner_symbol(run.learner, run.settings))
     if own.line is not None:

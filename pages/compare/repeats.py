@@ -69,7 +69,6 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
             waiting = [run for run in repeats if not run.is_finished]
 
             def stop() -> None:
-                """Stop the repeats that wait or train."""
                 for run in waiting:
                     if store().may_change(run):
                         store().request_stop(run.id)

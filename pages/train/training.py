@@ -180,41 +180,35 @@ class _Training:
         return card, run.stop_requested, run.has_model, live.id == run_id
 
     def show_card(self, run_id: str) -> None:
-        """Draw a run's card."""
+        """Draw a run's line, and what can be done with the run beside it."""
         run, live = self.find(run_id), self.live()
-        if run and live:
-            is_live = live.id == run_id
-            _show_card(run, self.names[run_id], is_live=is_live)
-
-
-def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
-    """Draw a run's line, and what can be done with the run beside it."""
-    with st.container(
-        horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
-    ):
-        st.html(run_card(run, *name))
-        st.button(
-            "Show",
-            icon=":material/visibility:",
-            key=f"show-{run.id}",
-            on_click=explained(choose_run, run.id),
-            type="tertiary",
-            disabled=is_live,
-            help="Shows this run's tree beside the curves.",
-        )
-        if run.can_resume:
-            resume_button(run, "resume")
-        elif run.is_finished:
-            page_link("tree", "Open", disabled=not run.has_model, run=run.id)
-        else:
-            pause_button(run, "pause")
+        if run is None or live is None:
+            return
+        given = {"horizontal": True, "vertical_alignment": "center", "border": True}
+        with st.container(key=f"card-{run_id}", **given):
+            st.html(run_card(run, *self.names[run_id]))
             st.button(
-                "Stop",
-                icon=":material/stop:",
-                key=f"stop-{run.id}",
-                on_click=explained(store().request_stop, run.id),
+                "Show",
+                icon=":material/visibility:",
+                key=f"show-{run.id}",
+                on_click=explained(choose_run, run.id),
                 type="tertiary",
-                disabled=run.stop_requested or not store().may_change(run),
-                help="Ends the training and saves the best tree so far.",
-                width=86,
+                disabled=live.id == run_id,
+                help="Shows this run's tree beside the curves.",
             )
+            if run.can_resume:
+                resume_button(run, "resume")
+            elif run.is_finished:
+                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            else:
+                pause_button(run, "pause")
+                st.button(
+                    "Stop",
+                    icon=":material/stop:",
+                    key=f"stop-{run.id}",
+                    on_click=explained(store().request_stop, run.id),
+                    type="tertiary",
+                    disabled=run.stop_requested or not store().may_change(run),
+                    help="Ends the training and saves the best tree so far.",
+                    width=86,
+                )

@@ -191,7 +191,6 @@ def show_sweep(run: Run) -> None:
     plan = SweepPlan.from_json(text)
 
     def now() -> Run:
-        """Return the sweep as it is now."""
         return find_run(run.id) or run
 
     watcher = Watcher(

@@ -357,16 +357,13 @@ def _ask_for_all(run: Run) -> None:
         "near the best are listed: then it is known that there are no others. They "
         "are scored on the training rows."
     )
-
-    def start() -> None:
-        """Queue the run that looks at all trees of a depth."""
-        queue().submit(jobs.create_all(store(), run, depth, n_thresholds))
-
     st.button(
         f"Look at all trees of depth {depth}",
         type="primary",
         key=f"rashomon-all-{run.id}",
-        on_click=explained(start),
+        on_click=explained(
+            lambda: queue().submit(jobs.create_all(store(), run, depth, n_thresholds))
+        ),
     )
 
 

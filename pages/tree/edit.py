@@ -200,42 +200,6 @@ _mount = st.components.v2.component(
 )
 
 
-def threshold_line(
-    rows: dict,
-    key: str,
-    *,
-    title: str,
-    missing: str,
-    fades: bool,
-    fixed: bool,
-    on_move: Callable[[float], None],
-) -> None:
-    """Draw a node's rows, and the threshold as a line that can be dragged.
-
-    Under one key the component stays as it is while data change. ``missing`` is said
-    of rows without a value, bars that go right may be pale, a fixed line cannot be
-    moved; ``on_move`` takes where it was let go, before the page runs again.
-    """
-    n_moves = f"{key}-moves"
-
-    def move() -> None:
-        """Hand on where the line was let go."""
-        # Also a refused move changes the data: the line goes back.
-        st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
-        if (value := st.session_state[key].threshold) is not None:
-            on_move(float(value))
-
-    data = rows | {
-        "title": title,
-        "alt": f"Training rows of the node by {title}, with the threshold.",
-        "missing": missing,
-        "fades": fades,
-        "fixed": fixed,
-        "moves": st.session_state.get(n_moves, 0),
-    }
-    _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
-
-
 SUM = "its weighted sum"  # what an oblique split tests
 
 
@@ -335,23 +299,28 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
     side, missing = choice.missing_left, ""
     if n_missing := int(np.isnan(x).sum()):
         missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
+    key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
 
-    def move(stop: float) -> None:
-        """Take the stop at which the line was let go."""
+    def move() -> None:
+        """Take the stop at which the line was let go, before the page runs again."""
+        # Also a refused move changes the data: the line goes back.
+        st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
+        stop = st.session_state[key].threshold
         if stop in stops and choice.is_current:
-            do(editing.loaded, kinds.SetThreshold(editing.path, stop))
+            do(editing.loaded, kinds.SetThreshold(editing.path, float(stop)))
         elif stop in stops:
-            st.session_state[_threshold_key(editing, choice)] = stop
+            st.session_state[_threshold_key(editing, choice)] = float(stop)
 
-    threshold_line(
-        threshold_rows(x, _groups(editing, choice.at), stops, threshold),
-        editing.key("line"),
-        title=title,
-        missing=missing,
-        fades=editing.now.tree.classes is None,
-        fixed=len(stops) < 2 or choice.is_held,
-        on_move=move,
-    )
+    # Under one key the component stays as it is while data change.
+    data = threshold_rows(x, _groups(editing, choice.at), stops, threshold) | {
+        "title": title,
+        "alt": f"Training rows of the node by {title}, with the threshold.",
+        "missing": missing,
+        "fades": editing.now.tree.classes is None,  # bars that go right are pale
+        "fixed": len(stops) < 2 or choice.is_held,
+        "moves": st.session_state.get(n_moves, 0),
+    }
+    _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
     if not choice.is_current and threshold is not None:
         _offer_split(
             editing, kinds.SetSplit(editing.path, choice.column, threshold, None, side)

@@ -1,7 +1,5 @@
 """Where rows go: of each class, of a file, of another time."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -249,29 +247,16 @@ def _show_similarity(
 
 
 def _show_difference(
-    routed: routing.RoutedRows,
-    rows: Sequence[pd.DataFrame],
-    names: Sequence[str],
-    ends: tuple[str, str],
-    key: str,
-    alt: str,
-    most: float = 1.0,
-    marked: np.ndarray | None = None,
+    routed: routing.RoutedRows, rows, ends: tuple[str, str], key: str, alt: str, **more
 ) -> None:
     """Draw how two groups of rows differ, each as ``routing_table`` describes it."""
     levels = _pick_levels(routed)
-    points = f"{100 * most:.0f} points"
+    points = f"{100 * more.get('most', 1):.0f} points"
     low, high = f"{ends[0]} (−{points})", f"{ends[1]} (+{points})"
     st.html(scale(figures.difference_colors(mode()), low, high))
     show_figure(
         figures.difference_figure(
-            routed.tree,
-            *rows,
-            names=names,
-            marked=marked,
-            most=most,
-            max_depth=levels,
-            mode=mode(),
+            routed.tree, *rows, max_depth=levels, mode=mode(), **more
         ),
         key=key,
         alt=alt,
@@ -310,10 +295,10 @@ def _show_two(
     _show_difference(
         routed,
         [routed.table(name) for name in pair],
-        [f"{routed.rows_name}s of {name}" for name in pair],
         (f"more of {second}", f"more of {first}"),
         "routing-difference",
         words,
+        names=[f"{routed.rows_name}s of {name}" for name in pair],
     )
     st.caption(
         "Each node: of the first class's rows the percentage that passes it, less that "
@@ -342,10 +327,10 @@ def _show_shift(
     _show_difference(
         routed,
         [new, old],
-        names,
         (f"fewer of the {names[0]}", "more of them"),
         "routing-shift",
         shift.sentences(routed.tree, names[1]),
+        names=names,
         most=max(float(np.abs(new["fraction"] - old["fraction"]).max()), _LEAST_SCALE),
         marked=np.isin(np.arange(routed.tree.n_nodes), differing),
     )

@@ -112,7 +112,6 @@ def offer_run(size: Size) -> None:
     known = f"saved-of-{loaded.run.id}"
 
     def save() -> None:
-        """Save the tree, and remember the run for the line below the button."""
         st.session_state[known] = save_step(loaded, size.step, size.tree_alone)
 
     saved = st.session_state.pop(known, None)

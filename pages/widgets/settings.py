@@ -458,7 +458,6 @@ def pick_learners() -> list[str]:
         st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
 
     def pill(key: str) -> str:
-        """Write a learner's name after a dot in its colour."""
         dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
         return f"{dot} {LEARNERS[key].title}"
 
