@@ -182,14 +182,9 @@ def rows_that_differ(
     )
     if (n_rows := len(found.rows)) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS} of {n_rows:,}.")
-    if has_links:
-        _show_links(facts, table.selection.rows, pair, names)
-
-
-def _show_links(
-    facts: pd.DataFrame, chosen: list[int], pair: Pair, names: Names
-) -> None:
-    """Offer to follow the ticked row in the trees above, or to explain it."""
+    if not has_links:
+        return
+    chosen = table.selection.rows
     if not chosen or chosen[0] >= len(facts):
         st.caption("Tick a row to open it on Explain.")
         return

@@ -39,7 +39,6 @@ from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
-from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
@@ -226,14 +225,27 @@ def show_surrogate(loaded: LoadedRun) -> None:
         f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
         "against the model, not against the truth."
     )
-    if st.button(
+    if not st.button(
         "Find where it differs",
         icon=":material/difference:",
         key="residual",
         help="Trains a CART that predicts, from the same features, on which rows this "
         "tree differs from the model, or by how much. It becomes a run.",
     ):
-        _open_residual(loaded.run)
+        return
+    try:
+        problem = residual_problem(store(), loaded.run)
+    except ValueError as error:
+        st.info(plain(error), icon=":material/info:")
+        return
+    title = residual_title(loaded.run)
+    known = [r for r in store().runs() if r.title == title and r.problem == problem]
+    if known:  # it is opened again
+        run_id = known[0].id
+    else:
+        run_id = store().create("cart", {}, problem, title=title)
+        queue().submit(run_id)
+    st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
 def _error_words(found: Imitation, rows: str) -> str:
@@ -241,23 +253,6 @@ def _error_words(found: Imitation, rows: str) -> str:
     if found.task == "regression":
         return f"by {significant(found.fidelity['mae'])} on average on {rows}"
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
-
-
-def _open_residual(run: Run) -> None:
-    """Train the residual tree, or open it where there is one, and turn to Train."""
-    try:
-        problem = residual_problem(store(), run)
-    except ValueError as error:
-        st.info(plain(error), icon=":material/info:")
-        return
-    title = residual_title(run)
-    known = [r for r in store().runs() if r.title == title and r.problem == problem]
-    if known:
-        run_id = known[0].id
-    else:
-        run_id = store().create("cart", {}, problem, title=title)
-        queue().submit(run_id)
-    st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:

@@ -165,19 +165,14 @@ def show_curve(size: Size) -> None:
     line = "Line: the tree above"
     if steps.kind == "alpha":
         line += f", ccp_alpha {shortest(steps.table['strength'].iloc[size.step])}"
-    st.caption(f"{line}. {_path_words(size)}")
-
-
-def _path_words(size: Size) -> str:
-    """Say what the trees of the path are, which rows their scores are of, and more."""
-    loaded = size.run
-    if loaded.has_labels:
-        return size.steps.sentences(loaded.fitted_split)
-    return (
-        f"{size.steps.about} {CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower "
-        "is better. No labels are known, so nothing here shows whether the clusters "
-        "are right; with a label column, chosen on Train, their purity is measured."
+    words = (
+        f"{steps.about} {CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower is "
+        "better. No labels are known, so nothing here shows whether the clusters are "
+        "right; with a label column, chosen on Train, their purity is measured."
     )
+    if size.run.has_labels:
+        words = steps.sentences(size.run.fitted_split)
+    st.caption(f"{line}. {words}")
 
 
 @shared(16)

@@ -142,30 +142,25 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
     with st.container(horizontal=True, key="thumbnails"):
         for estimator, mean in zip(index.tolist(), weight.tolist()):
             with st.container(width=_WIDTH, gap="xxsmall"):
-                _thumbnail(loaded, estimator, mean, key)
+                chosen, tree = (
+                    st.session_state[key] == estimator,
+                    run_tree(loaded, estimator),
+                )
+                look = {"mode": mode(), "highlighted": chosen}
+                picture = thumbnail_svg(tree, run_colors(loaded), **look)
+                st.image(picture, width=_WIDTH, alt=tree_alt(tree))
+                st.button(
+                    f"Tree {estimator} · {percent(mean)}",
+                    key=f"open-{loaded.run.id}-{estimator}",
+                    type="primary" if chosen else "secondary",
+                    width=_WIDTH,
+                    help=f"Tree {estimator} has a mean weight of {percent(mean)} on "
+                    "the test rows.",
+                    on_click=st.session_state.__setitem__,
+                    args=(key, estimator),
+                )
     if n_estimators > _THUMBNAILS:
         most = min(MOST_ESTIMATORS, n_estimators)
         which = f"{most} trees" if equal else f"the {most} trees of highest weight"
         st.toggle(f"Show {which}", key=more)
     return st.session_state[key]
-
-
-def _thumbnail(loaded: LoadedRun, estimator: int, weight: float, key: str) -> None:
-    """Draw one tree, small, with a button that chooses it."""
-    chosen = st.session_state[key] == estimator
-    tree = run_tree(loaded, estimator)
-    st.image(
-        thumbnail_svg(tree, run_colors(loaded), mode=mode(), highlighted=chosen),
-        width=_WIDTH,
-        alt=tree_alt(tree),
-    )
-    st.button(
-        f"Tree {estimator} · {percent(weight)}",
-        key=f"open-{loaded.run.id}-{estimator}",
-        type="primary" if chosen else "secondary",
-        width=_WIDTH,
-        help=f"Tree {estimator} has a mean weight of {percent(weight)} on the test "
-        "rows.",
-        on_click=st.session_state.__setitem__,
-        args=(key, estimator),
-    )

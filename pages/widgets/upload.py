@@ -61,11 +61,7 @@ def upload_box() -> None:
     st.button(
         "Read the pasted table", key="read-pasted", on_click=explained(_store_pasted)
     )
-    _openml_box()
-
-
-def _openml_box() -> None:
-    """Offer tables of OpenML; nothing is fetched before the button is pressed."""
+    # Nothing is fetched before the button is pressed.
     st.selectbox(
         "Or from OpenML, by name or number",
         list(CATALOGUE),
