@@ -41,7 +41,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     view = f"tree-view-{own.run.id}"
     choices = views.tree_choices(own)
     if choices.view == views.EDIT:
-        if reason := why_not_edited(run_tree(own)):
+        if reason := why_not_edited(run_tree(own), own.run.constraints):
             st.info(reason, icon=":material/info:")
         else:
             show_editing(own, view)

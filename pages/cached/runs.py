@@ -15,13 +15,14 @@ import streamlit as st
 from pages.cached.store import model_of, shared_store, split_of, store, table
 from treelab.data.split import DataSplit, Rows
 from treelab.editing.edits import EDITS
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.routing import RoutedRows
 from treelab.figures.style import label_colors
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import Constraints, constraint_checks, cost_matrix
+from treelab.trees.constraints import Constraints, constraint_checks
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
@@ -195,6 +196,7 @@ def run_colors(loaded: LoadedRun) -> dict:
 
 
 def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
+<<<<<<< HEAD
     """Return costs, (true, predicted), where a run was trained by costs; else None."""
     asked = loaded.run.constraints
     if not asked.class_costs:
@@ -202,6 +204,13 @@ def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
     classes = tuple(loaded.model.classes)
     places = [classes.index(label) for label in labels]
     return cost_matrix(asked, classes)[np.ix_(places, places)]
+=======
+    """Return what errors cost where a run was trained by costs; None elsewhere.
+
+    True classes down, predicted classes across, (n_labels, n_labels).
+    """
+    return trained_costs(loaded.run.constraints, loaded.model.classes or (), labels)
+>>>>>>> main
 
 
 def ranked_classes(loaded: LoadedRun) -> list:

@@ -16,6 +16,7 @@ from treelab.evaluation.comparison import (
     cheapest_classes,
     cost_curve,
     mean_cost,
+    row_costs,
 )
 from treelab.evaluation.metrics import confusion_matrix
 from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
@@ -175,23 +176,15 @@ def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, st
 
 def cost_words(pair: Pair, names: Names) -> str:
     """Say what a test row costs where a run was trained by costs; "" elsewhere."""
-    classes = [own for own in ranked_classes(pair[0]) if own in pair[1].model.classes]
-    costs, trained = _first_costs(pair, names, classes)
-    if not trained:
-        return ""
-    rows, labels = pair[0].split.rows("test"), pd.Index(classes)
-    codes = [predictions(loaded, "test") for loaded in pair]
-    truth, *predicted = map(labels.get_indexer, (rows.y, *codes))
-    known = np.min([truth, *predicted], axis=0) >= 0
-    weight = None if rows.weight is None else rows.weight[known]
-    each = " and ".join(
-        f"{significant(mean_cost(truth[known], own[known], costs, weight))} with {name}"
-        for name, own in zip(names, predicted)
+    rows = pair[0].split.rows("test")
+    found = row_costs(
+        [loaded.run.constraints for loaded in pair],
+        [loaded.model.classes for loaded in pair],
+        rows.y,
+        [predictions(loaded, "test") for loaded in pair],
+        rows.weight,
     )
-    return (
-        f"By the costs of errors by which {trained} was trained, a test row costs "
-        f"{each}."
-    )
+    return "" if found is None else found.sentence(names)
 
 
 def _at_first(trained: str) -> str:

@@ -21,7 +21,7 @@ from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import COST_SAVED, TITLES
 from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passing
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
@@ -48,7 +48,10 @@ class _Set:
 
     @property
     def metric(self) -> str:
-        """Name of the score."""
+        """Name of the score; all trees of a small depth are found by macro F1."""
+        costs = self.loaded.run.constraints.class_costs
+        if costs and self.trees.complete is None:
+            return COST_SAVED
         return TITLES[self.loaded.headline]
 
     def name(self, place: int) -> str:
@@ -61,7 +64,7 @@ def show_alternatives(loaded: LoadedRun) -> None:
     trees = cached.trees_like(loaded)
     if trees is None:
         whole = loaded.output and "it predicts several numbers"
-        reason = whole or why_no_others(run_tree(loaded))
+        reason = whole or why_no_others(run_tree(loaded), loaded.run.constraints)
         st.info(
             f"There are no other trees to compare with this one: {reason}.",
             icon=":material/info:",

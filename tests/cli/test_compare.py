@@ -8,6 +8,7 @@ from tests.pages.stores import add_run
 from treelab.cli.main import main
 from treelab.evaluation.metrics import scores
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import significant
 
 
 def test_runs_are_scored_side_by_side(home, capsys, refused):
@@ -47,3 +48,16 @@ def test_runs_of_weighted_rows_are_compared_by_weight(home, capsys, refused):
     assert main(["compare", *runs]) == 0
     assert "48 test rows, weighted by weight\n" in capsys.readouterr().out
     assert "were not tested on" in refused("compare", runs[0], add_run(store, "cart"))
+
+
+def test_runs_beside_one_trained_by_costs_say_what_a_row_costs(home, capsys):
+    store = RunStore()
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    runs = [add_run(store, "cart"), add_run(store, "cart", settings=asked)]
+    assert main(["compare", *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["costs_of"] for row in found] == [runs[1]] * 2
+    one, other = (significant(row["mean_cost"]) for row in found)
+    assert main(["compare", *runs]) == 0
+    words = f"a test row costs {one} with CART 2 and {other} with CART.\n"
+    assert capsys.readouterr().out.endswith(words)

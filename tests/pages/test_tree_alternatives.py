@@ -7,6 +7,9 @@ import pytest
 
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
+from treelab.editing.edits import Prune
+from treelab.editing.log import EditLog, tree_hash
+from treelab.runs.jobs.edited import save_edited
 from treelab.runs.jobs.fit import rashomon_set
 from treelab.runs.jobs.rashomon import create_all
 from treelab.runs.jobs.run_one import run_one
@@ -89,3 +92,23 @@ def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
     assert "At the selected node" in text
     shown = [own.value for own in app.dataframe if "selection rate" in own.value]
     assert {"True", "False", "all"} == set(shown[0]["ripe"])
+
+
+def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store):
+    asked = {"constraints": {"class_costs": {"True": {"False": 5}}}}
+    run = add_run(store, "cart", "ripe", settings=asked)
+    app = visit("tree", tab="Alternatives", run=run)
+    app.slider(key="rashomon-tolerance").set_value(0.05).run()
+    assert "the cross-validated cost saved of" in page_text(app)
+
+
+def test_a_tree_of_costs_between_many_classes_has_no_others_and_is_not_edited(
+    visit, store
+):
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    run = add_run(store, "cart", settings=asked)
+    text = page_text(visit("tree", tab="Alternatives", run=run))
+    assert "errors between more than two classes have costs" in text
+    log = EditLog(tree_hash(store.model(run)), (Prune("L"),))
+    with pytest.raises(ValueError, match="costs of errors between more than two"):
+        save_edited(store, store.run(run), log)

@@ -109,6 +109,44 @@ def test_sizes_say_of_which_score_held_out_and_test_rows_are(store):
     assert "macro F1, test rows</th>" in page
 
 
+def test_sizes_of_runs_with_and_without_costs_are_drawn_by_one_score(store):
+    runs = [store.run(add_run(store, "cart", sizes=True)) for _ in range(2)]
+    runs[1] = replace(runs[1], summary=runs[1].summary | {"held_out_title": "saved"})
+    page = run_report(store, runs)
+    assert re.search(r">Macro F1, test rows, at most \d+ leaves: ", page)
+
+
+def test_sizes_of_runs_of_other_losses_have_no_common_chart(store):
+    asked = {"loss": "absolute_error"}
+    runs = [
+        store.run(add_run(store, "cart", "weight", sizes=True, settings=own))
+        for own in ({}, asked)
+    ]
+    page = run_report(store, runs)
+    assert "no common chart" in page
+    assert "<svg" not in page
+    assert re.findall(r"(..), test rows</th>", page) == ["R²", "D²"]
+
+
+def test_a_report_says_what_a_test_row_costs_where_a_run_was_trained_by_costs(store):
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    runs = [
+        store.run(add_run(store, "cart", weight="weight", settings=own))
+        for own in ({}, asked)
+    ]
+    split = runs[0].problem.split(store.table(runs[0].problem.table_id))
+    X, y, weight = split.rows("test")
+    means = []
+    for run in runs:
+        predicted = store.model(run.id).predict(X)
+        cost = (predicted != y) * (1 + 4 * ((y == "small") & (predicted == "fine")))
+        means.append(significant(float(np.average(cost, weights=weight))))
+    words = f"a test row costs {means[0]} with CART 2 and {means[1]} with CART."
+    assert words in run_report(store, runs)
+    assert f"it was trained, a test row costs {means[1]}." in model_card(store, runs[1])
+    assert "a test row costs" not in model_card(store, runs[0])
+
+
 def test_a_surrogate_is_held_against_the_truth_as_well(store):
     page = run_report(store, [store.run(add_surrogate(store))])
     assert "It imitates the predictions “forest” of another model" in page

@@ -28,7 +28,7 @@ def add_command(commands) -> None:
 
 def compare(arguments: Namespace) -> None:
     """Print the scores of runs, and their differences from the first."""
-    from treelab.reports.run_report import read_facts, score_difference
+    from treelab.reports.run_report import read_facts, score_difference, test_row_costs
 
     store = RunStore(arguments.home)
     ids = list(dict.fromkeys(arguments.runs))
@@ -37,8 +37,13 @@ def compare(arguments: Namespace) -> None:
     found = read_facts(store, [store.run(run_id) for run_id in ids])
     first, *others = found
     differences = [None, *(score_difference(first, facts) for facts in others)]
+    costs = test_row_costs(found)
     if arguments.json:
-        print(json.dumps([_row(*pair) for pair in zip(found, differences)], indent=1))
+        rows_of_runs = [_row(*pair) for pair in zip(found, differences)]
+        if costs is not None:
+            for row, mean in zip(rows_of_runs, costs.mean):
+                row["mean_cost"], row["costs_of"] = mean, found[costs.costs_of].run.id
+        print(json.dumps(rows_of_runs, indent=1))
         return
     rows = f"{len(first.split.y_test):,} test rows{first.run.problem.weighted_words}"
     print(f"{first.metric_title} on {rows}")
@@ -51,6 +56,8 @@ def compare(arguments: Namespace) -> None:
         print(line)
         if difference is not None:
             print(f"{'':{width}}  {_words(difference)}")
+    if costs is not None:
+        print(printable(costs.sentence([facts.name for facts in found])))
 
 
 def _words(difference: ScoreDifference) -> str:

@@ -36,14 +36,9 @@ class CodedColumn:
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
     """Join the levels that fewer rows hold than ``least``, where they are two or more.
 
-    Parameters
-    ----------
-    codes : int64 array of shape (n_rows,)
-        Level of each row, -1 where the value is missing.
-    levels : tuple of str
-    least : float
-        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
-        0 joins none.
+    ``codes``, int64 (n_rows,), are the level of each row, -1 where the value is
+    missing. A level of its own has at least ``least`` rows, or below 1 that fraction of
+    all rows; 0 joins none.
     """
     own = np.arange(len(levels))
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
@@ -58,10 +53,8 @@ def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> Coded
 def parse_least(text: str) -> float:
     """Read least rows as people write them: "10", or "1%" of the rows; 0 for "".
 
-    Raises
-    ------
-    ValueError
-        If it is neither a whole number of at least 2 nor a percentage between 0 and 50.
+    Raises ValueError if it is neither a whole number of at least 2 nor a percentage
+    between 0 and 50.
     """
     text = text.strip()
     try:
@@ -649,10 +642,8 @@ class TableEncoder:
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.
 
-        Raises
-        ------
-        ValueError
-            If a column is absent, or a number column holds text or an infinite value.
+        Raises ValueError if a column is absent, or a number column holds text or an
+        infinite value.
         """
         frame = as_frame(frame, self.columns_)
         refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
@@ -820,10 +811,8 @@ def first_component(y):
 def to_float32(encoded: np.ndarray) -> np.ndarray:
     """Return encoded numbers as the float32 that learners train on.
 
-    Raises
-    ------
-    ValueError
-        If a number is too large for float32 (only under ``numbers="none"``).
+    Raises ValueError if a number is too large for float32 (only under
+    ``numbers="none"``).
     """
     with np.errstate(over="ignore"):
         single = np.asarray(encoded).astype(np.float32)

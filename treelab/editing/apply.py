@@ -32,19 +32,9 @@ def apply_edits(
 ) -> Edited:
     """Apply edits in their order.
 
-    Parameters
-    ----------
-    tree : Tree
-    edits : iterable of Edit
-    rows : EditRows
-        Training rows, on which splits are chosen where an edit leaves that open.
-    constraints : Constraints, optional
-        An edit that breaks one is refused.
-
-    Raises
-    ------
-    ValueError
-        If one of them cannot be applied, saying which one and why.
+    Where an edit leaves open how to split, that is chosen on the training rows. One
+    that breaks a constraint is refused. Raises ValueError if one of them cannot be
+    applied, saying which one and why.
     """
     edited = Edited.of(tree, constraints)
     for number, edit in enumerate(edits, start=1):
@@ -55,8 +45,14 @@ def apply_edits(
     return edited
 
 
-def why_not_edited(tree: Tree) -> str:
+def why_not_edited(tree: Tree, constraints: Constraints) -> str:
     """Say why a tree cannot be edited, and what to do instead; "" where it can."""
+    if constraints.class_costs and len(tree.classes or ()) > 2:
+        return (
+            "A tree of costs of errors between more than two classes is not edited by "
+            "hand, since leaves are fitted by weights of classes, of which there are "
+            "too few for all costs. Train it anew with other settings instead."
+        )
     if tree.outputs:
         return (
             "A tree of several outputs is not edited by hand, since leaves are fitted "
@@ -73,7 +69,7 @@ def why_not_edited(tree: Tree) -> str:
 
 def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
     """Apply one edit; see ``apply_edits``."""
-    if reason := why_not_edited(edited.tree):
+    if reason := why_not_edited(edited.tree, edited.constraints):
         raise ValueError(reason)
     node_of(edited.tree, edit.path)  # or there is none
     match edit:

@@ -28,10 +28,7 @@ class Bench:
     def replay(self, log: EditLog) -> Edited:
         """Apply a log's edits.
 
-        Raises
-        ------
-        ValueError
-            If the log is of another tree, or cannot be applied.
+        Raises ValueError if the log is of another tree, or cannot be applied.
         """
         if log.tree != (own := tree_hash(self.tree)):
             raise ValueError(

@@ -9,11 +9,12 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.evaluation.frontier import FrontierLine
+from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text import term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
-from treelab.trees.words import counted, percent, significant
+from treelab.trees.words import counted, joined, percent, significant
 
 # How alike several models predict the same rows.
 
@@ -184,6 +185,87 @@ def mean_cost(
 ) -> float:
     """Return the mean cost of a row, of class codes (n_rows,) by a cost matrix."""
     return float(np.average(costs[truth, predicted], weights=weight))
+
+
+def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
+    """Return what errors cost where a model was trained by costs; None elsewhere.
+
+    Parameters
+    ----------
+    asked : Constraints
+        That the model was trained with.
+    classes, labels : sequence
+        All of the model's classes, and those that are asked for.
+
+    Returns
+    -------
+    float array of shape (n_labels, n_labels) or None
+        True classes down, predicted classes across.
+    """
+    if not asked.class_costs:
+        return None
+    places = [list(classes).index(label) for label in labels]
+    return cost_matrix(asked, tuple(classes))[np.ix_(places, places)]
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """What a test row costs with each of several models."""
+
+    costs_of: int  # place of the model by whose costs of errors they are
+    mean: list[float]  # one a model
+
+    def sentence(self, names: Sequence[str]) -> str:
+        """Say what a test row costs with models of these names."""
+        each = [significant(cost) for cost in self.mean]
+        trained = "it"
+        if len(names) > 1:
+            each = [f"{cost} with {name}" for cost, name in zip(each, names)]
+            trained = names[self.costs_of]
+        return (
+            f"By the costs of errors by which {trained} was trained, a test row costs "
+            f"{joined(each)}."
+        )
+
+
+def row_costs(
+    asked: Sequence[Constraints],
+    classes: Sequence[Sequence | None],
+    y_true,
+    predicted: Sequence[np.ndarray],
+    weight: np.ndarray | None = None,
+) -> RowCosts | None:
+    """Measure models by the costs of errors of the first that was trained by any.
+
+    Rows count whose class, and every prediction of them, all models know.
+
+    Parameters
+    ----------
+    asked : sequence of k Constraints
+        That each model was trained with.
+    classes : sequence of k sequences, or None of regressions
+    y_true : array-like of shape (n_rows,)
+    predicted : sequence of k arrays of shape (n_rows,)
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
+
+    Returns
+    -------
+    RowCosts or None
+        None where none was trained by costs.
+    """
+    trained = next((k for k, own in enumerate(asked) if own.class_costs), None)
+    if trained is None:
+        return None
+    of_all = [set(own or ()) for own in classes]
+    own_classes = classes[trained] or ()
+    labels = [label for label in own_classes if all(label in own for own in of_all)]
+    costs = trained_costs(asked[trained], own_classes, labels)
+    codes = np.array(list(map(pd.Index(labels).get_indexer, (y_true, *predicted))))
+    known = (codes >= 0).all(axis=0)
+    truth, *chosen = codes[:, known]
+    weight = None if weight is None else weight[known]
+    return RowCosts(trained, [mean_cost(truth, own, costs, weight) for own in chosen])
 
 
 # Curves of one class against the rest: ROC, precision-recall, calibration.

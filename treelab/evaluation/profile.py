@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.values import categories
+from treelab.trees.date_parts import looks_like_dates
+from treelab.trees.dates import days_text, moment_text
 from treelab.trees.words import counted, percent, shortest, significant
 
 # How the values of one column are distributed, and the target among them.
@@ -134,10 +137,20 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
     edges = np.linspace(low, high, MOST_BINS + 1)
     codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, MOST_BINS - 1)
-    names = [shortest(edge, digits=3) for edge in edges]
+    names = _edge_names(edges, looks_like_dates(known))
     labels = [f"{a} to {b}" for a, b in itertools.pairwise(names)]
     labels[0], labels[-1] = f"≤ {names[1]}", f"> {names[-2]}"
     return codes, labels
+
+
+def _edge_names(edges: np.ndarray, are_dates: bool) -> list[str]:
+    """Write the edges of bins so that no two read alike."""
+    numbers = [partial(shortest, digits=n) for n in range(3, 17)]
+    for each in [days_text, moment_text] if are_dates else numbers:
+        names = [each(edge) for edge in edges.tolist()]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def _level_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
@@ -202,12 +215,13 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
     """
     columns, target = problem.table(frame), frame[problem.target]
     scores = dict(scores_alone(columns, target, problem.task))
-    n_rows = len(sampled_rows(target, columns.shape[1]))
+    rows = sampled_rows(target, columns.shape[1])
+    n_rows = len(rows)
     if not scores or n_rows < TOO_FEW:
         return Alone([], np.zeros(0), [], 0)
     guess = 0.0
-    if problem.task != "regression":
-        guess = 1 / target.nunique()
+    if problem.task != "regression":  # a rare class may not be among the scored rows
+        guess = 1 / target.iloc[rows[n_rows // 2 :]].nunique()
     power = {name: max(0.0, (s - guess) / (1 - guess)) for name, s in scores.items()}
     names = sorted(power, key=lambda name: -power[name])
     return Alone(

@@ -43,6 +43,7 @@ def gather(
     weights: np.ndarray,
     path: SizePath | None = None,
     *,
+    costs: np.ndarray | None = None,
     keeps: Callable[[Tree], bool] = lambda tree: True,
     most: int = MOST_TREES,
 ) -> RashomonSet:
@@ -66,6 +67,9 @@ def gather(
         Of the classes in the leaves; (1,) for regression.
     path : SizePath, optional
         The run's trees by size, with their cross-validated scores.
+    costs : ndarray of shape (n_classes, n_classes), optional
+        Of errors, by which the trees of the path were scored: the score is then what a
+        tree saves.
     keeps : callable, optional
         Whether a tree may stand in the set, once its leaves are fitted.
     most : int, default=300
@@ -76,7 +80,7 @@ def gather(
     RashomonSet
         The best first; of equal scores the smaller tree.
     """
-    table = TrainingRows(own, *rows, weights)
+    table = TrainingRows(own, *rows, weights, costs)
     merged, leaf = table.fitted(own)
     seen = {structure(merged, leaf)}
     trees, scores = [own], [table.scorer.score(merged, leaf)]

@@ -43,9 +43,18 @@ class RefittedScorer:
     weights: np.ndarray
     folds: np.ndarray  # int (N_REPEATS, n_rows)
     parts: np.ndarray  # int (n_rows,)
+    # (n_classes, n_classes): of each prediction (column) for a row of each class; None
+    # where errors have none.
+    costs: np.ndarray | None = None
 
     @classmethod
-    def of(cls, task: str, y: np.ndarray, weights: np.ndarray) -> "RefittedScorer":
+    def of(
+        cls,
+        task: str,
+        y: np.ndarray,
+        weights: np.ndarray,
+        costs: np.ndarray | None = None,
+    ) -> "RefittedScorer":
         """Draw folds for these rows, the same ones each time."""
         random, n_rows = np.random.RandomState(0), len(y)
         folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
@@ -54,17 +63,18 @@ class RefittedScorer:
             order = shuffled[np.argsort(y[shuffled], kind="stable")]
             own[order] = np.arange(n_rows) % min(N_FOLDS, n_rows)
         parts = random.permutation(n_rows) % min(N_PARTS, n_rows)
-        return cls(task, y, np.asarray(weights, dtype=float), folds, parts)
+        return cls(task, y, np.asarray(weights, dtype=float), folds, parts, costs)
 
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
-        """Return macro F1 or R² of a tree, and its standard error.
+        """Return macro F1, R² or the cost saved of a tree, and its standard error.
 
         ``leaf`` is the one that each row reaches, int (n_rows,).
         """
         values = self._values()
         predicted = [self._held_out(tree, leaf, fold, values) for fold in self.folds]
         sums = np.sum([self._sums(own) for own in predicted], axis=0)
-        by_part = pooled_scores(sums, self.task)
+        is_loss = self.costs is not None  # against that of one prediction, as R² is
+        by_part = pooled_scores(sums, "regression" if is_loss else self.task)
         n_parts = len(by_part)
         error = by_part.std(ddof=1) / np.sqrt(n_parts) if n_parts > 1 else 0.0
         return float(by_part.mean()), float(error)
@@ -100,6 +110,11 @@ class RefittedScorer:
     def _sums(self, predicted: np.ndarray) -> np.ndarray:
         """Sum up what the score needs in each part, (N_PARTS, 2, C)."""
         n_parts, y = int(self.parts.max()) + 1, self.y
+        if self.costs is not None:
+            each = self.costs[y]
+            losses = each[np.arange(len(y)), predicted], each[:, each.sum(0).argmin()]
+            found = [np.bincount(self.parts, own, n_parts) for own in losses]
+            return np.stack(found, axis=1)[..., None]
         if self.task == "regression":
             squares = (y - predicted) ** 2, (y - y.mean()) ** 2
             found = [np.bincount(self.parts, own, n_parts) for own in squares]
@@ -173,16 +188,25 @@ class TrainingRows:
     y : array-like of shape (n_rows,)
     weights : ndarray of shape (n_classes,)
         Of the classes in the leaves; (1,) for regression.
+    costs : ndarray of shape (n_classes, n_classes) or None, default=None
+        Of errors, as ``RefittedScorer`` has them.
     """
 
-    def __init__(self, own: Tree, X: pd.DataFrame, y, weights: np.ndarray):
+    def __init__(
+        self,
+        own: Tree,
+        X: pd.DataFrame,
+        y,
+        weights: np.ndarray,
+        costs: np.ndarray | None = None,
+    ):
         self.y = check_target(own, len(X), y)  # class codes, or values
         self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
         self._shrinkage = own.shrinkage
         self._read: dict[tuple, np.ndarray] = {}
         self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
-        self.scorer = RefittedScorer.of(own.task, self.y, self.weights)
+        self.scorer = RefittedScorer.of(own.task, self.y, self.weights, costs)
 
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers (n_rows, n_features) that a tree may test."""

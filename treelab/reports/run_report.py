@@ -15,14 +15,14 @@ from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.data.split_by import WAY_TITLES
-from treelab.evaluation.comparison import have_same_test_rows
+from treelab.evaluation.comparison import RowCosts, have_same_test_rows, row_costs
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
 from treelab.evaluation.explanations import (
     least_sure,
     typical_rows,
     worst_errors,
 )
-from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
+from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.metrics import (
     TITLES,
     class_scores,
@@ -554,6 +554,7 @@ def result_section(found: Sequence[RunFacts]) -> Section:
         problem = first.run.problem
         if words := total_words(test, problem.target, problem.weight):
             blocks.append(Paragraph(f"Test rows: {words}."))
+        blocks += _cost_blocks(found)
     else:
         rows = [
             [own.name, *_scored(own, own.metric), _size_words(own)] for own in found
@@ -561,6 +562,7 @@ def result_section(found: Sequence[RunFacts]) -> Section:
         head = ["run", f"{first.metric_title}, test", "95% interval", "size"]
         blocks += [
             Paragraph(_comparison_words(found), strong=True),
+            *_cost_blocks(found),
             Table(head, rows),
             Subtitle("Differences on the same test rows"),
             _difference_table(found),
@@ -608,6 +610,24 @@ def score_difference(one: RunFacts, other: RunFacts) -> ScoreDifference:
     both = one.predicted, other.predicted
     task, loss = one.run.problem.task, one.model.loss
     return paired_bootstrap(task, truth, *both, weight, loss=loss)[one.metric]
+
+
+def test_row_costs(found: Sequence[RunFacts]) -> RowCosts | None:
+    """Measure runs by the costs of errors that one was trained by; None without."""
+    _, truth, weight = found[0].split.rows("test")
+    return row_costs(
+        [own.run.constraints for own in found],
+        [own.model.classes for own in found],
+        truth,
+        [own.predicted for own in found],
+        weight,
+    )
+
+
+def _cost_blocks(found: Sequence[RunFacts]) -> list[Block]:
+    """Say what a test row costs where a run was trained by costs."""
+    costs = test_row_costs(found)
+    return [] if costs is None else [Paragraph(costs.sentence([f.name for f in found]))]
 
 
 def _comparison_words(found: Sequence[RunFacts]) -> str:
@@ -1010,6 +1030,13 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     column = frontier_column(lines)
     if column is None:
         return Section("Score against size", [])
+    tables = [_size_table(own) for own in found if own.line is not None]
+    if len({own.run.loss for own in found}) > 1:
+        words = "Runs of different losses have no common chart against size."
+        return Section("Score against size", [Paragraph(words), *tables])
+    held_out_titles = {own.run.held_out_title for own in found}
+    if column == HELD_OUT and len(held_out_titles) > 1:  # of costs, and of none
+        column = TEST
     rows_words = "held-out rows" if column == HELD_OUT else "test rows"
     split = "valid" if column == HELD_OUT else "test"
     named = [
@@ -1023,7 +1050,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     ]
     metric = found[0].metric_title
     if column == HELD_OUT:
-        metric = " or ".join(dict.fromkeys(own.run.held_out_title for own in found))
+        (metric,) = held_out_titles
     title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
         Picture(frontier_svg(named, column, title)),
@@ -1034,10 +1061,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
             "rows chose nothing."
         ),
     ]
-    for own in found:
-        if own.line is not None:
-            blocks.append(_size_table(own))
-    return Section("Score against size", blocks)
+    return Section("Score against size", [*blocks, *tables])
 
 
 def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
@@ -1080,6 +1104,6 @@ def _size_table(own: RunFacts) -> Table:
         "leaves",
         f"{own.run.held_out_title}, held-out rows",
         "standard error",
-        f"{own.metric_title}, test rows",
+        f"{TITLES[own.run.headline]}, test rows",
     ]
     return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")

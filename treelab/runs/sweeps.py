@@ -134,15 +134,9 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
-    """Open a sweep's study, or begin it.
+    """Open the study of a sweep in its run's folder, or begin it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    n_startup : int, default=5
-        Trials that are drawn at random and never pruned, before the search learns.
-    seed : int, default=0
+    ``n_startup`` trials are drawn at random and never pruned, before the search learns.
     """
     storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     return optuna.create_study(
@@ -179,12 +173,9 @@ def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
 def trial_table(study: Study) -> pd.DataFrame:
     """Return a study's trials, one row each, in the order of their numbers.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
-        where none; of a pruned trial the mean of what was measured), ``FACTS`` where
-        known, and one for each setting.
+    Columns are ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
+    where none; of a pruned trial the mean of what was measured), ``FACTS`` where known,
+    and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
@@ -321,14 +312,9 @@ class TrialScorer:
     def score(self, trial: BaseTrial, drawn: dict[str, Any], watch: Watch) -> float:
         """Return a trial's mean score; note its size, its time, how scores spread.
 
-        Where ``watch`` ends it, the score is of what was fitted so far.
-
-        Raises
-        ------
-        TrialPruned
-            If it is hopeless.
-        ValueError, ArithmeticError
-            If it cannot be fitted.
+        Where ``watch`` ends it, the score is of what was fitted so far. Raises
+        TrialPruned if it is hopeless, ValueError or ArithmeticError if it cannot be
+        fitted.
         """
         tried = replace(self.run, settings=trial_settings(self.run, drawn))
         parts = list(self._parts())

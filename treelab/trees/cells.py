@@ -45,10 +45,7 @@ ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 class CellForm:
     """How the cells of a column are written.
 
-    Raises
-    ------
-    ValueError
-        If kind, decimal sign, separator or style is none of these.
+    Raises ValueError if kind, decimal sign, separator or style is none of these.
     """
 
     # "number", "date" or "category": what they hold; dates become years with decimals.
@@ -392,16 +389,9 @@ def check_held(
 ) -> None:
     """Raise ValueError where typed cells are not what those of training rows held.
 
-    Parameters
-    ----------
-    name : object
-        The column's.
-    dtype : object
-        Of the cells.
-    held : CellForm
-        How they were read, or of which kind they are: true and false are categories.
-    form : CellForm or None
-        Of the training rows; None of numbers of which no more is known.
+    ``held`` says how the cells of this dtype were read, or of which kind they are: true
+    and false are categories. ``form`` is that of the training rows; None of numbers of
+    which no more is known.
     """
     if form is None:
         if held.kind == "date" or held.unit == DAYS:

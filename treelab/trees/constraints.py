@@ -467,15 +467,7 @@ class Boxes:
 def node_boxes(tree: Tree) -> Boxes:
     """Return the box of every node of a tree.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of splits that test one column each.
-
-    Raises
-    ------
-    ValueError
-        If a split tests several columns, or leaves are linear.
+    Raises ValueError if a split tests several columns, or leaves are linear.
     """
     if (tree.feature == OBLIQUE).any() or tree.leaf_weights is not None:
         raise ValueError(
@@ -664,15 +656,9 @@ class ConstraintCheck:
 
 
 def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCheck]:
-    """Check each thing that is asked of a tree.
+    """Check each thing that is asked of a tree, with the training rows at its nodes.
 
     Class costs and column costs weigh; they forbid nothing and are not among them.
-
-    Parameters
-    ----------
-    tree : Tree
-        In the user's columns, with the training rows at its nodes.
-    constraints : Constraints
     """
     found = []
     for name, way in constraints.monotone.items():
@@ -761,15 +747,10 @@ Model = TypeVar("Model", bound=Any)
 def kept(tree: Tree, constraints: Constraints) -> Tree:
     """Return a tree that keeps its constraints on every possible row.
 
-    A split that is wrong where it stands, or parts too few rows, becomes a leaf. Leaves
-    out of order take the nearest values that are in order (isotonic regression), and
-    those that become equal are merged.
-
-    Parameters
-    ----------
-    tree : Tree
-        With the training rows at its nodes and a prediction at each.
-    constraints : Constraints
+    The tree has the training rows and a prediction at each node. A split that is wrong
+    where it stands, or parts too few rows, becomes a leaf. Leaves out of order take the
+    nearest values that are in order (isotonic regression), and those that become equal
+    are merged.
     """
     if not constraints.limits_splits:
         return tree

@@ -48,12 +48,8 @@ def shrunk_fractions(
 def with_shrunk_values(tree: Tree, strength: float) -> Tree:
     """Return a tree that predicts the same classes, with shrunk probabilities.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of classes, with its training rows; each node's class is what its value says.
-    strength : float
-        See ``shrunk_fractions``.
+    It has its training rows, and each node's class is what its value says. For the
+    strength see ``shrunk_fractions``.
     """
     assert tree.class_counts is not None
     chosen = tree.predicted_class

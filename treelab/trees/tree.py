@@ -527,13 +527,8 @@ def check_class_weights(weights: np.ndarray | None, n_classes: int) -> None:
 def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
     """Raise ValueError unless values (..., n_outputs) can be predictions.
 
-    Parameters
-    ----------
-    name : str
-        What the values are called in the message.
-    value : float array of shape (..., n_outputs)
-    proba : bool
-        Whether they are class probabilities, which sum to 1.
+    The message calls them ``name``. With ``proba`` they are class probabilities, which
+    sum to 1.
     """
     bad = ~(np.abs(value) <= LARGEST_NUMBER)
     if bad.any():
@@ -577,10 +572,7 @@ def predicts_several(model: object) -> TypeGuard["Tree"]:
 def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
     """Return the position of each label of ``y`` in ``classes``, int64 (n_rows,).
 
-    Raises
-    ------
-    ValueError
-        If a label is missing or not among the classes.
+    Raises ValueError if a label is missing or not among the classes.
     """
     codes, labels = pd.factorize(np.asarray(y), use_na_sentinel=True)
     position = {label: i for i, label in enumerate(classes)}

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.data.leaks import sampled_rows
 from treelab.data.problem import make_problem
 from treelab.evaluation import profile as module
 from treelab.evaluation.profile import (
@@ -13,6 +14,7 @@ from treelab.evaluation.profile import (
     missing_by_column,
     row_facts,
 )
+from treelab.trees.dates import decimal_years
 
 
 @pytest.fixture
@@ -150,3 +152,23 @@ def test_bins_hold_every_row(values, labels):
         assert found.labels[-1] == "others"
     else:
         assert found.labels == labels
+
+
+def test_bins_of_dates_are_named_by_days_and_no_two_bins_alike():
+    days = pd.Series(pd.date_range("2020-01-01", periods=900, freq="D"))
+    label = np.array(["u", "v"])[np.arange(900) % 2]
+    near = 1e6 + np.arange(900) / 900
+    frame = pd.DataFrame({"day": decimal_years(days), "near": near, "y": label})
+    for name in ("day", "near"):
+        found = distribution(frame[name], frame["y"], make_problem(frame, "y"))
+        assert len(set(found.labels)) == len(found.labels) == 24
+    found = distribution(frame["day"], frame["y"], make_problem(frame, "y"))
+    assert found.labels[1] == "15 Feb 2020 to 23 Mar 2020"
+
+
+def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):
+    y = np.array(["a", "b"] * 200, dtype=object)
+    frame = pd.DataFrame({"noise": rng.normal(size=400), "y": y})
+    fitted = sampled_rows(frame["y"], 1)[0]  # of the half that is not scored
+    frame.loc[fitted, "y"] = "rare"
+    assert alone(frame, make_problem(frame, "y")).power[0] < 0.15

@@ -84,6 +84,21 @@ def test_a_score_is_that_of_leaves_fitted_without_the_fold():
     assert 0 < error < 0.1
 
 
+def test_where_errors_have_costs_a_score_is_what_a_tree_saves():
+    X, y = table()
+    own = tree([0, 1, 2], [0.5, 0.4, 0.6])
+    codes, costs = (y == "True").astype(int), np.array([[0.0, 1.0], [5.0, 0.0]])
+    scorer = RefittedScorer.of("binary", codes, np.array([1.0, 5.0]), costs)
+    leaf, cost = own.apply(X), 0.0
+    for folds in scorer.folds:
+        for fold, place in {*zip(folds.tolist(), leaf.tolist())}:
+            at = codes[(folds != fold) & (leaf == place)]
+            predicted = int(costs[at].sum(0).argmin())
+            cost += costs[codes[(folds == fold) & (leaf == place)], predicted].sum()
+    alone = len(scorer.folds) * costs[codes].sum(0).min()
+    assert scorer.score(own, leaf)[0] == pytest.approx(1 - cost / alone)
+
+
 def test_the_runs_tree_has_its_cross_validated_score_and_others_differ_from_it():
     X, y = table()
     estimator = CartClassifier(tune=False, max_leaf_nodes=6).fit(X, y)

@@ -81,29 +81,15 @@ def read_cells(
     one_column: bool = False,
     known: Mapping[str, CellForm] = MappingProxyType({}),
 ) -> Cells:
-    """Split the text of a file into cells.
+    """Split the text of a file (UTF-8), which messages call ``name``, into cells.
 
-    Parameters
-    ----------
-    text : bytes
-        UTF-8.
-    name : str
-        The file, in messages.
-    delimiter : str or None
-        One character; None finds it.
-    header : int or None
-        The line that names the columns, from 1; 0 if none does, None finds out.
-    one_column : bool, default=False
-        Whether a single column will do.
-    known : mapping of str to CellForm
-        Columns of another table that this one is read as: a line that names some of
-        them is the header.
+    The delimiter is one character; None finds it. ``header`` is the line that names the
+    columns, from 1; 0 if none does, None finds out. ``one_column`` says that a single
+    column will do. ``known`` are the columns of another table that this one is read as:
+    a line that names some of them is the header.
 
-    Raises
-    ------
-    TableError
-        If there is no row, one column only, a row with more or fewer fields than the
-        others, or a quotation mark that is never closed.
+    Raises TableError if there is no row, one column only, a row with more or fewer
+    fields than the others, or a quotation mark that is never closed.
     """
     notes = []
     if named := re.match(rb"sep=([!-~\t])\r?\n", text):  # Excel's own first line
@@ -162,10 +148,7 @@ def _with_blank_cells(text: bytes) -> bytes:
 def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:
     """Return a text with its first lines empty, so that the others keep their number.
 
-    Raises
-    ------
-    TableError
-        If nothing is left.
+    Raises TableError if nothing is left.
     """
     ends = islice(re.finditer(rb"\r\n|\r|\n", text), n_lines - 1, n_lines)
     rest = b"".join(text[end.end() :] for end in ends)

@@ -46,10 +46,7 @@ def n_known(cells: list[str], known: Collection[str]) -> int:
 def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
     """Return a text whose columns are separated by spaces with tabs instead.
 
-    Raises
-    ------
-    TableError
-        If there are no such columns: the file has one column only.
+    Raises TableError if there are no such columns: the file has one column only.
     """
     if is_split_by_spaces(text):
         tabbed = bytearray()

@@ -41,12 +41,8 @@ def mend_header(
     """Name one column more where every row has exactly one field more.
 
     So R writes row names (before the first column), and so look lines that end in a
-    delimiter (after the last).
-
-    Raises
-    ------
-    TableError
-        If the columns are known, so that few rows may come, and it may be either.
+    delimiter (after the last). Raises TableError if the columns are known, so that few
+    rows may come, and it may be either.
     """
     sample = sample_records(text, delimiter)
     names, rows = [each.strip() for each in sample[0]], sample[1:]

@@ -101,31 +101,16 @@ def clusters_problem(
 
 
 def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
-    """Cluster the rows of a run's table.
+    """Cluster the rows of a run's table, whose problem is one of ``clusters_problem``.
 
     Without known labels all rows are clustered. A copy of the table is stored with a
     column of clusters, and becomes the run's table; trees of other strengths count how
-    many rows of each of these clusters they hold. With known labels the training
-    and validation rows are clustered, every leaf holds the labels' fractions among its
+    many rows of each of these clusters they hold. With known labels the training and
+    validation rows are clustered, every leaf holds the labels' fractions among its
     training rows, and dendrogram purity is measured.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        Its problem is one of ``clusters_problem``.
-    callbacks : sequence of callable
-        Called with a ``Progress`` after each epoch.
-
-    Returns
-    -------
-    Fitted
-        The model has the trees of all pruning strengths.
-
-    Raises
-    ------
-    ValueError
-        If the settings or the rows allow no clusters.
+    The model has the trees of all pruning strengths. Raises ValueError if the settings
+    or the rows allow no clusters.
     """
     frame = store.table(run.problem.table_id)
     if run.problem.weighting:

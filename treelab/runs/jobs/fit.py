@@ -12,6 +12,7 @@ import pandas as pd
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.editing.regrow import class_weights
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.rashomon import gather
 from treelab.learners.common.origin import Origin
 from treelab.learners.registry import make_estimator
@@ -20,7 +21,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress, RetainedCurve
 from treelab.trees.cells import noted_form
-from treelab.trees.constraints import violations
+from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.losses import LOSSES, Loss
 from treelab.trees.pruning import SizePath
@@ -69,10 +70,7 @@ def without_origin(tree: Tree, provenance: str) -> Tree:
 def fitted_split(model: Model, split: DataSplit) -> str:
     """Name the rows that a model was fitted to, by its count of them.
 
-    Returns
-    -------
-    str
-        ``JOINED`` where the validation rows trained as well, else "train".
+    That is ``JOINED`` where the validation rows trained as well, else "train".
     """
     if isinstance(model, WeightedTrees):
         n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
@@ -85,12 +83,9 @@ def fitted_split(model: Model, split: DataSplit) -> str:
 def model_size(model: Model) -> dict[str, int]:
     """Count the leaves, splits and levels of the trees by which a model is shown.
 
-    Returns
-    -------
-    dict
-        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
-        leaves and splits are those of all its trees; ``strengths`` for a path, whose
-        tree is the chosen one, and ``predictors`` where one on top of it predicts.
+    There are ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble,
+    whose leaves and splits are those of all its trees; ``strengths`` for a path, whose
+    tree is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -128,10 +123,7 @@ def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
 def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
     """Return what a run is to look at, the run of the first tree, and its model.
 
-    Raises
-    ------
-    ValueError
-        If the first run is gone.
+    Raises ValueError if the first run is gone.
     """
     asked = json.loads(store.more(run.id) or "{}")
     try:
@@ -150,22 +142,9 @@ def rashomon_set(
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
 
-    Parameters
-    ----------
-    run : Run
-    own : Tree
-        The run's tree.
-    others : sequence of Tree
-        What else its training left; the trees of the path are looked at as well.
-    rows : Rows
-        That they were trained on, which count alike.
-    path : SizePath or None
-        The run's trees by size.
-
-    Raises
-    ------
-    ValueError
-        If rows have weights.
+    Looked at are ``others``, what else its training left, and the trees of ``path``,
+    those by size. They were trained on the rows, which count alike: it raises
+    ValueError if rows have weights.
     """
     if rows.weight is not None:
         raise ValueError(
@@ -179,6 +158,7 @@ def rashomon_set(
         (rows.X, rows.y),
         class_weights(own),
         path,
+        costs=trained_costs(run.constraints, own.classes or (), own.classes or ()),
         keeps=keeps_constraints(run),
     )
 
@@ -189,9 +169,11 @@ def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
     return lambda tree: not violations(tree, constraints)
 
 
-def why_no_others(tree: Tree) -> str:
+def why_no_others(tree: Tree, constraints: Constraints) -> str:
     """Say why no other trees compare with a run's, scored alike; "" if they do."""
+    has_costs = bool(constraints.class_costs) and len(tree.classes or ()) > 2
     reasons = {
+        "errors between more than two classes have costs": has_costs,
         "it does not split": not tree.n_splits,
         "it predicts several numbers": bool(tree.outputs),
         "its leaves are linear models": tree.leaf_weights is not None,
@@ -226,19 +208,8 @@ class EventRecorder:
     Seconds are counted from when the recorder was made: what a learner does before its
     own clock starts, as growing first trees, counts as well.
 
-    Parameters
-    ----------
-    store : RunStore
-    run_id : str
-    should_abort : callable, optional
-        Called at each report; when it returns True, ``Interrupted`` is raised.
-
-    Attributes
-    ----------
-    checkpointer : Checkpointer or None
-        Of the training under way: what aborts it is raised once its state is saved.
-    stop_requested : bool
-        Whether the training was asked to stop.
+    ``should_abort`` is called at each report; when it returns True, ``Interrupted`` is
+    raised.
     """
 
     def __init__(
@@ -247,8 +218,9 @@ class EventRecorder:
         run_id: str,
         should_abort: Callable[[], bool] = lambda: False,
     ):
+        # Of the training under way: what aborts it is raised once its state is saved.
         self.checkpointer: Checkpointer | None = None
-        self.stop_requested = False
+        self.stop_requested = False  # whether the training was asked to stop
         self._store = store
         self._run_id = run_id
         self._should_abort = should_abort
@@ -382,10 +354,7 @@ class Fitted:
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Split a run's table and fit the run's learner.
 
-    Raises
-    ------
-    ValueError
-        If the rows or the settings allow no training.
+    Raises ValueError if the rows or the settings allow no training.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
@@ -396,7 +365,8 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     batch = getattr(estimator, "batch_", None)
     rashomon = None
     is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
-    if path is not None and is_wanted and not why_no_others(estimator.model_):
+    asked = run.constraints
+    if path is not None and is_wanted and not why_no_others(estimator.model_, asked):
         rows = split.rows(fitted_split(estimator.model_, split))
         trees = [] if batch is None else batch.export(rows.X, rows.y)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)

@@ -21,16 +21,8 @@ def run_imitation(
 ) -> Imitation:
     """Hold a surrogate run's predictions against its model's, and against the truth.
 
-    Parameters
-    ----------
-    run : Run
-        Its problem's target holds the predictions of another model.
-    model : Tree, WeightedTrees or PruningPath
-        The run's.
-    frame : DataFrame
-        The run's whole table.
-    split : str, default="test"
-        Rows on which they are held against each other.
+    The target of its problem holds the predictions of another model, ``model`` is the
+    run's own. ``frame`` is its whole table; what is compared are the rows of ``split``.
     """
     problem = run.problem
     X, of_model, weight = problem.split(frame).rows(split)
@@ -45,12 +37,8 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
     """Store the table of a surrogate run's differences, and return its problem.
 
     The table has one column more: "agrees" or "differs" in each row, or how far the
-    tree's prediction lies from the model's. The features are those of the run.
-
-    Raises
-    ------
-    ValueError
-        If the tree agrees with the model on every row, or on none.
+    tree's prediction lies from the model's. The features are those of the run. Raises
+    ValueError if the tree agrees with the model on every row, or on none.
     """
     frame = store.table(run.problem.table_id)
     of_model = run.problem.labels(frame)

@@ -55,41 +55,20 @@ def default_home() -> Path:
 class RunStore(RunEvents, StoredTables):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
-    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
-    events), a folder a run what is large (snapshots, model, log). Every method opens
-    the file for itself, so one store may be used from many threads, and many stores
-    from many processes. States change
-    atomically: of two calls that would end a run, one succeeds and returns True.
+    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states, events),
+    a folder a run what is large (snapshots, model, log). Every method opens the file
+    for itself, so one store may be used from many threads, and many stores from many
+    processes. States change atomically: of two calls that would end a run, one succeeds
+    and returns True.
 
-    Parameters
-    ----------
-    home : path-like, optional
-        The folder; made when it is not there, for its owner alone. Default: see
-        ``default_home``.
-    server : Server, optional
-        The database, in place of the one that ``TREELAB_STORE`` names, if any.
-
-    Raises
-    ------
-    StoreError
-        If the folder cannot be made or written to.
-    ValueError
-        If a newer treelab wrote it.
-
-    Attributes
-    ----------
-    user : str
-        Whose new runs are; "" where nobody signs in.
-    database : Path or Server
-        The SQLite file, or the PostgreSQL database that ``TREELAB_STORE`` names.
-    makes_private : bool
-        Whether new runs are seen by their user and admins alone.
-    worker_registry : WorkerRegistry
-        The workers that train this store's runs.
+    The folder is ``home``, else ``default_home()``, and is made when it is not there,
+    for its owner alone; ``server`` takes the place of the database that
+    ``TREELAB_STORE`` names, if any. Raises StoreError if the folder cannot be made or
+    written to, and ValueError if a newer treelab wrote it.
     """
 
-    user = ""
-    makes_private = False
+    user = ""  # whose new runs are; "" where nobody signs in
+    makes_private = False  # whether new ones are seen by that user and admins alone
 
     def __init__(
         self, home: str | os.PathLike | None = None, server: Server | None = None
@@ -109,13 +88,7 @@ class RunStore(RunEvents, StoredTables):
     # Tables
 
     def delete_table(self, table_id: str) -> None:
-        """Delete a table on which no run is left.
-
-        Raises
-        ------
-        ValueError
-            If a run needs it; delete the run first.
-        """
+        """Delete a table; ValueError while a run needs it: delete the run first."""
         for run in self.runs():
             if table_id in run.table_ids:
                 raise ValueError(
@@ -287,12 +260,8 @@ class RunStore(RunEvents, StoredTables):
     def model(self, run_id: str):
         """Load a run's model.
 
-        Raises
-        ------
-        LookupError
-            If it has none.
-        StoreError
-            If its files are gone or damaged.
+        Raises LookupError if it has none, and StoreError if its files are gone or
+        damaged.
         """
         run = self.run(run_id)
         if not run.has_model:

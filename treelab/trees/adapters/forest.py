@@ -70,20 +70,9 @@ MOST_SCORES = 2**23  # of the categories of all sets: 64 MB
 class Columns:
     """Features by column, and by set of categories where a split tests those.
 
-    Parameters
-    ----------
-    names : sequence of str
-    units : mapping of str to str
-        Unit of each column that has one.
-    categories : mapping of int to sequence of str
-        Names of the categories of each category column, in the order of their codes.
-    missing : float, default=nan
-        Number, or code of a category, that counts as missing once it is a float32.
-
-    Attributes
-    ----------
-    features : list of Feature
-        One a column, then those of the sets.
+    ``categories`` are the names of each category column's categories, in the order of
+    their codes; ``missing`` is a number, or code of a category, that counts as missing
+    once it is a float32.
     """
 
     def __init__(
@@ -95,6 +84,7 @@ class Columns:
     ):
         self.names, self.categories, self.missing = names, categories, missing
         marked = None if np.isnan(missing) else float32_range(missing)
+        # One a column, then those of the sets.
         self.features = [
             Feature(name, unit=units.get(name, ""), missing_range=marked)
             for name in names
@@ -103,24 +93,11 @@ class Columns:
         self._n_scores = 0
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
-        """Return the feature that a split tests; a set of categories has its own.
+        """Return the place in ``features`` of what a split tests.
 
-        Parameters
-        ----------
-        column : int
-        right : frozenset of int, default=None
-            Codes that go right; their score is 1, that of the others 0. None where
-            the split tests a number.
-
-        Returns
-        -------
-        int
-            Place in ``features``.
-
-        Raises
-        ------
-        ValueError
-            If the sets of all splits hold too many categories.
+        A set of categories has a feature of its own: the codes of ``right`` have the
+        score 1, the others 0. None where the split tests a number. Raises ValueError if
+        the sets of all splits hold too many categories.
         """
         if right is None:
             return column
@@ -155,14 +132,7 @@ class Columns:
 def refuse_wrapped(model) -> None:
     """Raise ValueError where a model stands inside another estimator.
 
-    Parameters
-    ----------
-    model : object
-
-    Raises
-    ------
-    ValueError
-        If it is a Pipeline or a search.
+    Such are a Pipeline and a search.
     """
     if hasattr(model, "steps"):
         raise ValueError(
