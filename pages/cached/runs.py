@@ -196,21 +196,8 @@ def run_colors(loaded: LoadedRun) -> dict:
 
 
 def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
-<<<<<<< HEAD
     """Return costs, (true, predicted), where a run was trained by costs; else None."""
-    asked = loaded.run.constraints
-    if not asked.class_costs:
-        return None
-    classes = tuple(loaded.model.classes)
-    places = [classes.index(label) for label in labels]
-    return cost_matrix(asked, classes)[np.ix_(places, places)]
-=======
-    """Return what errors cost where a run was trained by costs; None elsewhere.
-
-    True classes down, predicted classes across, (n_labels, n_labels).
-    """
     return trained_costs(loaded.run.constraints, loaded.model.classes or (), labels)
->>>>>>> main
 
 
 def ranked_classes(loaded: LoadedRun) -> list:
