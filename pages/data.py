@@ -7,10 +7,9 @@ import streamlit as st
 
 from pages.cached import store as cached
 from pages.cached.store import store, table
-from pages.data.columns import show_columns
+from pages.data.columns import column_editor, date_parts, model_column, show_columns
 from pages.data.split import pick_split, show_split, test_file
 from pages.state import choices
-from pages.widgets.columns import column_editor, date_parts, model_column
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
