@@ -6,7 +6,6 @@ from functools import partial
 import streamlit as st
 
 from pages.cached import store as cached
-from pages.cached.store import store, table
 from pages.data.columns import column_editor, date_parts, model_column, show_columns
 from pages.data.split import pick_split, show_split, test_file
 from pages.state import choices
@@ -27,13 +26,13 @@ TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regressi
 
 def runs_on(table_id: str) -> list[Run]:
     """Return the runs that need a table."""
-    return [run for run in store().runs() if table_id in run.table_ids]
+    return [run for run in cached.store().runs() if table_id in run.table_ids]
 
 
 def may_delete(table_id: str) -> bool:
     """Whether the visitor may delete a table with the runs on it."""
-    may_change = all(store().may_change(run) for run in runs_on(table_id))
-    return may_change and store().may_delete_table(table_id)
+    may_change = all(cached.store().may_change(run) for run in runs_on(table_id))
+    return may_change and cached.store().may_delete_table(table_id)
 
 
 def ask_to_delete(table_id: str, name: str) -> None:
@@ -48,8 +47,8 @@ def ask_to_delete(table_id: str, name: str) -> None:
 def delete_table(table_id: str) -> None:
     """Delete a table with its runs, and show the first one."""
     for run in runs_on(table_id):
-        store().delete(run.id)
-    store().delete_table(table_id)
+        cached.store().delete(run.id)
+    cached.store().delete_table(table_id)
     st.session_state.get("problems", {}).pop(table_id, None)
     choices.choose_table(choices.FIRST_TABLE)
 
@@ -62,7 +61,7 @@ def with_task(problem: Problem, task: str) -> Problem:
 
 def show_first_rows(problem: Problem, key: str) -> None:
     """Show the table at full width, and below it what it is."""
-    frame = table(problem.table_id)
+    frame = cached.table(problem.table_id)
     names = [str(name) for name in frame.columns]
     left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
     numbers = [
@@ -103,7 +102,7 @@ def show_first_rows(problem: Problem, key: str) -> None:
 def show_target(problem: Problem, is_fine: bool) -> None:
     """Draw how the target is distributed."""
     st.subheader(plain(problem.target), anchor=False)
-    target = table(problem.table_id)[problem.target]
+    target = cached.table(problem.table_id)[problem.target]
     is_number = cached.column_kinds(problem)[problem.target] == "number"
     if problem.task != "regression" or is_number:
         unit = dict(problem.units).get(problem.target, "")
@@ -148,7 +147,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     ):
         upload_box()
     # Only now: where it is damaged, the same is uploaded again.
-    names = [str(name) for name in table(problem.table_id).columns]
+    names = [str(name) for name in cached.table(problem.table_id).columns]
     likely = cached.inferred_task(problem.table_id, problem.target)
     st.selectbox(
         "Task",

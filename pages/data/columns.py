@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached import store as cached
-from pages.cached.store import column_facts, column_kinds, date_columns, table
 from pages.state.choices import change_problem, changes
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
@@ -104,7 +103,7 @@ def model_column(problem: Problem) -> None:
     )
     if not problem.is_surrogate:
         return
-    facts = column_facts(problem.table_id)["column"]
+    facts = cached.column_facts(problem.table_id)["column"]
     names = [str(name) for name in facts if name != problem.target]
     st.selectbox(
         "True values",
@@ -119,10 +118,10 @@ def model_column(problem: Problem) -> None:
 
 def _rows(problem: Problem) -> pd.DataFrame:
     """Return one row a column, without the target and what goes with it."""
-    facts = column_facts(problem.table_id)
+    facts = cached.column_facts(problem.table_id)
     apart = (*problem.targets, problem.truth, problem.weight, problem.exposure)
     facts = facts[~facts["column"].isin(apart)]
-    kinds, units = column_kinds(problem), dict(problem.units)
+    kinds, units = cached.column_kinds(problem), dict(problem.units)
     rare, names = dict(problem.rare), facts["column"]
     found = facts.assign(
         use=names.isin(problem.columns),
@@ -153,7 +152,7 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
         st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
         return
     st.session_state.pop(f"{key}-error", None)
-    facts = column_facts(problem.table_id).set_index("column")["kind"]
+    facts = cached.column_facts(problem.table_id).set_index("column")["kind"]
     kinds = tuple(
         (name, kind)
         for name, kind in zip(edited["column"], edited["kind"])
@@ -172,7 +171,7 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
 
 def date_parts(problem: Problem) -> None:
     """Let the visitor tick what of each column of dates is used beside the years."""
-    for column, first, has_times in date_columns(problem.table_id):
+    for column, first, has_times in cached.date_columns(problem.table_id):
         if column in (*problem.targets, problem.truth):
             continue
         names = {
@@ -236,7 +235,7 @@ def _ranked(problem: Problem) -> list[str]:
 
 def _sample_words(n_rows: int, problem: Problem) -> str:
     """Name the rows that were looked at."""
-    n_all = len(table(problem.table_id))
+    n_all = len(cached.table(problem.table_id))
     rows = counted(n_all, "row")
     return f"a sample of {n_rows:,} of {rows}" if n_rows < n_all else rows
 

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.state import choices
-from pages.state.choices import write_address
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
@@ -191,7 +190,7 @@ def page_tabs(*names: str):
         st.session_state["tab"] = known = named
     elif known not in names:  # that of the page before
         st.session_state["tab"] = known = names[0]
-    write_address("tab", known if known != names[0] else None)
+    choices.write_address("tab", known if known != names[0] else None)
     return st.tabs(names, key="tab", on_change="rerun")
 
 
