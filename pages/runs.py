@@ -94,12 +94,9 @@ picked = st.dataframe(
     on_select="rerun",
     selection_mode="multi-row",
     height=min(35 * (len(runs) + 1) + 3, 600),
-    column_config={
-        "learner": "Learner",
+    column_config={name: name.capitalize() for name in table.columns}
+    | {
         "name": st.column_config.TextColumn("Name", width=140),
-        "table": "Table",
-        "target": "Target",
-        "state": "State",
         "score": st.column_config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
         ),
@@ -108,11 +105,9 @@ picked = st.dataframe(
             help="Mean test score ± standard error (number of splits or folds). "
             "Compare tests the difference.",
         ),
-        "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
         "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
-        "owner": "Owner",
         "origin": st.column_config.TextColumn(
             "Origin", help="What the model started from, and what training changed."
         ),

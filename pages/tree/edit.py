@@ -151,14 +151,10 @@ def show_log(editing: Editing) -> None:
             "it, or forbid a column."
         )
         return
-    lines = []
-    for number, edit in enumerate(session.edits, start=1):
-        words = plain(edit.sentence())
-        if number > session.position:
-            words = f":gray[{words} Undone.]"
-        lines.append(f"{number}. {words}")
-    st.markdown("\n".join(lines))
-    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+    lines = [plain(edit.sentence()) for edit in session.edits]
+    for place in range(session.position, len(lines)):
+        lines[place] = f":gray[{lines[place]} Undone.]"
+    _list(lines)
     with st.container(horizontal=True, key=editing.key("log")):
         st.download_button(
             "Download as JSON",
@@ -184,13 +180,15 @@ def show_edits(loaded: LoadedRun) -> None:
     if written is None:
         return
     log = EditLog.from_json(written)
-    lines = [edit.sentence() for edit in log.edits]
-    if log.training is not None:
-        lines.append(log.training.sentence())
+    steps = [*log.edits, *([] if log.training is None else [log.training])]
     with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
-        numbered = enumerate(lines, start=1)
-        st.markdown("\n".join(f"{n}. {plain(line)}" for n, line in numbered))
-        st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+        _list([plain(step.sentence()) for step in steps])
+
+
+def _list(lines: list[str]) -> None:
+    """Number sentences on edits, and say how nodes are named in them."""
+    st.markdown("\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1)))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
 
 
 _mount = st.components.v2.component(
