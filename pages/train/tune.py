@@ -34,6 +34,7 @@ from treelab.runs.sweeps import (
     read_study,
     setting_importance,
     trial_table,
+    trial_title,
 )
 from treelab.trees.words import counted
 
@@ -214,7 +215,7 @@ def _show(run: Run, plan: SweepPlan) -> None:
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
-    title = TITLES[run.headline]
+    title = trial_title(run)
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
@@ -261,7 +262,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
     title = TITLES[run.headline]
     words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
     if best == best:
-        words += f", highest {title} {best:.3f} over the rows held out"
+        words += f", highest {trial_title(run)} {best:.3f} over the rows held out"
     if run.state == "failed":
         st.error(plain(run.error), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from tests.figures.small_trees import stump_and_more
-from treelab.figures.rules import rule_with_sums, rules_table, sum_names
+from treelab.figures.rules import rule_with_sums, rules_table, sum_names, sum_terms
+from treelab.trees.feature import Feature
 from treelab.trees.text import leaf_conditions, to_rules
+from treelab.trees.tree import Tree
 
 
 def test_every_leaf_has_a_rule_and_its_class_its_colour():
@@ -29,3 +31,16 @@ def test_without_sums_a_rule_is_the_plain_one():
     plain = dict(zip(to_rules(tree)["leaf"], to_rules(tree)["rule"]))
     for leaf, conditions in leaf_conditions(tree):
         assert rule_with_sums(tree, conditions) == plain[leaf]
+
+
+def test_a_sum_says_of_which_category_each_of_its_terms_is():
+    levels = ("red", "green", "blue")
+    codes = [tuple(float(a == b) for b in levels) for a in levels]
+    features = [
+        Feature("colour", "category", categories=levels, scores=own) for own in codes
+    ]
+    leaves = [[1.0], [2.0]]
+    tree = Tree.complete(features, None, [0.5], [False], leaves, weights=[[3, 2, 1]])
+    html = sum_terms(tree, 0)
+    for level in levels:
+        assert f"[colour is “{level}”]" in html

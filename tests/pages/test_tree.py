@@ -281,7 +281,7 @@ def test_a_long_weighted_sum_is_cut_to_three_terms():
         features, None, [1.0], [False], np.array([[1.0], [2.0]]), weights=weights
     )
     assert len(rule_text(tree, 1)) > LONGEST_RULE
-    assert "37 more columns" in short_rule(tree, 1)
+    assert "37 more terms" in short_rule(tree, 1)
     assert short_rule(tree, 0) == "every row"
 
 

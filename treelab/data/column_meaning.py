@@ -7,12 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import (
-    MOST_CODES,
-    ROWS_A_CODE,
-    column_kind,
-    column_note,
-)
+from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 from treelab.trees.words import counted, listed, percent, shortest
 

@@ -708,23 +708,9 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features.
-
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        threshold : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-            Per unit of each column (per unit of score for categories).
-        threshold : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        filled by the fill of their features. Weights (k, F), per unit of each column
+        (per unit of score for categories), and thresholds (k,) are float64. Raises
+        ValueError if numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved
@@ -732,20 +718,8 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        bias : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-        bias : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        Weights (k, F) and biases (k,) are float64. Raises ValueError as
+        ``oblique_splits``.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved

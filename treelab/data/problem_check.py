@@ -185,8 +185,7 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
     chosen = dict(problem.kinds).get(name, kind)
     if reason := column_note(column):
         yield _note(
-            f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.",
-            name,
+            f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.", name
         )
     missing = column.isna()
     if MOSTLY_MISSING < (share := missing.mean()) < 1:

@@ -27,9 +27,7 @@ class Candidate:
     # Impurity (Gini, or variance) of the node less that of its children, weighted by
     # their rows.
     gain: float
-    # Rows on either side.
-    n_left: int
-    n_right: int
+    n_left: int  # rows on that side
 
     def edit(self, path: str) -> SetSplit:
         """Return the edit that gives a node this split."""
@@ -117,7 +115,8 @@ def _number(
         return None
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
-    return _candidate(feature.column, threshold, None, cut, len(at))
+    gain, _, side, n_left = cut
+    return Candidate(feature.column, threshold, None, side, gain, n_left)
 
 
 def _category(
@@ -136,13 +135,8 @@ def _category(
     if best is None:
         return None
     names = tuple(feature.categories[code] for code in np.sort(best[1]))
-    return _candidate(feature.column, None, names, best[0], len(at))
-
-
-def _candidate(column: str, threshold, categories, cut: _Cut, n: int) -> Candidate:
-    """Return the split that a cut makes of a column at a node of n rows."""
-    gain, _, side, n_left = cut
-    return Candidate(column, threshold, categories, side, gain, n_left, n - n_left)
+    gain, _, side, n_left = best[0]
+    return Candidate(feature.column, None, names, side, gain, n_left)
 
 
 @dataclass(frozen=True)

@@ -268,6 +268,25 @@ def row_costs(
     return RowCosts(trained, [mean_cost(truth, own, costs, weight) for own in chosen])
 
 
+def cost_saved(
+    asked: Constraints,
+    classes: Sequence,
+    y_true,
+    predicted: np.ndarray,
+    weight: np.ndarray | None = None,
+) -> float:
+    """Return the fraction of the cost of one prediction for all that a model saves.
+
+    That one is the cheapest for these rows; parameters as of ``row_costs``.
+    """
+    alone = [np.full(len(predicted), label, dtype=object) for label in classes]
+    k = 1 + len(alone)
+    found = row_costs([asked] * k, [classes] * k, y_true, [predicted, *alone], weight)
+    assert found is not None, "errors have costs"
+    own, *constant = found.mean
+    return 1 - own / min(constant)
+
+
 # Curves of one class against the rest: ROC, precision-recall, calibration.
 
 

@@ -13,6 +13,7 @@ from treelab.trees.text import (
     condition_text,
     leaf_conditions,
     term_fractions,
+    term_name,
     to_rules,
 )
 from treelab.trees.tree import OBLIQUE, Tree
@@ -112,7 +113,7 @@ def sum_terms(tree: Tree, node: int) -> str:
     order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]
     terms = [
         f"<span>{'−' if weights[j] < 0 else '+'} {rounded(abs(weights[j]))} × "
-        f"{html.escape(clean(tree.features[j].column))} "
+        f"{html.escape(term_name(tree.features[j]))} "
         f"<small>{percent(shares[j])}</small></span>"
         for j in order
     ]

@@ -90,10 +90,10 @@ def split_figure(
     _add_bars(figure, table, most, mode)
     _add_histogram(figure, terms, float(tree.threshold[node]), groups, fills)
     _add_threshold(figure, float(tree.threshold[node]), mode)
-    n_columns = int((table["weight"] != 0).sum())
+    n_terms = int((table["weight"] != 0).sum())
     figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
     figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
-    figure.update_xaxes(title_text=_axis_title(tree, node, n_columns), row=2, col=1)
+    figure.update_xaxes(title_text=_axis_title(tree, node, n_terms), row=2, col=1)
     return figure.update_layout(
         template=template(mode),
         barmode="stack",
@@ -178,10 +178,10 @@ def _add_threshold(figure: go.Figure, threshold: float, mode: Mode) -> None:
     )
 
 
-def _axis_title(tree: Tree, node: int, n_columns: int) -> str:
+def _axis_title(tree: Tree, node: int, n_terms: int) -> str:
     """Name the sum: the column, or how many are added up."""
     if tree.feature[node] != OBLIQUE:
         feature = tree.features[tree.feature[node]]
         unit = f" ({feature.unit})" if feature.unit else ""
         return escape_html(f"{term_name(feature)}{unit}")
-    return f"weighted sum of {counted(n_columns, 'column')}"
+    return f"weighted sum of {counted(n_terms, 'term')}"

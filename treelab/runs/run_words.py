@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from treelab.data.folds import N_FOLDS, splits_words
-from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, log_loss_words
 from treelab.learners.common.origin import STARTS
@@ -61,14 +60,14 @@ def score(run: Run, split: str = "test", metric: str = "") -> float | None:
     return ((run.metrics or {}).get(split) or {}).get(metric or run.headline)
 
 
-def score_words(run: Run, split: str = "test") -> str:
-    """Write a run's headline score with its metric, split and rows; else its state."""
-    value = score(run, split)
+def score_words(run: Run) -> str:
+    """Write a run's headline score on its test rows, with metric; else its state."""
+    value = score(run)
     if value is None:
         return run.state
     metric = TITLES[run.headline]
-    rows = f"{run.metrics[split]['n_rows']:,.0f} rows{run.problem.weighted_words}"
-    return f"{significant(value)} {metric} · {SPLIT_NAMES[split]}, {rows}"
+    rows = f"{run.metrics['test']['n_rows']:,.0f} rows{run.problem.weighted_words}"
+    return f"{significant(value)} {metric} · test, {rows}"
 
 
 def duration(seconds: float | None) -> str:

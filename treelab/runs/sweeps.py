@@ -22,6 +22,7 @@ from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
 
 from treelab.data.split import JOINED, DataSplit, Rows
 from treelab.evaluation import metrics
+from treelab.evaluation.comparison import cost_saved
 from treelab.learners.common.settings import (
     Preset,
     Range,
@@ -127,17 +128,15 @@ ENDED = ("done", "pruned", "failed")
 PROCESS = "process"  # of the process that is at a trial
 SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
+N_STARTUP = 5  # trials that are never pruned; twice as many are drawn at random
 FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
 """What is noted of a trial beside its settings and its score."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
-    """Open the study of a sweep in its run's folder, or begin it.
-
-    ``n_startup`` trials are drawn at random and never pruned, before the search learns.
-    """
+def open_study(folder: Path, seed: int = 0) -> Study:
+    """Open the study of a sweep in its run's folder, or begin it."""
     storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
     return optuna.create_study(
         study_name="sweep",
@@ -145,9 +144,9 @@ def open_study(folder: Path, n_startup: int = 5, seed: int = 0) -> Study:
         load_if_exists=True,
         direction="maximize",
         sampler=optuna.samplers.TPESampler(
-            seed=seed, n_startup_trials=2 * n_startup, constant_liar=True
+            seed=seed, n_startup_trials=2 * N_STARTUP, constant_liar=True
         ),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=n_startup),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP),
     )
 
 
@@ -301,6 +300,13 @@ def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
     return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
 
 
+def trial_title(run: Run) -> str:
+    """Return what a trial's score is called: where errors have costs, what it saves."""
+    if run.constraints.class_costs:
+        return metrics.COST_SAVED
+    return metrics.TITLES[run.headline]
+
+
 @dataclass
 class TrialScorer:
     """Fits and scores trials, in whatever process."""
@@ -340,7 +346,7 @@ class TrialScorer:
         return float(np.mean(scores))
 
     def _score_of(self, estimator: Any, held_out: Rows) -> float:
-        """Return the score of a fitted estimator: macro F1, or R2, or its loss's D2."""
+        """Return the score of a fitted estimator; see ``trial_title``."""
         if self.plan.scoring == "own":
             path = getattr(estimator, "path_", None)
             score = math.nan
@@ -357,8 +363,12 @@ class TrialScorer:
         if loss is not None:
             truth = np.asarray(y, dtype=float)
             return loss.score(estimator.predict(X), truth, weight)
+        asked, predicted = self.run.constraints, estimator.predict(X)
+        if asked.class_costs:
+            classes = estimator.model_.classes
+            return cost_saved(asked, classes, y, predicted, weight)
         found = metrics.scores(
-            self.run.problem.task, y, estimator.predict(X), sample_weight=weight
+            self.run.problem.task, y, predicted, sample_weight=weight
         )
         return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
 

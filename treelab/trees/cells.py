@@ -15,11 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import (
-    is_bool_dtype,
-    is_complex_dtype,
-    is_numeric_dtype,
-)
+from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from treelab.trees.dates import ISO, STYLES, decimal_years, read_dates
 
@@ -121,22 +117,11 @@ def _numbers_among(form: CellForm) -> tuple[float, ...]:
 def read_words(
     words: pa.Array, form: CellForm
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what texts mean as numbers or dates, and which mean nothing.
+    """Return what texts (n_words,) mean as numbers or dates, and which mean nothing.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-    form : CellForm
-        Of numbers or of dates.
-
-    Returns
-    -------
-    values : float64 array of shape (n_words,)
-        NaN where there is no value, or none that can be read.
-    absent : bool array of shape (n_words,)
-        Which are marks of a missing value.
-    unread : bool array of shape (n_words,)
-        Which are neither a mark nor written in this form.
+    The values are float64, NaN where there is no value, or none that can be read. Then
+    follow which words are marks of a missing value, and which are neither a mark nor
+    written in this form, both bool (n_words,).
     """
     marks = pa.array([*form.missing, None], pa.string())
     absent = pc.is_in(without_mark(words), value_set=marks)
@@ -165,17 +150,9 @@ def read_words(
 def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray]:
     """Return numbers as Python writes them, and which of the words are such numbers.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-    form : CellForm
-
-    Returns
-    -------
-    plain : Array of str, (n_words,)
-    fits : bool array of shape (n_words,)
-        A number has the unit, if there is one (a currency may be left out), and
-        separators only where the form knows them, or where a decimal sign follows.
+    Both are (n_words,). A number has the unit, if there is one (a currency may be left
+    out), and separators only where the form knows them, or where a decimal sign
+    follows.
     """
     number = _number_pattern(form)
     fits = _matches(words, rf"[+-]?{number}")

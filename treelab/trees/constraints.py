@@ -542,16 +542,8 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     ``v[a] <= v[b]`` for each pair. Its dual is least squares without negative
     multipliers (Lawson and Hanson, 1974), over the pairs that are violated as far.
 
-    Parameters
-    ----------
-    value, weight : float arrays of shape (n,)
-    pairs : int array of shape (n_pairs, 2)
-        Without a circle.
-
-    Returns
-    -------
-    float array of shape (n,)
-        In order to the last bit.
+    Values and weights are (n,), the pairs int (n_pairs, 2), without a circle. What is
+    returned is in order to the last bit.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from scipy.optimize import nnls
@@ -796,12 +788,8 @@ def votes(
     the worst for the row. So the class with most votes is the one with the lowest
     expected cost; of two classes this is weighting the rows by the cost of their error.
 
-    Returns
-    -------
-    values : ndarray of shape (C, C)
-        Fractions of a row's vote, a row of it a class; the identity without costs.
-    weights : ndarray of shape (C,)
-        Weight of a row of each class.
+    The first array, (C, C), has fractions of a row's vote, a row of it a class; it is
+    the identity without costs. The second, (C,), has the weight of a row of each class.
     """
     if classes is None:
         return np.ones((1, 1)), np.ones(1)

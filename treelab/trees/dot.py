@@ -4,13 +4,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from treelab.trees.colors import (
-    Mode,
-    NodeColors,
-    Palette,
-    class_fractions,
-    mix,
-)
+from treelab.trees.colors import Mode, NodeColors, Palette, class_fractions, mix
 from treelab.trees.colors import palette as palette_of
 from treelab.trees.text import (
     node_text,

@@ -167,16 +167,9 @@ def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]
     1984, section 3.4.3. The error is that of the difference from the best size: the
     same folds score both, so what makes a fold hard or easy cancels out.
 
-    Parameters
-    ----------
-    fold_scores : ndarray of shape (n_sizes, n_folds)
-        Higher is better; sizes ascending.
-
-    Returns
-    -------
-    chosen : int
-    standard_error : ndarray of shape (n_sizes,)
-        Of each size's mean score over the folds; 0 with one fold.
+    In ``fold_scores`` (n_sizes, n_folds) higher is better and sizes ascend. Returned
+    with the standard error of each size's mean score over the folds, (n_sizes,); 0 with
+    one fold.
     """
     n_folds = fold_scores.shape[1]
     mean = fold_scores.mean(1)
@@ -649,9 +642,7 @@ def without_small_terms(tree: Tree, fraction: float) -> Tree:
     small &= (tree.feature == OBLIQUE)[:, None]
     dropped = np.where(small, tree.weights, 0.0)
     return replace(
-        tree,
-        weights=tree.weights - dropped,
-        threshold=tree.threshold - dropped @ fill,
+        tree, weights=tree.weights - dropped, threshold=tree.threshold - dropped @ fill
     )
 
 

@@ -44,20 +44,11 @@ def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> st
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    By these fractions words, pictures and pruning rank the terms. A term moves the
-    sum by its weight times its column's standard deviation among the training rows;
-    where one of these is not known, weights are compared as they are.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (..., n_features)
-        Of one sum, or of many.
-
-    Returns
-    -------
-    float64 array of shape (..., n_features)
-        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    By these fractions words, pictures and pruning rank the terms. A term moves the sum
+    by its weight times its column's standard deviation among the training rows; where
+    one of these is not known, weights are compared as they are. Weights (...,
+    n_features) are those of one sum, or of many; the terms of a sum add up to 1, or to
+    0 where nothing moves it.
     """
     spread = np.array([feature.spread for feature in features])
     size = np.abs(weights)
@@ -70,7 +61,7 @@ def term_fractions(features, weights: np.ndarray) -> np.ndarray:
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``. ``most`` terms are written before "... 7 more columns", and
+    See ``term_fractions``. ``most`` terms are written before "... 7 more terms", and
     names are shortened to ``length`` letters; None: all. ``start`` is what the sum
     begins with, such as a constant.
     """
@@ -91,7 +82,7 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
             text = f"−{term}" if weights[j] < 0 else term
     hidden = len(order) - len(order[:most])
     if hidden:
-        text += f" + {counted(hidden, 'more column')}"
+        text += f" + {counted(hidden, 'more term')}"
     return text or "0"
 
 
@@ -787,7 +778,7 @@ def sum_name(tree: Tree, node: int) -> str:
     order = used[np.argsort(-fractions[used], kind="stable")]
     names = [term_name(tree.features[j]) for j in order[:3]]
     if rest := len(order) - len(names):
-        names.append(counted(rest, "more column"))
+        names.append(counted(rest, "more term"))
     return joined(names)
 
 

@@ -150,18 +150,8 @@ def read_features(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
 def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
     """Return one column of the matrix with its missing values filled.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-    matrix : float64 array of shape (n_rows, n_features)
-    index : int
-    rows : int array of shape (k,) or None, default=None
-        The rows wanted, in this order; None: all.
-
-    Raises
-    ------
-    ValueError
-        If a value is missing and the feature knows no number that stands for it.
+    ``rows``, int (k,), are those wanted, in this order; None: all. Raises ValueError if
+    a value is missing and the feature knows no number that stands for it.
     """
     x = matrix[:, index]
     if rows is not None:
@@ -317,21 +307,11 @@ def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
 def rows_through(
     tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0, weight=None
 ) -> np.ndarray:
-    """Count the rows that pass each node, or add up their weights.
+    """Count the rows that pass each node, int64 (n_nodes,), or add up their weights.
 
-    Parameters
-    ----------
-    leaf : int array of shape (n_rows,)
-        Leaf of each row.
-    code : int array of shape (n_rows,) or None
-        Class of each row; counts are then made for each class.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count 1.
-
-    Returns
-    -------
-    int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
-        float64 where there are weights.
+    ``leaf`` is the leaf of each row, (n_rows,). Where their classes are given, ``code``
+    (n_rows,), counts are made for each, (n_nodes, n_classes). Where there are weights
+    (n_rows,), sums are float64.
     """
     n = tree.n_nodes
     if code is None:
@@ -621,17 +601,9 @@ def with_leaves(
 ) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
-    Parameters
-    ----------
-    tree : Tree
-    matrix : float64 array of shape (n_rows, n_features) or None
-        As ``walk.read_features`` returns it; None: what the rows leave free around
-        the thresholds stays unknown where it was.
-    leaf : int64 array of shape (n_rows,)
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-        As ``check_target`` returns it.
-    weight : float array of shape (n_rows,) or None, default=None
-        Above 0.
+    The matrix is that of ``read_features``; None: what the rows leave free around the
+    thresholds stays unknown where it was. ``leaf`` is int64 (n_rows,), ``y`` as
+    ``check_target`` returns it, and weights (n_rows,) are above 0.
     """
     n_rows = rows_through(tree, leaf)
     mass = n_rows if weight is None else rows_through(tree, leaf, weight=weight)
@@ -690,26 +662,12 @@ def _moments(
 def node_constants(
     tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find what predicts the rows of every node best by a loss.
+    """Find what predicts the rows of every node of a regression tree best by a loss.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of regression.
-    leaf : int array of shape (n_rows,)
-        Leaf of each row.
-    y : float array of shape (n_rows,) or (n_rows, n_outputs)
-        Targets.
-    weight : float array of shape (n_rows,)
-        What the rows weigh.
-    loss : Loss
-
-    Returns
-    -------
-    constants : float64 array of shape (n_nodes, n_outputs)
-        ``tree.value`` where no row passes.
-    losses : float64 array of shape (n_nodes,)
-        Mean loss of the rows with their node's constant; 0 where no row passes.
+    ``leaf`` is the leaf of each row, (n_rows,), ``y`` its targets, (n_rows,) or
+    (n_rows, n_outputs), ``weight`` (n_rows,) what it weighs. Returns the constants,
+    float64 (n_nodes, n_outputs), ``tree.value`` where no row passes, and the mean loss
+    of the rows with their node's constant, float64 (n_nodes,), 0 where no row passes.
     """
     constants, losses = tree.value.copy(), np.zeros(tree.n_nodes)
     for rows, node in rows_by_level(tree, leaf):

@@ -77,4 +77,4 @@ def test_a_long_condition_is_counted_to_its_end():
     n_terms = (tree.weights != 0).sum(axis=1)
     assert n_terms.max() > 3
     for node in np.flatnonzero(n_terms > 3):
-        assert f"{n_terms[node] - 3} more column" in table.condition[node]
+        assert f"{n_terms[node] - 3} more term" in table.condition[node]

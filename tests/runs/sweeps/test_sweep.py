@@ -38,6 +38,7 @@ from treelab.runs.sweeps import (
     presets,
     read_study,
     trial_table,
+    trial_title,
 )
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
@@ -390,3 +391,20 @@ def test_trials_are_fitted_and_scored_by_weight(store, problem, scoring):
         found.append(f1_score(held_out.y, predicted, **own))
     assert trial.value == pytest.approx(np.mean(found))
     assert store.model(run.id).weight[0] == split.rows("train").total
+
+
+def test_where_errors_have_costs_a_trial_scores_by_what_it_saves(store, problem):
+    asked = {"constraints": {"class_costs": {"virginica": {"versicolor": 9}}}}
+    run, study = swept(store, problem, PLAIN | asked, n_trials=2, scoring="validation")
+    assert run.state == "done", run.error
+    split, trial = problem.split(store.table(problem.table_id)), study.trials[1]
+    tree = CartClassifier(tune=False, random_state=0, **asked, **trial.params)
+    tree.fit(split.X_train, split.y_train)
+
+    def cost(predicted) -> float:
+        dear = (split.y_valid == "virginica") & (predicted == "versicolor")
+        return float(((predicted != split.y_valid) * (1 + 8 * dear)).mean())
+
+    alone = min(cost(np.full(len(split.y_valid), label)) for label in tree.classes_)
+    assert trial.value == pytest.approx(1 - cost(tree.predict(split.X_valid)) / alone)
+    assert trial_title(run) == "cost saved"

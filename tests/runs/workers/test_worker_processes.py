@@ -222,7 +222,7 @@ def test_two_apps_share_the_workers(queue, store):
     other.ensure_workers()
     queue.ensure_workers()
     assert {worker.process for worker in other.workers()} == before
-    assert other._pool._children == []
+    assert other._children == []
 
 
 @pytest.mark.slow

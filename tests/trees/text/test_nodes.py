@@ -90,9 +90,7 @@ def test_an_oblique_split_reads_as_a_sum_with_the_largest_weight_first():
     assert split_text(tree, 0) == (
         "[sex is “m”] + 0.61·age − 0.421·bmi + 0.05·[score of occupation] ≤ 1.3"
     )
-    assert (
-        split_text(tree, 0, most=2) == "[sex is “m”] + 0.61·age + 2 more columns ≤ 1.3"
-    )
+    assert split_text(tree, 0, most=2) == "[sex is “m”] + 0.61·age + 2 more terms ≤ 1.3"
 
 
 def test_long_lists_and_names_can_be_cut():

@@ -1,8 +1,10 @@
 """From the text of a delimited file to columns of cells, all still text."""
 
 import csv
+import io
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -13,24 +15,253 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from treelab.data.reading.delimiter import (
-    DELIMITERS,
-    find_delimiter,
-    is_split_by_spaces,
-    n_known,
-    spaces_to_tabs,
-)
 from treelab.data.reading.extent import check_extent
-from treelab.data.reading.header import looks_like_header, mend_header
-from treelab.data.reading.records import MOST_RECORD, lines, records, sample_records
-from treelab.data.reading.row_errors import (
-    DELIMITER_NAMES,
-    one_column_error,
-    refuse_open_quote,
-    refuse_ragged_rows,
+from treelab.data.reading.records import (
+    MOST_RECORD,
+    NUMBER,
+    SAMPLE_LINES,
+    chunks,
+    lines,
+    records,
+    sample_records,
 )
 from treelab.data.reading.table_error import TableError
-from treelab.trees.cells import TYPED, CellForm
+from treelab.trees.cells import TYPED, CellForm, read_words
+from treelab.trees.words import counted
+
+# Errors on the rows of a delimited text: which line does not fit, and what to do.
+
+
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+
+def refuse_ragged_rows(text: bytes, name: str, delimiter: str) -> None:
+    """Raise TableError that names the first line with an odd number of fields."""
+    try:
+        widths = Counter(len(row) for _, row in records(text, delimiter))
+    except csv.Error as error:
+        raise TableError(
+            f"{name} has a quotation mark that is opened and never closed. Close it, "
+            "or save the table again with every field in quotation marks."
+        ) from error
+    if len(widths) < 2:
+        return
+    expected, n_expected = widths.most_common(1)[0]
+    n_odd = widths.total() - n_expected
+    before = 0  # the line on which the record above ends
+    for line, row in records(text, delimiter):
+        width = len(row)
+        if width != expected:
+            break
+        before = line
+    is_first, start = before == 0, before + 1 if before else line
+    fields = counted(width, "field")
+    character = DELIMITER_NAMES.get(delimiter, delimiter)
+    others = f" In all, {counted(n_odd, 'line')} differ." if n_odd > 1 else ""
+    if line - start > 1:
+        raise TableError(
+            f"{name}: the row that begins on line {start:,} runs on to line {line:,} "
+            f"and has {fields} where {expected:,} were expected. Is a quotation mark "
+            "opened there and not closed?"
+        )
+    if is_first and width < expected:
+        advice = "Delete lines above the one that names the columns."
+    elif width > expected:
+        advice = f"Put a field that holds a {character} into quotation marks."
+    else:
+        advice = (
+            f"Fill in the missing fields; an empty one still needs its {character}."
+        )
+    raise TableError(
+        f"{name}: line {line:,} has {fields} where {expected:,} were expected."
+        f"{others} {advice}"
+    )
+
+
+def refuse_open_quote(text: bytes, name: str, delimiter: str) -> None:
+    """Raise TableError if the file ends inside quotation marks."""
+    reader = csv.reader(lines(text), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for _ in reader:
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "unexpected end" in str(error) or "field larger" in str(error):
+            raise TableError(
+                f"{name}: a quotation mark that is opened on line {line:,} or soon "
+                "after is never closed. Close it, or double it where it is meant as "
+                "a sign."
+            ) from error
+
+
+def one_column_error(name: str, first: str) -> TableError:
+    """Return the error for a file with a single column."""
+    return TableError(
+        f"{name} has one column only, {first.strip()[:60]!r}. A table needs one column "
+        "to predict and at least one to predict from. If it has more, separate them by "
+        "commas."
+    )
+
+
+# The delimiter of a text: which character separates its columns.
+
+
+DELIMITERS = ("\t", ";", "|", ",")  # in this order where a file fits several
+
+
+def find_delimiter(text: bytes, known: Collection[str] = ()) -> str | None:
+    """Return the character that splits the first lines evenly, or None.
+
+    Where columns are ``known``, it is the one that splits the first line into most of
+    their names.
+    """
+    found = {d: n_known(sample_records(text, d)[0], known) for d in DELIMITERS}
+    most = [d for d in DELIMITERS if found[d] == max(found.values())]
+    if len(most) == 1:
+        return most[0]
+    if found[most[0]] and all(len(sample_records(text, d)[0]) == 1 for d in most):
+        return None  # the first line is a known name: commas below it are decimals
+    shares: dict[str, float] = {}
+    for delimiter in DELIMITERS:
+        widths = [len(row) for row in sample_records(text, delimiter)]
+        width, n = Counter(widths).most_common(1)[0]
+        shares[delimiter] = n / len(widths) if width > 1 else 0.0
+    even = [delimiter for delimiter in DELIMITERS if shares[delimiter] > 0.98]
+    best = even[0] if even else max(DELIMITERS, key=shares.__getitem__)
+    return best if shares[best] > 0 else None
+
+
+def n_known(cells: list[str], known: Collection[str]) -> int:
+    """Count the cells that are names of known columns."""
+    return len({cell.strip() for cell in cells}.intersection(known))
+
+
+def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
+    """Return a text whose columns are separated by spaces with tabs instead.
+
+    Raises TableError if there are no such columns: the file has one column only.
+    """
+    if is_split_by_spaces(text):
+        tabbed = bytearray()
+        for chunk in chunks(text):
+            rows = io.StringIO(chunk, newline="")
+            tabbed += "".join("\t".join(row.split()) + "\n" for row in rows).encode()
+        return bytes(tabbed), "\t"
+    raise one_column_error(name, next(line for line in lines(text) if line.strip()))
+
+
+def is_split_by_spaces(text: bytes) -> bool:
+    """Whether spaces split every line into equally many fields, mostly numbers."""
+    width = n_sampled = n_numeric = 0
+    for number, line in enumerate(lines(text)):
+        cells = line.split()
+        width = width or len(cells)
+        if cells and (len(cells) != width or width < 2):
+            return False
+        if 0 < number <= SAMPLE_LINES:
+            n_sampled += len(cells)
+            n_numeric += sum(bool(NUMBER.match(cell)) for cell in cells)
+    return n_sampled > 0 and n_numeric >= n_sampled / 2
+
+
+# The header of a delimited text: whether its first line names the columns.
+
+
+def looks_like_header(sample: list[list[str]]) -> bool:
+    """Whether the first of some rows names the columns.
+
+    It does not where columns of numbers have a number in it, unless these count up by
+    one as positions or years do; nor where most of its words are found again below.
+    """
+    first = [cell.strip() for cell in sample[0]]
+    below = [
+        [cell.strip() for cell in row] for row in sample[1:] if len(row) == len(first)
+    ]
+    if not below:
+        return not any(NUMBER.match(cell) for cell in first)
+    columns = list(zip(*below))
+    heads = [name for name, column in zip(first, columns) if _mostly_numbers(column)]
+    if any(NUMBER.match(cell) for cell in heads):
+        from_start = _counts_up(heads) and (
+            int(heads[0]) <= 1 or 1800 <= int(heads[0]) <= 2200
+        )
+        return from_start and not any(_counts_up(row) for row in below)
+    if heads:
+        return True
+    again = [name != "" and name in column for name, column in zip(first, columns)]
+    return sum(again) <= len(first) / 2
+
+
+def mend_header(
+    text: bytes, delimiter: str, name: str, known: Mapping[str, CellForm]
+) -> bytes:
+    """Name one column more where every row has exactly one field more.
+
+    So R writes row names (before the first column), and so look lines that end in a
+    delimiter (after the last). Raises TableError if the columns are known, so that few
+    rows may come, and it may be either.
+    """
+    sample = sample_records(text, delimiter)
+    names, rows = [each.strip() for each in sample[0]], sample[1:]
+    if len(names) < 2 or {len(row) for row in rows} != {len(names) + 1}:
+        return text  # a single field may well be a title
+    place = 0
+    while text[place : place + 1] in (b"\r", b"\n"):
+        place += 1
+    if all(row[-1].strip() == "" for row in rows):
+        if known and _may_name_rows([row[0].strip() for row in rows]):
+            after, before = (_fits(rows, names, known, first) for first in (0, 1))
+            if after and before:
+                raise TableError(
+                    f"{name} names {len(names)} columns, but each row has one field "
+                    "more, and the last is empty: the first may be the name of the "
+                    "row, or the line may end in a delimiter. Name each column in the "
+                    "first line."
+                )
+        else:
+            before = False
+        if not before:
+            end = re.compile(rb"\r?\n").search(text, place)
+            place = end.start() if end else len(text)
+    return text[:place] + delimiter.encode() + text[place:]
+
+
+def _may_name_rows(cells: list[str]) -> bool:
+    """Whether cells may name rows as R does: distinct, no numbers with decimals."""
+    numbers = [cell for cell in cells if NUMBER.match(cell)]
+    is_one_each = "" not in cells and len(set(cells)) == len(cells)
+    return is_one_each and all(map(str.isdigit, numbers))
+
+
+def _fits(
+    rows: list[list[str]], names: list[str], known: Mapping[str, CellForm], first: int
+) -> bool:
+    """Whether cells, from a first field on, are written as the columns' forms say."""
+    for name, *cells in zip(names, *(row[first:] for row in rows)):
+        form = known.get(name)
+        if form is not None and form.kind != "category":
+            words = pa.array([cell.strip() for cell in cells], pa.string())
+            if read_words(words, form)[2].any():
+                return False
+    return True
+
+
+def _mostly_numbers(cells: tuple[str, ...]) -> bool:
+    """Whether more than 80% of the cells that are not empty are numbers."""
+    filled = [cell for cell in cells if cell]
+    return sum(bool(NUMBER.match(cell)) for cell in filled) > 0.8 * len(filled)
+
+
+def _counts_up(cells: list[str]) -> bool:
+    """Whether cells are whole numbers one after another, as positions or years."""
+    if len(cells) < 3 or not all(re.fullmatch(r"\d{1,9}", cell) for cell in cells):
+        return False
+    numbers = [int(cell) for cell in cells]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+# The cells of a delimited text, by column.
+
 
 MOST_LINE = 2**22  # bytes
 

@@ -29,13 +29,7 @@ from treelab.data.reading.text_column import (
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.trees.cells import (
-    CATEGORY,
-    CellForm,
-    check_held,
-    note_forms,
-    value_text,
-)
+from treelab.trees.cells import CATEGORY, CellForm, check_held, note_forms, value_text
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
 from treelab.trees.words import counted, listed
@@ -274,9 +268,7 @@ def _read_text(
         how = replace(how, as_text=(*how.as_text, *categories))
         return *_read_columns(cells, notes, how, as_in), None
     cells = read_cells(
-        *(text, name, how.delimiter, how.header),
-        one_column=how.one_column,
-        known=as_in,
+        *(text, name, how.delimiter, how.header), one_column=how.one_column, known=as_in
     )
     readings, notes = _read_columns(cells, notes, how, as_in)
     if encoding not in ("utf-8", "utf-16"):

@@ -92,9 +92,9 @@ def examine_backup(archive: ZipFile, folder: Path) -> Contents:
     return Contents(len(runs), len(tables), damage)
 
 
-def in_words(damage: dict[str, str], most: int = 5) -> str:
+def in_words(damage: dict[str, str]) -> str:
     """List what is damaged: a few of it, and how much more there is."""
-    named = list(damage.values())[:most]
+    named = list(damage.values())[:5]
     more = len(damage) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 

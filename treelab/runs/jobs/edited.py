@@ -19,11 +19,7 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.runs.jobs.derived import (
-    save_derived,
-    with_interval_as,
-    with_origin_of,
-)
+from treelab.runs.jobs.derived import save_derived, with_interval_as, with_origin_of
 from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like

@@ -134,11 +134,7 @@ def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
 
 
 def rashomon_set(
-    run: Run,
-    own: Tree,
-    others: Sequence[Tree],
-    rows: Rows,
-    path: SizePath | None,
+    run: Run, own: Tree, others: Sequence[Tree], rows: Rows, path: SizePath | None
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
 

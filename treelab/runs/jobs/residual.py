@@ -6,26 +6,20 @@ import pandas as pd
 from treelab.data.columns import as_frame
 from treelab.data.problem import Problem
 from treelab.data.values import class_labels
-from treelab.evaluation.surrogates import (
-    Imitation,
-    imitation,
-    residual_target,
-)
+from treelab.evaluation.surrogates import Imitation, imitation, residual_target
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning_path import Model
 
 
-def run_imitation(
-    run: Run, model: Model, frame: pd.DataFrame, split: str = "test"
-) -> Imitation:
+def run_imitation(run: Run, model: Model, frame: pd.DataFrame) -> Imitation:
     """Hold a surrogate run's predictions against its model's, and against the truth.
 
     The target of its problem holds the predictions of another model, ``model`` is the
-    run's own. ``frame`` is its whole table; what is compared are the rows of ``split``.
+    run's own. ``frame`` is its whole table; what is compared are the test rows.
     """
     problem = run.problem
-    X, of_model, weight = problem.split(frame).rows(split)
+    X, of_model, weight = problem.split(frame).rows("test")
     truth = None
     if problem.truth:
         column = as_frame(frame, [problem.truth])[problem.truth].loc[of_model.index]

@@ -21,11 +21,7 @@ from treelab.runs.jobs.fit import (
 )
 from treelab.runs.jobs.memory import check_memory, is_out_of_memory
 from treelab.runs.jobs.rashomon import fit_all, fit_more
-from treelab.runs.jobs.resume import (
-    checkpointer_of,
-    drop_checkpoints,
-    keep_for_longer,
-)
+from treelab.runs.jobs.resume import checkpointer_of, drop_checkpoints, keep_for_longer
 from treelab.runs.jobs.save_model import save_fitted
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.files import make_private_folder, open_private

@@ -49,12 +49,7 @@ def _add_users(db: Database) -> None:
 # The first step leads from version 1 to 2, and so on. A step is never changed once it
 # was published, and is in the SQL of both SQLite and PostgreSQL. _SCHEMA in database.py
 # always has what all of them lead to.
-STEPS: tuple[Step, ...] = (
-    _add_repeat_of,
-    _add_first_report,
-    _add_attempts,
-    _add_users,
-)
+STEPS: tuple[Step, ...] = (_add_repeat_of, _add_first_report, _add_attempts, _add_users)
 
 
 def schema_version() -> int:

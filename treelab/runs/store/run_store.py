@@ -112,32 +112,17 @@ class RunStore(RunEvents, StoredTables):
         """Create a run in the state "queued" and return its id.
 
         No worker takes it before ``submit`` (see ``Queue.submit``); until then it is
-        the calling process's, with which it ends.
+        the calling process's, with which it ends. It is stored with all of the
+        learner's settings, those that are not given at their defaults. The device is
+        "auto", "cpu", "cuda" or "cuda:N"; the title is by default the learner's and the
+        table's name.
 
-        Parameters
-        ----------
-        learner : str
-            Key of the learner.
-        settings : dict
-            The settings that were chosen, by name. The run is stored with all of the
-            learner's: the others are at their defaults.
-        problem : Problem
-        device : str, default="auto"
-            "auto", "cpu", "cuda" or "cuda:N".
-        title : str, default=""
-            By default the learner's title and the table's name.
-        repeat_of : str, default=""
-            Id of the run that it repeats on another data split. Other runs are
-            trained before repeats, but for those of quick learners.
-        is_background : bool, default=False
-            Whether all other runs are trained before it, as before a sweep.
+        A run that repeats another one, ``repeat_of``, on another data split is trained
+        after other runs, unless its learner is quick; one that ``is_background``, as a
+        sweep, after all others.
 
-        Raises
-        ------
-        ValueError
-            For an unknown learner or setting, or a value out of range.
-        LookupError
-            If the problem's table is not in the store.
+        Raises ValueError for an unknown learner or setting, or a value out of range,
+        and LookupError if the problem's table is not in the store.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY

@@ -5,49 +5,31 @@ Which run is next is decided by the store, ``RunStates.claim_next`` in
 oldest. Workers ask it whenever they are idle.
 """
 
-from collections.abc import Sequence
-
 from treelab.learners.registry import find_spec
 from treelab.runs.store.run import Run
-from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import WorkerInfo
 from treelab.runs.workers.cluster import SLOT, check_cluster, cluster_address
 from treelab.runs.workers.kernels import N_KERNELS, compiling
 from treelab.runs.workers.worker_pool import (
     QUICK,
-    WORKER_COMMAND,
     WorkerPool,
     describe_device,
     planned_slots,
 )
 
 
-class Queue:
+class Queue(WorkerPool):
     """What stands between "Train" and a worker, for an app or a script.
 
-    Runs wait in the store for the worker processes of this machine, which a
-    ``WorkerPool`` starts and replaces. Any number of queues, in any number of
-    processes, may share a store. Where ``TREELAB_CLUSTER`` holds the address of a Dask
-    scheduler, the one worker of this machine has them trained there.
-
-    Parameters
-    ----------
-    store : RunStore
-    command : sequence of str
-        The command that starts a worker.
+    Runs wait in the store for the worker processes of this machine. Any number of
+    queues, in any number of processes, may share a store. Where ``TREELAB_CLUSTER``
+    holds the address of a Dask scheduler, the one worker of this machine has them
+    trained there.
     """
-
-    def __init__(self, store: RunStore, *, command: Sequence[str] = WORKER_COMMAND):
-        self.store = store
-        self._pool = WorkerPool(store, command)
 
     def submit(self, run_id: str) -> None:
         """Have a queued run trained as soon as there is room for it.
 
-        Raises
-        ------
-        ImportError, ValueError
-            If a cluster is named that cannot train; see ``check_cluster``.
+        Raises as ``check_cluster`` does if a cluster is named that cannot train.
         """
         check_cluster(self.store)
         self.store.submit(run_id)
@@ -77,25 +59,17 @@ class Queue:
     def check(self) -> list[str]:
         """Look after runs and workers; pages call it about once a second.
 
-        Runs whose process died become "interrupted", dead workers are replaced.
-
-        Returns
-        -------
-        list of str
-            The runs found dead by this call.
+        Runs whose process died become "interrupted", dead workers are replaced. Returns
+        the runs found dead by this call.
         """
         interrupted = self.store.interrupt_dead_runs()
         self.ensure_workers()
         return interrupted
 
     def ensure_workers(self) -> None:
-        """Start the workers that are missing, without waiting until they are warm."""
+        """Start the workers that are missing, unless a cluster is named that cannot."""
         if not self._cluster_error():
-            self._pool.ensure_workers()
-
-    def workers(self) -> list[WorkerInfo]:
-        """List the workers that are alive, by slot."""
-        return self._pool.workers()
+            super().ensure_workers()
 
     def device(self) -> str:
         """Name for display what runs are trained on, as warm workers found it."""
@@ -125,7 +99,7 @@ class Queue:
 
     def startup_error(self) -> str:
         """Explain in a sentence why no worker trains, empty when all is well."""
-        return self._cluster_error() or self._pool.startup_error()
+        return self._cluster_error() or super().startup_error()
 
     def _cluster_error(self) -> str:
         """Explain why the cluster that is named can train no run, "" where it can."""
@@ -138,12 +112,9 @@ class Queue:
     def shut_down(self, timeout: float = 10.0) -> None:
         """End the workers of this store on this machine, and the runs they train.
 
-        Parameters
-        ----------
-        timeout : float, default=10.0
-            Seconds until those that do not react are killed.
+        Those that do not react are killed after ``timeout`` seconds.
         """
-        self._pool.shut_down(timeout)
+        super().shut_down(timeout)
         self.store.interrupt_dead_runs()
 
 

@@ -138,17 +138,11 @@ class WorkerPool:
     """Keeps one worker process in each slot of this machine.
 
     Workers end by themselves when no app is left. Any number of pools may share a
-    store: a lock sees to it that each slot has one worker.
-
-    Parameters
-    ----------
-    store : RunStore
-    command : sequence of str
-        The command that starts a worker.
+    store: a lock sees to it that each slot has one worker. ``command`` starts one.
     """
 
     def __init__(self, store: RunStore, command: Sequence[str] = WORKER_COMMAND):
-        self._home = store.home
+        self.store = store
         self._registry = store.worker_registry
         self._command = tuple(command)
         self._children: list[subprocess.Popen] = []
@@ -164,7 +158,7 @@ class WorkerPool:
         if not self._app_is_registered:
             self._registry.register_app(ProcessId.here())
             self._app_is_registered = True
-        lock = FileLock(self._home / "workers.lock", timeout=0, mode=FILE_MODE)
+        lock = FileLock(self.store.home / "workers.lock", timeout=0, mode=FILE_MODE)
         with suppress(Timeout), lock:  # a timeout: another process starts them
             warming = sum(worker.state == "starting" for worker in self.workers())
             for slot, failures in [*self._missing().items()][: WARMING - warming]:
@@ -226,7 +220,7 @@ class WorkerPool:
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-        named = ["--home", str(self._home), "--slot", slot]
+        named = ["--home", str(self.store.home), "--slot", slot]
         with open_private(log, "wb" if is_new else "ab") as out:
             child = subprocess.Popen(
                 [*self._command, *named, "--end-when-unused"],
@@ -251,7 +245,7 @@ class WorkerPool:
     def _log(self, slot: str) -> Path:
         """File with what the workers of a slot print."""
         name = slot.replace(":", "-").replace("#", "-")
-        return self._home / "logs" / f"worker-{name}.log"
+        return self.store.home / "logs" / f"worker-{name}.log"
 
 
 def lower_priority(process: psutil.Process) -> None:

@@ -1,6 +1,7 @@
 """Forest: trees of another program, their columns, and how they predict together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import softmax
-from treelab.trees.tree import Tree, most_probable, task_of
+from treelab.trees.tree import LEAF, Tree, most_probable, plain_label, task_of
 
 # Numbers of programs that read a table as float32, for tables of float64.
 
@@ -21,19 +22,8 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the
-    threshold. That one is returned.
-
-    Parameters
-    ----------
-    threshold : float array of shape (n,)
-        In the other program; an infinite one stays.
-    strict : bool
-        Whether that program sends ``x < threshold`` left instead of ``x <= threshold``.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        For ``x <= threshold``, with x in float64.
+    threshold. That one is returned, for ``x <= threshold`` in float64; an infinite one
+    stays. ``strict`` says that the other program sends ``x < threshold`` left.
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -146,102 +136,11 @@ def refuse_wrapped(model) -> None:
         )
 
 
-# Trees of another program as WeightedTrees, which a run can store.
-
-
-MOST_VALUES = 2**22  # at the leaves of all trees: 32 MB
-
-
-def weighted_trees(forest: "Forest") -> WeightedTrees:
-    """Return an ensemble that predicts as a forest does, its trees weighted equally.
-
-    Leaves of a forest that predicts by its mean hold probabilities, or a value of the
-    target. Boosted trees are added up, and an ensemble's prediction is a mean: a leaf
-    then holds what it adds times the number of trees, on top of what the sum starts
-    from. Predictions agree up to rounding, as an ensemble adds up in float64.
-
-    Raises
-    ------
-    ValueError
-        If no mean of leaves gives the forest's prediction, or its trees are too deep
-        to be stored as complete ones.
-    """
-    _check_link(forest)
-    n_trees, depth = len(forest), max(tree.depth for tree in forest)
-    probabilities = forest.classes is not None and not forest.is_sum
-    n_leaves = 2**depth
-    n_outputs = len(forest.classes or ()) if probabilities else len(forest.base)
-    if n_trees * n_leaves * n_outputs > MOST_VALUES:
-        deepest = (MOST_VALUES // (n_trees * n_outputs)).bit_length() - 1
-        raise ValueError(
-            f"{n_trees:,} trees of depth {depth} are too large to be stored as "
-            f"complete trees. Train fewer trees, or trees of depth {max(1, deepest)} "
-            "at most (max_depth)."
-        )
-    # Below a leaf all rows go left, by a column that the forest tests anyway.
-    tested = max((int(tree.feature.max()) for tree in forest), default=0)
-    feature = np.full((n_trees, n_leaves - 1), max(tested, 0), dtype=np.int32)
-    threshold = np.full((n_trees, n_leaves - 1), np.inf)
-    missing_left = np.ones((n_trees, n_leaves - 1), dtype=bool)
-    leaf_value = np.empty((n_trees, n_leaves, n_outputs))
-    leaf_value[:] = 0.0 if probabilities else forest.base
-    outputs = forest.output or (0,) * n_trees
-    for e, (tree, k) in enumerate(zip(forest, outputs)):
-        split, place = ~tree.is_leaf, _places(tree)
-        feature[e, place[split]] = tree.feature[split]
-        threshold[e, place[split]] = tree.threshold[split]
-        missing_left[e, place[split]] = tree.missing_left[split]
-        for leaf in np.flatnonzero(tree.is_leaf):
-            below = 2 ** (depth - tree.level[leaf])
-            first = (place[leaf] + 1) * below - n_leaves
-            here = leaf_value[e, first : first + below]
-            if probabilities:
-                here[:] = tree.value[leaf]
-            else:
-                here[:, k] += tree.value[leaf, 0] * (n_trees if forest.is_sum else 1)
-    how = (
-        "are added up; each is drawn as if all others predicted the same"
-        if forest.is_sum
-        else "predict by their mean"
-    )
-    return WeightedTrees(
-        forest.features,
-        feature,
-        threshold,
-        missing_left,
-        leaf_value,
-        np.zeros((n_trees, n_leaves)),
-        classes=forest.classes,
-        target=forest.target,
-        notes=(f"The {n_trees:,} trees of this model {how}.", *forest.notes),
-        leaf_output="probabilities" if probabilities else "logits",
-    )
-
-
-def _check_link(forest: "Forest") -> None:
-    """Raise ValueError where no mean over the trees gives the prediction."""
-    if forest.classes is None and forest.link != "identity":
-        raise ValueError(
-            "This model predicts a logistic or an exponential function of the sum of "
-            "its trees, and a run's ensemble predicts the sum itself. Train it with "
-            "objective='reg:squarederror', or with one tree."
-        )
-
-
-def _places(tree: Tree) -> np.ndarray:
-    """Return each node's place in a complete tree, breadth first, int64 (n_nodes,)."""
-    place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for node in np.argsort(tree.level, kind="stable"):
-        if not tree.is_leaf[node]:
-            place[tree.left[node]] = 2 * place[node] + 1
-            place[tree.right[node]] = 2 * place[node] + 2
-    return place
-
-
 # Forest: trees of another program, and how they predict together.
 
 
 LINKS = ("identity", "logistic", "softmax", "exp")
+MOST_VALUES = 2**22  # at the leaves of all trees of an ensemble: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,14 +221,75 @@ class Forest(Sequence):
         return self.trees[0].features
 
     def to_weighted_trees(self) -> WeightedTrees:
-        """Return these trees as an ensemble that can be saved; see ``weighted_trees``.
+        """Return an ensemble that predicts the same and can be saved.
+
+        Its trees are weighted equally. Leaves of a forest that predicts by its mean
+        hold probabilities, or a value of the target. Boosted trees are added up, and an
+        ensemble's prediction is a mean: a leaf then holds what it adds times the number
+        of trees, on top of what the sum starts from. Predictions agree up to rounding,
+        as an ensemble adds up in float64.
 
         Raises
         ------
         ValueError
-            If no such ensemble predicts the same, or it were too large.
+            If no mean of leaves gives the forest's prediction, or its trees are too
+            deep to be stored as complete ones.
         """
-        return weighted_trees(self)
+        if self.classes is None and self.link != "identity":
+            raise ValueError(
+                "This model predicts a logistic or an exponential function of the sum "
+                "of its trees, and a run's ensemble predicts the sum itself. Train it "
+                "with objective='reg:squarederror', or with one tree."
+            )
+        n_trees, depth = len(self), max(tree.depth for tree in self)
+        probabilities = self.classes is not None and not self.is_sum
+        n_leaves = 2**depth
+        n_outputs = len(self.classes or ()) if probabilities else len(self.base)
+        if n_trees * n_leaves * n_outputs > MOST_VALUES:
+            deepest = (MOST_VALUES // (n_trees * n_outputs)).bit_length() - 1
+            raise ValueError(
+                f"{n_trees:,} trees of depth {depth} are too large to be stored as "
+                "complete trees. Train fewer trees, or trees of depth "
+                f"{max(1, deepest)} at most (max_depth)."
+            )
+        # Below a leaf all rows go left, by a column that the forest tests anyway.
+        tested = max((int(tree.feature.max()) for tree in self), default=0)
+        feature = np.full((n_trees, n_leaves - 1), max(tested, 0), dtype=np.int32)
+        threshold = np.full((n_trees, n_leaves - 1), np.inf)
+        missing_left = np.ones((n_trees, n_leaves - 1), dtype=bool)
+        leaf_value = np.empty((n_trees, n_leaves, n_outputs))
+        leaf_value[:] = 0.0 if probabilities else self.base
+        outputs = self.output or (0,) * n_trees
+        for e, (tree, k) in enumerate(zip(self, outputs)):
+            split, place = ~tree.is_leaf, _places(tree)
+            feature[e, place[split]] = tree.feature[split]
+            threshold[e, place[split]] = tree.threshold[split]
+            missing_left[e, place[split]] = tree.missing_left[split]
+            for leaf in np.flatnonzero(tree.is_leaf):
+                below = 2 ** (depth - tree.level[leaf])
+                first = (place[leaf] + 1) * below - n_leaves
+                here = leaf_value[e, first : first + below]
+                if probabilities:
+                    here[:] = tree.value[leaf]
+                else:
+                    here[:, k] += tree.value[leaf, 0] * (n_trees if self.is_sum else 1)
+        how = (
+            "are added up; each is drawn as if all others predicted the same"
+            if self.is_sum
+            else "predict by their mean"
+        )
+        return WeightedTrees(
+            self.features,
+            feature,
+            threshold,
+            missing_left,
+            leaf_value,
+            np.zeros((n_trees, n_leaves)),
+            classes=self.classes,
+            target=self.target,
+            notes=(f"The {n_trees:,} trees of this model {how}.", *self.notes),
+            leaf_output="probabilities" if probabilities else "logits",
+        )
 
     def to_dict(self) -> dict:
         """Return it as JSON-safe values, as a run stores it; see ``to_weighted_trees``.
@@ -394,7 +354,109 @@ class Forest(Sequence):
         return total / len(parts)
 
 
-# Boosted trees of another program, which are added up, as a Forest.
+def _places(tree: Tree) -> np.ndarray:
+    """Return each node's place in a complete tree, breadth first, int64 (n_nodes,)."""
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    for node in np.argsort(tree.level, kind="stable"):
+        if not tree.is_leaf[node]:
+            place[tree.left[node]] = 2 * place[node] + 1
+            place[tree.right[node]] = 2 * place[node] + 2
+    return place
+
+
+# Boosted trees of another program, which are added up: what their readers share.
+
+
+@contextmanager
+def refusing_damage(what: str, name: str) -> Iterator[None]:
+    """Turn what a damaged file may lead to into a ValueError that says what to do."""
+    try:
+        yield
+    except (
+        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
+        *(OverflowError, RecursionError),
+    ) as error:
+        if isinstance(error, ValueError) and str(error).endswith("."):
+            raise  # a sentence of ours, which says what is wrong
+        raise ValueError(
+            f"This is not {what}, or it is damaged: {error!r}. Write one with "
+            f"booster.save_model({name!r})."
+        ) from error
+
+
+def check_columns(n_columns: int, program: str) -> None:
+    """Raise ValueError for a model with more columns than a table may have."""
+    if n_columns > MOST_COLUMNS:
+        raise ValueError(
+            f"This {program} model has {n_columns:,} columns; treelab reads at most "
+            f"{MOST_COLUMNS:,}."
+        )
+
+
+def given_categories(categories: dict, names: Sequence[str]) -> dict[int, list[str]]:
+    """Return the names of categories that a person gave, by the column's place."""
+    for name in categories:
+        if name not in names:
+            raise ValueError(f"The model has no column {name!r} with categories.")
+    return {names.index(name): [*map(str, of)] for name, of in categories.items()}
+
+
+def known_classes(classes, n_classes: int, numbers: str = "numbers") -> tuple | None:
+    """Return the labels, 0, 1, ... where none are given; None for regression."""
+    if not n_classes:
+        if classes is not None:
+            raise ValueError(f"This model predicts {numbers}; it has no labels.")
+        return None
+    labels = tuple(map(plain_label, range(n_classes) if classes is None else classes))
+    if len(labels) != n_classes:
+        raise ValueError(
+            f"The model has {n_classes} classes, got {len(labels)} labels."
+        )
+    return labels
+
+
+def used_rounds(
+    n_rounds: int, iteration_range: tuple[int, int] | None, trees: str = ""
+) -> tuple[int, int]:
+    """Return the first round that predicts and the one behind the last."""
+    first, end = (int(number) for number in iteration_range or (0, 0))
+    end = end or n_rounds
+    if not 0 <= first < end <= n_rounds:
+        raise ValueError(
+            f"The model has {n_rounds:,} rounds{trees}, of which iteration_range="
+            f"({first}, {end}) names none, or more than there are."
+        )
+    return first, end
+
+
+def tree_arguments(
+    left, right, feature, threshold, missing_left, value, n_rows=None
+) -> dict:
+    """Return the arguments of ``Tree`` of arrays (n_nodes,), -1 in ``left`` at leaves.
+
+    What the others hold at leaves does not matter, but for the value.
+    """
+    leaf = left < 0
+    return {
+        "left": np.where(leaf, -1, left),
+        "right": np.where(leaf, -1, right),
+        "feature": np.where(leaf, LEAF, feature),
+        "threshold": np.where(leaf, np.nan, threshold),
+        "missing_left": missing_left & ~leaf,
+        "value": value[:, None],
+        "n_rows": np.zeros(len(leaf)) if n_rows is None else n_rows,
+        "impurity": np.full(len(leaf), np.nan),
+    }
+
+
+def with_means(value, left, right, n_rows) -> np.ndarray:
+    """Return values (n_nodes,), those above the leaves the means of the two below."""
+    value = np.array(value, dtype=np.float64)
+    for node in np.flatnonzero(left >= 0)[::-1]:  # children come after their parent
+        below = [left[node], right[node]]
+        weights = n_rows[below] if n_rows[below].sum() else None
+        value[node] = np.average(value[below], weights=weights)
+    return value
 
 
 def boosted_forest(
@@ -403,29 +465,19 @@ def boosted_forest(
     *,
     target: str,
     classes: tuple | None,
-    base: Sequence[float],
     output: Sequence[int],
-    link: str,
-    dtype: str,
+    **summed,
 ) -> Forest:
     """Return trees that are added up, each with a note that it is one of many.
 
-    Parameters
-    ----------
-    grown : sequence of dict
-        Arguments of ``Tree`` for each tree, but its features, target and notes.
-    features : iterable of Feature
-        Of all trees.
-    target : str
-    classes : tuple or None
-    base, output, link, dtype
-        As a Forest takes them.
+    ``grown`` are the arguments of ``Tree`` for each, but its features, target and
+    notes; the features are those of all. The rest is as a Forest takes it.
     """
     n = len(grown)
     shared = tuple(features)
     trees = []
     for i, (arguments, k) in enumerate(zip(grown, output)):
-        margin = target if link == "identity" else "margin"
+        margin = target if summed["link"] == "identity" else "margin"
         if classes is not None:
             margin = f"margin of {classes[k] if len(classes) > 2 else classes[1]}"
         note = (
@@ -433,48 +485,22 @@ def boosted_forest(
             f"to {margin}; it does not predict alone."
         )
         trees.append(Tree(features=shared, target=margin, notes=(note,), **arguments))
-    return Forest(
-        tuple(trees),
-        classes,
-        target,
-        is_sum=True,
-        base=tuple(base),
-        output=tuple(output),
-        link=link,
-        dtype=dtype,
-    )
+    output = tuple(output)
+    return Forest(tuple(trees), classes, target, is_sum=True, output=output, **summed)
 
 
-def boosted_model(
-    grown: Sequence[dict],
-    features: Sequence[Feature],
-    *,
-    notes: tuple[str, ...] = (),
-    **summed,
-) -> Tree | Forest:
-    """Return a Forest, or where there is one tree, a Tree that predicts alone.
-
-    Parameters
-    ----------
-    grown, features
-        As ``boosted_forest`` takes them.
-    notes : tuple of str
-        Sentences that must be shown with it.
-    **summed
-        What else ``boosted_forest`` takes.
-    """
-    if len(grown) > 1:
-        forest = boosted_forest(grown, features, **summed)
-        return replace(forest, notes=notes)
-    (arguments,), classes = grown, summed["classes"]
-    dtype, link = summed["dtype"], summed["link"]
-    sums = np.array(summed["base"][0], dtype) + arguments["value"].astype(dtype)
+def alone(forest: Forest) -> Tree | Forest:
+    """Return the only tree of boosted ones so that it predicts alone; several stay."""
+    if len(forest) > 1:
+        return forest
+    (tree,) = forest
+    sums = np.array(forest.base[0], forest.dtype) + tree.value.astype(forest.dtype)
     value = sums.astype(np.float64)  # (n_nodes, 1)
-    if link == "logistic":
+    if forest.link == "logistic":
         value = 1 / (1 + np.exp(-value))
-        if classes is not None:
+        if forest.classes is not None:
             value = np.column_stack([1 - value, value])
-    elif link == "exp":
+    elif forest.link == "exp":
         value = np.exp(value)
-    shown = {"classes": classes, "target": summed["target"], "notes": notes}
-    return Tree(tuple(features), **arguments | {"value": value}, **shown)
+    shown = {"classes": forest.classes, "target": forest.target, "notes": forest.notes}
+    return replace(tree, value=value, **shown)

@@ -15,15 +15,22 @@ from pathlib import Path
 import numpy as np
 
 from treelab.trees.adapters.forest import (
-    MOST_COLUMNS,
     Columns,
     Forest,
-    boosted_model,
+    alone,
+    boosted_forest,
+    check_columns,
+    given_categories,
+    known_classes,
     refuse_wrapped,
+    refusing_damage,
+    tree_arguments,
+    used_rounds,
+    with_means,
 )
 from treelab.trees.feature import Feature
 from treelab.trees.io import MOST_BYTES, read_regular_file
-from treelab.trees.tree import LEAF, Tree, plain_label
+from treelab.trees.tree import LEAF, Tree
 from treelab.trees.words import listed
 
 _LINKS = {
@@ -89,27 +96,10 @@ def from_lightgbm(
     refuse_wrapped(model)
     if classes is None:
         classes = getattr(model, "classes_", None)
-    text = _text(model)
-    try:
-        return _model(
-            text,
-            feature_names,
-            classes,
-            categories or {},
-            iteration_range,
-            target,
-            units,
-        )
-    except (
-        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
-        *(OverflowError, RecursionError),
-    ) as error:
-        if isinstance(error, ValueError) and str(error).endswith("."):
-            raise  # a sentence of ours, which says what is wrong
-        raise ValueError(
-            f"This is not a text file of LightGBM, or it is damaged: {error!r}. Write "
-            "one with booster.save_model('model.txt')."
-        ) from error
+    with refusing_damage("a text file of LightGBM", "model.txt"):
+        text = _text(model)
+        given = feature_names, classes, categories or {}, iteration_range
+        return _model(text, *given, target, units or {})
 
 
 def _text(model) -> str:
@@ -147,8 +137,16 @@ def _model(
             f"This LightGBM model has {n_outputs:,} trees a round, which its objective "
             "has not: it is damaged."
         )
-    blocks = _used_blocks(blocks, n_outputs, iteration_range)
-    columns, notes = _columns(text, facts, feature_names, categories, units or {})
+    n_rounds, rest = divmod(len(blocks), n_outputs)
+    if rest:
+        raise ValueError(
+            f"This LightGBM model has {len(blocks):,} trees, and its rounds have "
+            f"{n_outputs:,}: it is damaged."
+        )
+    each = f" of {n_outputs:,} trees"
+    first, end = used_rounds(n_rounds, iteration_range, each)
+    blocks = blocks[first * n_outputs : end * n_outputs]
+    columns, notes = _columns(text, facts, feature_names, categories, units)
     scale = 1.0
     if "average_output" in head.split():
         scale = n_outputs / len(blocks)
@@ -156,17 +154,19 @@ def _model(
         name, _, value = setting.partition(":")
         scale *= float(value) if name == "sigmoid" else 1.0
     grown = [_tree(_fields(block), columns, scale) for block in blocks]
-    return boosted_model(
+    n_classes = {"binary": 2, "multiclass": n_outputs}.get(objective, 0)
+    forest = boosted_forest(
         grown,
         columns.features,
         target=target,
-        classes=_labels(objective, n_outputs, classes),
-        base=[0.0] * n_outputs,
+        classes=known_classes(classes, n_classes),
+        base=(0.0,) * n_outputs,
         output=[i % n_outputs for i in range(len(grown))],
         link=link,
         dtype="float64",
         notes=notes,
     )
+    return alone(forest)
 
 
 def _fields(block: str) -> dict[str, str]:
@@ -185,34 +185,6 @@ def _check_objective(objective: str, settings: list[str]) -> None:
         )
 
 
-def _labels(objective: str, n_outputs: int, classes) -> tuple | None:
-    """Return the labels; None for regression."""
-    if objective not in ("binary", "multiclass"):
-        if classes is not None:
-            raise ValueError("This model predicts numbers; it has no labels.")
-        return None
-    n_classes = 2 if objective == "binary" else n_outputs
-    labels = tuple(map(plain_label, range(n_classes) if classes is None else classes))
-    if len(labels) != n_classes:
-        raise ValueError(
-            f"The model has {n_classes} classes, got {len(labels)} labels."
-        )
-    return labels
-
-
-def _used_blocks(blocks: list[str], n_outputs: int, iteration_range) -> list[str]:
-    """Return the trees of the rounds that predict."""
-    n_rounds = len(blocks) // n_outputs
-    first, end = iteration_range or (0, 0)
-    end = end or n_rounds
-    if len(blocks) % n_outputs or not 0 <= first < end <= n_rounds:
-        raise ValueError(
-            f"The model has {n_rounds:,} rounds of {n_outputs:,} trees, of which "
-            f"iteration_range=({first}, {end}) names none, or more than there are."
-        )
-    return blocks[first * n_outputs : end * n_outputs]
-
-
 def _columns(
     text: str, facts: dict, feature_names, categories: dict, units: dict
 ) -> tuple["_Columns", tuple[str, ...]]:
@@ -224,15 +196,8 @@ def _columns(
             f"The model has {int(facts['max_feature_idx']) + 1:,} columns, got "
             f"{len(names):,} names."
         )
-    if len(names) > MOST_COLUMNS:
-        raise ValueError(
-            f"This LightGBM model has {len(names):,} columns; treelab reads at most "
-            f"{MOST_COLUMNS:,}."
-        )
-    for name in categories:
-        if name not in names:
-            raise ValueError(f"The model has no column {name!r} with categories.")
-    known = {names.index(name): list(map(str, of)) for name, of in categories.items()}
+    check_columns(len(names), "LightGBM")
+    known = given_categories(categories, names)
     notes: tuple[str, ...] = ()
     if not categories:
         known, notes = _stored_categories(text, facts, names)
@@ -350,22 +315,12 @@ def _tree(fields: dict[str, str], columns: _Columns, scale: float) -> dict:
     if "leaf_count" in fields and "internal_count" in fields:
         counts[:n_splits] = _array(fields, "internal_count", int, n_splits)
         counts[n_splits:] = _array(fields, "leaf_count", int, n_leaves)
-    value = np.concatenate([np.zeros(n_splits), values])
-    for i in range(n_splits)[::-1]:  # children come after their parent
-        below = [left[i], right[i]]
-        weights = counts[below] if counts[below].sum() else None
-        value[i] = np.average(value[below], weights=weights)
-    ends = np.full(n_leaves, -1)
-    return {
-        "left": np.concatenate([left, ends]),
-        "right": np.concatenate([right, ends]),
-        "feature": np.concatenate([feature, np.full(n_leaves, LEAF)]),
-        "threshold": np.concatenate([threshold, np.full(n_leaves, np.nan)]),
-        "missing_left": np.concatenate([missing_left, ends > 0]),
-        "value": value[:, None],
-        "n_rows": counts,
-        "impurity": np.full(len(counts), np.nan),
-    }
+    left, right, feature, threshold, missing_left = (
+        np.append(own, np.full(n_leaves, -1, own.dtype))
+        for own in (left, right, feature, threshold, missing_left)
+    )
+    value = with_means(np.append(np.zeros(n_splits), values), left, right, counts)
+    return tree_arguments(left, right, feature, threshold, missing_left, value, counts)
 
 
 def _array(fields: dict[str, str], name: str, kind: type, size: int) -> np.ndarray:

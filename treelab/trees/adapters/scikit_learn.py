@@ -10,6 +10,8 @@ from treelab.trees.adapters.forest import (
     boosted_forest,
     float32_thresholds,
     refuse_wrapped,
+    tree_arguments,
+    with_means,
 )
 from treelab.trees.feature import Feature
 from treelab.trees.tree import LEAF, Tree, plain_label
@@ -30,18 +32,7 @@ _LINKS = {
 def from_hist_boosting(model, names: list[str], target: str, units: dict) -> Forest:
     """Return a fitted HistGradientBoosting estimator as a Forest.
 
-    Parameters
-    ----------
-    model : estimator
-    names : list of str
-        Columns in the order of training.
-    target : str
-    units : dict of str to str
-
-    Returns
-    -------
-    Forest
-        Adds up in float64, as the model does.
+    It adds up in float64, as the model does; names are in the order of training.
     """
     order, categories = _encoded(model)
     columns = Columns([names[j] for j in order], units, categories)
@@ -53,7 +44,7 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
         columns.features,
         target=target,
         classes=None if classes is None else tuple(map(plain_label, classes)),
-        base=[float(value) for value in model._baseline_prediction[0]],
+        base=tuple(map(float, model._baseline_prediction[0])),
         output=[k for trees in rounds for k in range(len(trees))],
         link=_LINKS[type(model._loss.link).__name__],
         dtype="float64",
@@ -86,29 +77,20 @@ def _tree(predictor, columns: Columns) -> dict:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     feature = np.full(len(nodes), LEAF)
-    threshold = np.where(leaf, np.nan, nodes["num_threshold"])
+    threshold = nodes["num_threshold"].copy()
     for i in np.flatnonzero(~leaf):
-        right, column = None, int(nodes["feature_idx"][i])
+        inside, column = None, int(nodes["feature_idx"][i])
         if nodes["is_categorical"][i]:
             bits = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
             codes = range(len(columns.categories[column] or ()))
-            right = frozenset(c for c in codes if not bits[c // 32] >> (c % 32) & 1)
+            inside = frozenset(c for c in codes if not bits[c // 32] >> (c % 32) & 1)
             threshold[i] = 0.5
-        feature[i] = columns.index(column, right)
-    value = nodes["value"].copy()
-    for i in np.flatnonzero(~leaf)[::-1]:  # children come after their parent
-        below = [nodes["left"][i], nodes["right"][i]]
-        value[i] = np.average(value[below], weights=nodes["count"][below])
-    return {
-        "left": np.where(leaf, -1, nodes["left"].astype(np.int64)),
-        "right": np.where(leaf, -1, nodes["right"].astype(np.int64)),
-        "feature": feature,
-        "threshold": threshold,
-        "missing_left": nodes["missing_go_to_left"].astype(bool) & ~leaf,
-        "value": value[:, None],
-        "n_rows": nodes["count"].astype(np.int64),
-        "impurity": np.full(len(nodes), np.nan),
-    }
+        feature[i] = columns.index(column, inside)
+    left = np.where(leaf, -1, nodes["left"].astype(np.int64))
+    right, n_rows = nodes["right"].astype(np.int64), nodes["count"].astype(np.int64)
+    missing_left = nodes["missing_go_to_left"].astype(bool)
+    value = with_means(nodes["value"], left, right, n_rows)
+    return tree_arguments(left, right, feature, threshold, missing_left, value, n_rows)
 
 
 # scikit-learn's fitted trees and forests, read by their attributes alone.

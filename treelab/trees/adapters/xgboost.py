@@ -1,8 +1,6 @@
 """xgboost's models, from their JSON."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -10,15 +8,22 @@ from pathlib import Path
 import numpy as np
 
 from treelab.trees.adapters.forest import (
-    MOST_COLUMNS,
     Columns,
     Forest,
-    boosted_model,
+    alone,
+    boosted_forest,
+    check_columns,
     float32_thresholds,
+    given_categories,
+    known_classes,
     refuse_wrapped,
+    refusing_damage,
+    tree_arguments,
+    used_rounds,
+    with_means,
 )
 from treelab.trees.io import MOST_BYTES, read_regular_file
-from treelab.trees.tree import LEAF, Tree, exact_copy, plain_label
+from treelab.trees.tree import LEAF, Tree, exact_copy
 
 # The nodes of xgboost's trees, as saved or as dumped, and what a Tree needs.
 
@@ -130,7 +135,7 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
     condition = np.full(n, np.nan, dtype=np.float32)
     missing_left, value = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.float32)
     categories = {}
-    for number, node in sorted(found.items(), reverse=True):  # children first
+    for number, node in found.items():
         i = place[number]
         if "leaf" in node:
             value[i] = node["leaf"]
@@ -152,30 +157,22 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
             yes, no = no, yes
         left[i], right[i] = place[yes], place[no]
         missing_left[i] = node["missing"] == yes
-        value[i] = (value[left[i]] + value[right[i]]) / 2
+    value = with_means(value, left, right, np.zeros(n))
     return Nodes(left, right, column, condition, missing_left, value, categories)
 
 
-def tree_arguments(nodes: Nodes, columns: Columns) -> dict:
+def _arguments(nodes: Nodes, columns: Columns) -> dict:
     """Return the arguments of ``Tree`` for these nodes; new sets join ``columns``."""
-    leaf = nodes.left < 0
-    feature = np.full(len(leaf), LEAF)
-    for node in np.flatnonzero(~leaf):
-        right = nodes.categories.get(int(node))
+    feature, threshold = np.full(len(nodes.left), LEAF), np.full(len(nodes.left), 0.5)
+    splits = np.flatnonzero(nodes.left >= 0)
+    for node in splits.tolist():
+        right = nodes.categories.get(node)
         feature[node] = columns.index(int(nodes.column[node]), right)
-    threshold = np.full(len(leaf), np.nan)
-    threshold[~leaf] = float32_thresholds(nodes.condition[~leaf], strict=True)
-    threshold[list(nodes.categories)] = 0.5
-    return {
-        "left": np.where(leaf, -1, nodes.left),
-        "right": np.where(leaf, -1, nodes.right),
-        "feature": feature,
-        "threshold": threshold,
-        "missing_left": nodes.missing_left & ~leaf,
-        "value": nodes.value[:, None],
-        "n_rows": np.zeros(len(leaf)),
-        "impurity": np.full(len(leaf), np.nan),
-    }
+    numbers = np.setdiff1d(splits, list(nodes.categories))
+    threshold[numbers] = float32_thresholds(nodes.condition[numbers], strict=True)
+    return tree_arguments(
+        nodes.left, nodes.right, feature, threshold, nodes.missing_left, nodes.value
+    )
 
 
 # xgboost's boosted trees, read from JSON, with no need for xgboost itself.
@@ -200,7 +197,7 @@ _LINKS = {
 _NO_TREE = "This xgboost model holds no tree."
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Model:
     """What a file holds."""
 
@@ -269,27 +266,40 @@ def from_xgboost(
     of_estimator = hasattr(model, "get_booster")
     if of_estimator and missing is None:
         missing = np.nan if model.missing is None else model.missing
-    with _refusing_damage():
+    with refusing_damage("an xgboost model in JSON", "model.json"):
         stored = _load(model)
         if isinstance(stored, list):
             read = _dump(stored)
         else:
             read = _saved(stored, iteration_range, of_estimator=of_estimator)
-    if isinstance(stored, list) and iteration_range is not None:
-        raise ValueError("A dump of xgboost does not say which trees are one round.")
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) < len(read.names):
+        if isinstance(stored, list) and iteration_range is not None:
             raise ValueError(
-                f"feature_names has {len(names)} names, the model "
-                f"{len(read.names)} columns."
+                "A dump of xgboost does not say which trees are one round."
             )
-        read.names = names
-    _name_categories(read, categories or {})
-    read.notes += _missing_notes(missing)
-    with _refusing_damage():
-        missing = np.nan if missing is None else float(missing)
-        return _to_trees(read, classes, missing, target, units or {})
+        names = read.names
+        if feature_names is not None:
+            names = [str(name) for name in feature_names]
+            if len(names) < len(read.names):
+                raise ValueError(
+                    f"feature_names has {len(names)} names, the model "
+                    f"{len(read.names)} columns."
+                )
+        known = read.categories | given_categories(categories or {}, names)
+        _check_categories(known, names)
+        marked = np.nan if missing is None else float(missing)
+        columns = Columns(names, units or {}, known, marked)
+        forest = boosted_forest(
+            [_arguments(nodes, columns) for nodes in read.nodes],
+            columns.features,
+            target=target,
+            classes=known_classes(classes, read.n_classes, "numbers (or is a dump)"),
+            base=tuple(read.base),
+            output=read.output,
+            link=read.link,
+            dtype="float32",
+            notes=(*read.notes, *_missing_notes(missing)),
+        )
+        return alone(forest)
 
 
 def _missing_notes(missing: float | None) -> tuple[str, ...]:
@@ -305,36 +315,16 @@ def _missing_notes(missing: float | None) -> tuple[str, ...]:
     return (f"{missing:g} counts as missing, as in the training of this model.",)
 
 
-@contextmanager
-def _refusing_damage() -> Iterator[None]:
-    """Turn what a damaged file may lead to into a ValueError."""
-    try:
-        yield
-    except (
-        *(KeyError, TypeError, IndexError, AttributeError, OverflowError),
-        RecursionError,
-    ) as error:
-        raise ValueError(
-            f"This is not an xgboost model in JSON, or it is damaged: {error!r}. "
-            "Write one with booster.save_model('model.json')."
-        ) from error
-
-
-def _name_categories(read: _Model, given: dict) -> None:
-    """Put the given names of categories in the place of those in the file."""
-    for name, known in given.items():
-        if name not in read.names:
-            raise ValueError(f"The model has no column {name!r} with categories.")
-        read.categories[read.names.index(name)] = [str(value) for value in known]
-    lost = [
-        read.names[column] for column, known in read.categories.items() if not known
-    ]
-    if lost:
-        raise ValueError(
-            f"xgboost saves category names of plain ASCII only, and those of column "
-            f"{lost[0]!r} are lost. Pass categories={{{lost[0]!r}: [...]}}, in the "
-            "order of the training table's categories."
-        )
+def _check_categories(known: dict[int, list[str] | None], names: list[str]) -> None:
+    """Raise ValueError for a column whose categories have lost their names."""
+    for column, categories in known.items():
+        if not categories:
+            name = names[column]
+            raise ValueError(
+                "xgboost saves category names of plain ASCII only, and those of column "
+                f"{name!r} are lost. Pass categories={{{name!r}: [...]}}, in the order "
+                "of the training table's categories."
+            )
 
 
 def _load(model):
@@ -363,7 +353,7 @@ def _dump(stored: list) -> _Model:
     names: list[str] = []
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
-    _check_columns(len(names))
+    check_columns(len(names), "xgboost")
     return _Model(nodes, names, [0] * len(nodes), [0.0])
 
 
@@ -420,17 +410,8 @@ def _saved(
 def _column_names(stored: list | None, parameters: dict) -> list[str]:
     """Return the names of a saved model's columns; x0, x1, ... where it has none."""
     n_columns = len(stored) if stored else int(parameters["num_feature"])
-    _check_columns(n_columns)
+    check_columns(n_columns, "xgboost")
     return [str(name) for name in stored or (f"x{i}" for i in range(n_columns))]
-
-
-def _check_columns(n_columns: int) -> None:
-    """Raise ValueError for a model with more columns than a table may have."""
-    if n_columns > MOST_COLUMNS:
-        raise ValueError(
-            f"This xgboost model has {n_columns:,} columns; treelab reads at most "
-            f"{MOST_COLUMNS:,}."
-        )
 
 
 def _used_trees(
@@ -459,13 +440,7 @@ def _used_trees(
                 "rounds best; all predict, as xgboost's Booster.predict has it. "
                 f"iteration_range=(0, {int(best) + 1}) reads the best alone.",
             )
-    first, end = (int(number) for number in iteration_range)
-    end = end or n_rounds
-    if not 0 <= first < end <= n_rounds:
-        raise ValueError(
-            f"The model has {n_rounds:,} rounds, of which iteration_range="
-            f"({first}, {end}) names none, or more than there are."
-        )
+    first, end = used_rounds(n_rounds, iteration_range)
     return slice(starts[first], starts[end]), notes
 
 
@@ -502,32 +477,3 @@ def _category_names(stored: dict) -> dict[int, list[str] | None]:
         else:
             found[column] = [str(value) for value in values]
     return found
-
-
-def _to_trees(
-    read: _Model, classes, missing: float, target: str, units: dict
-) -> Tree | Forest:
-    """Return what was read as a Tree or a Forest."""
-    if read.n_classes:
-        classes = range(read.n_classes) if classes is None else classes
-        classes = tuple(plain_label(label) for label in classes)
-        if len(classes) != read.n_classes:
-            raise ValueError(
-                f"The model has {read.n_classes} classes, got {len(classes)} labels."
-            )
-    elif classes is not None:
-        raise ValueError(
-            "This model predicts numbers (or is a dump); it has no labels."
-        )
-    columns = Columns(read.names, units, read.categories, missing)
-    return boosted_model(
-        [tree_arguments(nodes, columns) for nodes in read.nodes],
-        columns.features,
-        target=target,
-        classes=classes,
-        base=read.base,
-        output=read.output,
-        link=read.link,
-        dtype="float32",
-        notes=read.notes,
-    )

@@ -148,10 +148,7 @@ class _Document:
         schema = xml.SubElement(model, "MiningSchema")
         for source in self.inputs:  # a category that nobody knew is no error
             xml.SubElement(
-                schema,
-                "MiningField",
-                name=source.column,
-                invalidValueTreatment="asIs",
+                schema, "MiningField", name=source.column, invalidValueTreatment="asIs"
             )
         xml.SubElement(schema, "MiningField", name=tree.target, usageType="target")
         self._outputs(model)
@@ -356,8 +353,7 @@ def _value(term: Term):
     fill = {} if isnan(term.fill) else {"mapMissingTo": repr(term.fill)}
     default = {} if isnan(term.unseen) else {"defaultValue": repr(term.unseen)}
     mapped = xml.Element(
-        "MapValues",
-        {"outputColumn": "score", "dataType": "double", **fill, **default},
+        "MapValues", {"outputColumn": "score", "dataType": "double", **fill, **default}
     )
     xml.SubElement(
         mapped, "FieldColumnPair", field=term.source.column, column="category"

@@ -16,12 +16,7 @@ from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
-from treelab.trees.text import (
-    prediction_text,
-    rows_text,
-    score_goes_left,
-    split_text,
-)
+from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 

@@ -6,11 +6,7 @@ from treelab.trees.cells import TYPED
 
 
 def sheet_text(
-    content: bytes,
-    name: str,
-    sheet: str | None,
-    header: int | None,
-    known: list[str],
+    content: bytes, name: str, sheet: str | None, header: int | None, known: list[str]
 ) -> tuple[bytes, int | None, list[str]]:
     """Return a sheet as CSV text, whether its first line is a header, and notes.
 
