@@ -9,7 +9,6 @@ from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import Rows
-from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -35,7 +34,6 @@ from treelab.evaluation.predictions import (
     new_table,
     prediction_columns,
     with_amounts,
-    with_predictions,
 )
 from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
@@ -173,20 +171,6 @@ def scores_on(
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
     return new_scores(loaded.model, given.frame, X, loaded.run.problem)
-
-
-def prediction_file(
-    loaded: LoadedRun,
-    given: GivenTable,
-    fill_absent: bool,
-    parts: tuple[str, ...],
-    ending: str,
-) -> bytes:
-    """Return the predictions as a file of the kind that its ending names."""
-    predicted = predicted_columns(loaded, given, fill_absent, parts)
-    return FORMATS[ending].write(
-        with_predictions(given.written, predicted, parts, given.name)
-    )
 
 
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"

@@ -185,13 +185,17 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         scale = float(values.min()), float(values.max())
     colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
     for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
+        lines: list[SplitLine] = []  # none of an ensemble
+        if not loaded.is_ensemble:
+            held_at = cached.held_row(loaded, place)
+            lines = lines_between(run_tree(loaded), columns, held_at, box)
         with side:
             st.markdown(f"**{plain(name)}**")
             show_figure(
                 plane_figure(
                     points,
                     (across, up),
-                    _lines(loaded, columns, box, place),
+                    lines,
                     colors=colors,
                     behind=behind,
                     scale=scale,
@@ -216,12 +220,3 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         f"{split_words(pair[0], 'test')}, coloured by the target. Lines: splits of "
         "single trees, the first one thick."
     )
-
-
-def _lines(
-    loaded: LoadedRun, columns: tuple[str, str], box, place: int | None
-) -> list[SplitLine]:
-    """Return the splits of a single tree in the plane; none of an ensemble."""
-    if loaded.is_ensemble:
-        return []
-    return lines_between(run_tree(loaded), columns, cached.held_row(loaded, place), box)

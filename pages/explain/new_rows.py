@@ -1,7 +1,6 @@
 """New rows: a table that a visitor brings, and what a run predicts for it."""
 
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 
 import streamlit as st
@@ -247,12 +246,13 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
             key="predict-format",
             width=160,
         )
-        write = partial(
-            cached.prediction_file, loaded, given, new.fill_absent, chosen, ending
-        )
         st.download_button(
             "Download",
-            write,
+            lambda: FORMATS[ending].write(
+                predictions.with_predictions(
+                    given.written, predicted, chosen, given.name
+                )
+            ),
             f"predictions-{loaded.run.id}.{ending}",
             FORMATS[ending].mime,
             key=f"predict-download-{ending}",
