@@ -105,6 +105,55 @@ class Editing:
         return f"edit-{name}-{self.loaded.run.id}"
 
 
+MORE = 130  # pixels, for the controls beside the picture
+
+
+def show_editing(loaded: LoadedRun, view: str) -> None:
+    """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
+    try:
+        now = after(loaded, edit_session(loaded.run.id).current)
+    except ValueError as error:
+        set_edit_session(loaded.run.id, Session())
+        st.warning(f"The edits no longer fit this tree: {error}")
+        now = after(loaded, ())
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        path = draw(loaded, now, view)
+    current = edit_session(loaded.run.id)
+    editing = Editing(loaded, current, now, after(loaded, ()), path)
+    with right.container(height=PANEL + MORE, border=False, key="beside"):
+        if (reason := st.session_state.pop("edit-refused", None)) is not None:
+            st.warning(reason, icon=":material/block:")
+        show_scores(editing)
+        show_node_title(editing)
+        column = show_split(editing)
+        show_branch(editing)
+        if column is not None:
+            show_column(editing, column)
+        show_rules(editing)
+    edits, runs = st.columns(2, gap="medium")
+    with edits:
+        show_log(editing)
+    with runs:
+        show_finish(editing)
+
+
+def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
+    """Draw the tree in the viewer; return the path of the selected node."""
+    picture = tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}")
+    selection = tree_viewer(
+        picture.payload,
+        view,
+        select=selected_node(loaded.run.id) or "",
+        height=HEIGHT + MORE,
+    )
+    key = selection.key or ""
+    if node_at(now.tree, key) is None:
+        key = ""
+    select_node(loaded.run.id, key)
+    return path_of_key(key)
+
+
 def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
     """Do one edit, or remember why it cannot be done."""
     session = edit_session(loaded.run.id).do(edit)
@@ -121,74 +170,20 @@ def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> N
     set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
 
 
-def start_over(loaded: LoadedRun) -> None:
-    """Forget all edits, not that test scores were seen."""
-    seen = edit_session(loaded.run.id).seen_test
-    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
-
-
-def log_of(
-    loaded: LoadedRun, session: Session, training: Training | None = None
-) -> EditLog:
-    """Return the edits that are in force as a log, with what is to be trained."""
-    seen = session.position if session.seen_test is None else session.seen_test
-    return replace(
-        bench(loaded).start(),
-        edits=session.current,
-        training=training,
-        seen_test=seen,
-        run=loaded.run.id,
-    )
-
-
-def show_log(editing: Editing) -> None:
-    """List the edits, and offer them as a file."""
-    session, loaded = editing.session, editing.loaded
-    st.subheader("Edits", anchor=False)
-    if not session.edits:
-        st.caption(
-            "None yet. Click a node in the tree, then change its split, lock it, prune "
-            "it, or forbid a column."
-        )
-        return
-    lines = [plain(edit.sentence()) for edit in session.edits]
-    for place in range(session.position, len(lines)):
-        lines[place] = f":gray[{lines[place]} Undone.]"
-    _list(lines)
-    with st.container(horizontal=True, key=editing.key("log")):
-        st.download_button(
-            "Download as JSON",
-            lambda: log_of(loaded, session).to_json(),
-            f"{loaded.run.id}-edits.json",
-            "application/json",
-            key=editing.key("log-file"),
-            on_click="ignore",
-            icon=":material/download:",
-            help="python -m treelab edit RUN --log FILE replays it.",
-        )
-        st.button(
-            "Start over",
-            icon=":material/restart_alt:",
-            key=editing.key("start-over"),
-            on_click=explained(start_over, loaded),
-        )
-
-
-def show_edits(loaded: LoadedRun) -> None:
-    """List the edits that a run's tree came from, if any."""
-    written = store().edits(loaded.run.id)
-    if written is None:
-        return
-    log = EditLog.from_json(written)
-    steps = [*log.edits, *([] if log.training is None else [log.training])]
-    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
-        _list([plain(step.sentence()) for step in steps])
-
-
-def _list(lines: list[str]) -> None:
-    """Number sentences on edits, and say how nodes are named in them."""
-    st.markdown("\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1)))
-    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
+def show_node_title(editing: Editing) -> None:
+    """Name the selected node: its split or prediction, its rows, what holds there."""
+    tree, path = editing.now.tree, editing.path
+    node = node_of(tree, path)
+    st.markdown(f"**{plain(node_title(tree, node))}**")
+    train = bench(editing.loaded).train
+    at = train.at(tree, node)
+    said = [f"Node {path}" if path else "The root", counted(len(at), "training row")]
+    if path in editing.now.edited.locked:
+        said.append("locked")
+    if not tree.is_leaf[node]:
+        left = goes_left(tree, train.matrix(tree), np.full(len(at), node), at)
+        said.append(f"gain {significant(gain_of(train, at, left))}")
+    st.caption(plain(" · ".join(said)))
 
 
 _mount = st.components.v2.component(
@@ -457,72 +452,7 @@ def _groups(editing: Editing, at: np.ndarray) -> Groups:
     ]
 
 
-MORE = 130  # pixels, for the controls beside the picture
-
-
-def show_editing(loaded: LoadedRun, view: str) -> None:
-    """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
-    try:
-        now = after(loaded, edit_session(loaded.run.id).current)
-    except ValueError as error:
-        set_edit_session(loaded.run.id, Session())
-        st.warning(f"The edits no longer fit this tree: {error}")
-        now = after(loaded, ())
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        path = draw(loaded, now, view)
-    current = edit_session(loaded.run.id)
-    editing = Editing(loaded, current, now, after(loaded, ()), path)
-    with right.container(height=PANEL + MORE, border=False, key="beside"):
-        if (reason := st.session_state.pop("edit-refused", None)) is not None:
-            st.warning(reason, icon=":material/block:")
-        show_scores(editing)
-        show_node_title(editing)
-        column = show_split(editing)
-        show_branch(editing)
-        if column is not None:
-            show_column(editing, column)
-        show_rules(editing)
-    edits, runs = st.columns(2, gap="medium")
-    with edits:
-        show_log(editing)
-    with runs:
-        show_finish(editing)
-
-
-def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
-    """Draw the tree in the viewer; return the path of the selected node."""
-    picture = tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}")
-    selection = tree_viewer(
-        picture.payload,
-        view,
-        select=selected_node(loaded.run.id) or "",
-        height=HEIGHT + MORE,
-    )
-    key = selection.key or ""
-    if node_at(now.tree, key) is None:
-        key = ""
-    select_node(loaded.run.id, key)
-    return path_of_key(key)
-
-
 Offer = tuple[str, str, kinds.Edit, str | None]  # label, icon, edit, help
-
-
-def show_node_title(editing: Editing) -> None:
-    """Name the selected node: its split or prediction, its rows, what holds there."""
-    tree, path = editing.now.tree, editing.path
-    node = node_of(tree, path)
-    st.markdown(f"**{plain(node_title(tree, node))}**")
-    train = bench(editing.loaded).train
-    at = train.at(tree, node)
-    said = [f"Node {path}" if path else "The root", counted(len(at), "training row")]
-    if path in editing.now.edited.locked:
-        said.append("locked")
-    if not tree.is_leaf[node]:
-        left = goes_left(tree, train.matrix(tree), np.full(len(at), node), at)
-        said.append(f"gain {significant(gain_of(train, at, left))}")
-    st.caption(plain(" · ".join(said)))
 
 
 def show_branch(editing: Editing) -> None:
@@ -608,6 +538,152 @@ def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
                 help=words,
                 on_click=explained(do, editing.loaded, edit),
             )
+
+
+def show_scores(editing: Editing) -> None:
+    """Show the scores of both trees, undo and redo, and the end of the session."""
+    loaded, session = editing.loaded, editing.session
+    metric = TITLES[loaded.headline]
+    with st.container(horizontal=True, key="edit-scores"):
+        st.metric(
+            f"{metric} · {split_words(loaded, 'valid')}",
+            significant(editing.now.valid),
+            _difference(editing.now.valid, editing.before.valid),
+            width="content",
+            help=_explained(editing),
+        )
+        # The leaves that rows reach, as every page counts them once the tree is a run.
+        both = editing.now, editing.before
+        leaves, own = (prune_empty(each.tree).n_leaves for each in both)
+        change = f" ({leaves - own:+d})" if leaves != own else ""
+        st.metric("Leaves", f"{leaves:,}{change}", width="content")
+        if session.seen_test is not None:
+            now, before = (tree_score(loaded, each.tree) for each in both)
+            st.metric(
+                f"{metric} · {split_words(loaded, 'test')}",
+                significant(now),
+                _difference(now, before),
+                width="content",
+            )
+    with st.container(horizontal=True):
+        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
+        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
+        if session.seen_test is None:
+            _button(editing, "End the session", "flag", Session.end)
+    if session.seen_test is None:
+        st.caption("Test scores stay unseen until the session ends.")
+    else:
+        st.caption(
+            f"The session was ended after {counted(session.seen_test, 'edit')}: later "
+            "edits know the test scores, and the log says so."
+        )
+
+
+def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
+    """Offer to undo, to redo or to end the session."""
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=editing.key(label.split()[0].lower()),
+        disabled=disabled,
+        on_click=explained(change_session, editing.loaded, change),
+    )
+
+
+def _difference(now: float, before: float) -> str | None:
+    """Write how far a score moved from the unedited tree's; None where it did not."""
+    moved = now - before
+    if not math.isfinite(moved) or moved == 0:
+        return None
+    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
+
+
+def _explained(editing: Editing) -> str:
+    """Say which rows the scores are of, and what they are worth."""
+    words = (
+        "Against the unedited tree. For the validation score the leaves of both trees "
+        "are fitted to the training rows alone."
+    )
+    if editing.loaded.fitted_split == JOINED:
+        words += (
+            " The unedited tree's splits were chosen with validation rows among "
+            "others, so its score is a little too high."
+        )
+    if editing.loaded.model.has_predictor:
+        words += " The predictor on top of the tree is left out: its leaves predict."
+    if editing.before.tree.leaf_weights is not None:
+        words += " Linear leaves count as constants; those not touched stay linear."
+    return words
+
+
+def start_over(loaded: LoadedRun) -> None:
+    """Forget all edits, not that test scores were seen."""
+    seen = edit_session(loaded.run.id).seen_test
+    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
+
+
+def log_of(
+    loaded: LoadedRun, session: Session, training: Training | None = None
+) -> EditLog:
+    """Return the edits that are in force as a log, with what is to be trained."""
+    seen = session.position if session.seen_test is None else session.seen_test
+    return replace(
+        bench(loaded).start(),
+        edits=session.current,
+        training=training,
+        seen_test=seen,
+        run=loaded.run.id,
+    )
+
+
+def show_log(editing: Editing) -> None:
+    """List the edits, and offer them as a file."""
+    session, loaded = editing.session, editing.loaded
+    st.subheader("Edits", anchor=False)
+    if not session.edits:
+        st.caption(
+            "None yet. Click a node in the tree, then change its split, lock it, prune "
+            "it, or forbid a column."
+        )
+        return
+    lines = [plain(edit.sentence()) for edit in session.edits]
+    for place in range(session.position, len(lines)):
+        lines[place] = f":gray[{lines[place]} Undone.]"
+    _list(lines)
+    with st.container(horizontal=True, key=editing.key("log")):
+        st.download_button(
+            "Download as JSON",
+            lambda: log_of(loaded, session).to_json(),
+            f"{loaded.run.id}-edits.json",
+            "application/json",
+            key=editing.key("log-file"),
+            on_click="ignore",
+            icon=":material/download:",
+            help="python -m treelab edit RUN --log FILE replays it.",
+        )
+        st.button(
+            "Start over",
+            icon=":material/restart_alt:",
+            key=editing.key("start-over"),
+            on_click=explained(start_over, loaded),
+        )
+
+
+def show_edits(loaded: LoadedRun) -> None:
+    """List the edits that a run's tree came from, if any."""
+    written = store().edits(loaded.run.id)
+    if written is None:
+        return
+    log = EditLog.from_json(written)
+    steps = [*log.edits, *([] if log.training is None else [log.training])]
+    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
+        _list([plain(step.sentence()) for step in steps])
+
+
+def _list(lines: list[str]) -> None:
+    """Number sentences on edits, and say how nodes are named in them."""
+    st.markdown("\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1)))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
 
 
 _MOST_LISTED = 8
@@ -742,79 +818,3 @@ def _cost(child: Run, free: Run) -> str:
         f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
         f"{metric} on {rows} against {significant(other)}: {change}"
     )
-
-
-def show_scores(editing: Editing) -> None:
-    """Show the scores of both trees, undo and redo, and the end of the session."""
-    loaded, session = editing.loaded, editing.session
-    metric = TITLES[loaded.headline]
-    with st.container(horizontal=True, key="edit-scores"):
-        st.metric(
-            f"{metric} · {split_words(loaded, 'valid')}",
-            significant(editing.now.valid),
-            _difference(editing.now.valid, editing.before.valid),
-            width="content",
-            help=_explained(editing),
-        )
-        # The leaves that rows reach, as every page counts them once the tree is a run.
-        both = editing.now, editing.before
-        leaves, own = (prune_empty(each.tree).n_leaves for each in both)
-        change = f" ({leaves - own:+d})" if leaves != own else ""
-        st.metric("Leaves", f"{leaves:,}{change}", width="content")
-        if session.seen_test is not None:
-            now, before = (tree_score(loaded, each.tree) for each in both)
-            st.metric(
-                f"{metric} · {split_words(loaded, 'test')}",
-                significant(now),
-                _difference(now, before),
-                width="content",
-            )
-    with st.container(horizontal=True):
-        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
-        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
-        if session.seen_test is None:
-            _button(editing, "End the session", "flag", Session.end)
-    if session.seen_test is None:
-        st.caption("Test scores stay unseen until the session ends.")
-    else:
-        st.caption(
-            f"The session was ended after {counted(session.seen_test, 'edit')}: later "
-            "edits know the test scores, and the log says so."
-        )
-
-
-def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
-    """Offer to undo, to redo or to end the session."""
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        key=editing.key(label.split()[0].lower()),
-        disabled=disabled,
-        on_click=explained(change_session, editing.loaded, change),
-    )
-
-
-def _difference(now: float, before: float) -> str | None:
-    """Write how far a score moved from the unedited tree's; None where it did not."""
-    moved = now - before
-    if not math.isfinite(moved) or moved == 0:
-        return None
-    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
-
-
-def _explained(editing: Editing) -> str:
-    """Say which rows the scores are of, and what they are worth."""
-    words = (
-        "Against the unedited tree. For the validation score the leaves of both trees "
-        "are fitted to the training rows alone."
-    )
-    if editing.loaded.fitted_split == JOINED:
-        words += (
-            " The unedited tree's splits were chosen with validation rows among "
-            "others, so its score is a little too high."
-        )
-    if editing.loaded.model.has_predictor:
-        words += " The predictor on top of the tree is left out: its leaves predict."
-    if editing.before.tree.leaf_weights is not None:
-        words += " Linear leaves count as constants; those not touched stay linear."
-    return words
