@@ -27,6 +27,7 @@ from treelab.figures.viewer.payload import (
     node_at,
     row_path,
 )
+from treelab.learners.registry import IMPORTED
 from treelab.trees.tree import Tree
 from treelab.trees.words import short
 
@@ -178,7 +179,9 @@ def show_tabs(
 def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
     """Show scores by size, where they come from, and the outcomes on test rows."""
     own = size.run if size else loaded
-    words = f"{own.run.provenance} Fitted to {fitted_words(loaded)}."
+    words = own.run.provenance
+    if own.run.learner != IMPORTED:  # whose rows are not known
+        words += f" Fitted to {fitted_words(loaded)}."
     st.markdown(plain(words.strip()))
     show_edits(own)
     if size is None:

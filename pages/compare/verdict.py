@@ -21,6 +21,8 @@ from treelab.figures.comparison import difference_figure
 from treelab.figures.html import chip
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.payload import row_path, value_scale
+from treelab.learners.registry import IMPORTED
+from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
 from treelab.trees.words import signed, significant
@@ -52,6 +54,9 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
                 st.caption("The two runs were trained for different losses.")
+            for loaded, name in zip(pair, names):
+                if loaded.run.learner == IMPORTED:
+                    st.caption(plain(f"{name}: {NOTE}"))
             if max(map(n_data_splits, pair)) == 1:
                 st.caption(
                     "Based on one data split; repeat it to see how stable this is "
@@ -86,7 +91,8 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
         summary = loaded.run.summary
         for key, name in SIZES.items():
             row[name] = f"{summary[key]:,}" if key in summary else ""
-        row["fitted to"] = fitted_words(loaded)
+        is_known = loaded.run.learner != IMPORTED
+        row["fitted to"] = fitted_words(loaded) if is_known else "not known"
         row["training time"] = duration(summary.get("seconds"))
         rows.append(row)
     table = pd.DataFrame(rows, index=list(names)).fillna("")  # what only some have

@@ -261,6 +261,8 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
             args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
         )
     how = "The nearest rows over all leaves" if is_exact else "Near rows"
+    if is_exact and tree is None:
+        how += "; of paths with weighted sums the numbers alone change"
     st.caption(
         f"{how}; distance in robust standard deviations of training rows, 1 for "
         "another category. Changing the prediction does not change the real outcome."

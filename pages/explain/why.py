@@ -238,8 +238,12 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
     words = f"From the mean of the {fitted_words(loaded)}. "
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
-        if _has_log_odds(loaded) and len(loaded.model.classes) == 2:
-            words += "Log-odds are 0 at even odds. "
+        if _has_log_odds(loaded):
+            is_binary = len(loaded.model.classes) == 2
+            against = (
+                "0 at even odds" if is_binary else "against the mean of all classes"
+            )
+            words += f"Log-odds are {against}. "
     if method == SHAPLEY:
         return f"{words}Exact Shapley values (TreeSHAP)."
     if explanations.has_shapley(model):

@@ -7,6 +7,7 @@ import pytest
 from tests.pages.stores import add_run
 from treelab.cli.main import main
 from treelab.evaluation.metrics import scores
+from treelab.runs.jobs.import_model import NOTE, import_model
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import significant
 
@@ -61,3 +62,17 @@ def test_runs_beside_one_trained_by_costs_say_what_a_row_costs(home, capsys):
     assert main(["compare", *runs]) == 0
     words = f"a test row costs {one} with CART 2 and {other} with CART.\n"
     assert capsys.readouterr().out.endswith(words)
+
+
+def test_of_a_model_from_elsewhere_it_is_not_said_what_it_was_fitted_to(
+    home, capsys, tmp_path
+):
+    store, model, table = RunStore(), str(tmp_path / "m.json"), tmp_path / "t.csv"
+    run = store.run(add_run(store, "cart"))
+    store.table(run.problem.table_id).to_csv(table, index=False)
+    assert main(["export", run.id, "--format", "json", "-o", model]) == 0
+    assert main(["import", model, str(table), "--target", "kind"]) == 0
+    assert "Fitted to" not in capsys.readouterr().out
+    same = import_model(store, store.model(run.id), run.problem, "Mine")
+    assert main(["compare", run.id, same]) == 0
+    assert NOTE in capsys.readouterr().out

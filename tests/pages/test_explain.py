@@ -366,3 +366,14 @@ def test_a_row_of_the_whole_table_is_explained(visit, store):
     assert f"Row {place + 1} of the table fruit, kind, a training row" in page_text(app)
     predicted = store.model(run).predict(split.X_train.iloc[[3]])[0]
     assert f"“{predicted}”" in page_text(app)
+
+
+def test_of_weighted_sums_it_is_said_that_numbers_alone_change(visit, store):
+    run = add_run(store, "get")
+    text = page_text(visit("explain", tab="What if", run=run, row="1"))
+    assert "weighted sums the numbers alone change" in text
+
+
+def test_log_odds_of_many_classes_say_against_what(visit, store):
+    text = page_text(visit("explain", run=add_run(store, "grande"), row="1"))
+    assert "against the mean of all classes" in text

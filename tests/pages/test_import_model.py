@@ -48,6 +48,7 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert not ranked_runs(store.runs())  # it may have seen the test rows
     assert app.title[0].value == "What did it learn, and how small can it be?"
     assert len(nodes(viewers(app)[0])) == model.tree_.node_count
+    assert "Fitted to" not in page_text(visit("tree", run=run.id, tab="Scores"))
 
 
 @pytest.mark.parametrize(

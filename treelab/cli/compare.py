@@ -5,6 +5,8 @@ from argparse import Namespace
 
 from treelab.cli.arguments import add_home, add_json, printable
 from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.learners.registry import IMPORTED
+from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.store.run_store import RunStore
 
 
@@ -56,6 +58,9 @@ def compare(arguments: Namespace) -> None:
         print(line)
         if difference is not None:
             print(f"{'':{width}}  {_words(difference)}")
+    for facts in found:
+        if facts.run.learner == IMPORTED:
+            print(f"{printable(facts.name)}: {NOTE}")
     if costs is not None:
         print(printable(costs.sentence([facts.name for facts in found])))
 

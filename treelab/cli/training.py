@@ -15,6 +15,7 @@ from treelab.cli.arguments import printable
 from treelab.data.folds import splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation import metrics
+from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -116,8 +117,9 @@ def print_report(
         f"{trees}{leaves}, depth {summary['depth']}; "
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
-    rows = ROWS_WORDS[run.fitted_split]
-    print(f"Fitted to {rows} rows{run.problem.weighted_words}")
+    if run.learner != IMPORTED:  # whose rows are not known
+        rows = ROWS_WORDS[run.fitted_split]
+        print(f"Fitted to {rows} rows{run.problem.weighted_words}")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.provenance:

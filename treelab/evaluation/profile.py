@@ -13,6 +13,7 @@ from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.values import categories
+from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
 from treelab.trees.words import counted, percent, shortest, significant
@@ -433,9 +434,13 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     DataFrame
         ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``,
         the fraction among the rows of two classes between which it differs most, and
-        ``lowest_in`` and ``highest_in``, which they are. NaN and "" for a regression
-        and for the target itself.
+        ``lowest_in`` and ``highest_in``, which they are; ``differs``, whether classes
+        lack values by more than chance (chi-square test, adjusted for the number of
+        columns). NaN, "" and False for a regression and for the target itself.
     """
+    # Here: a table is shown before its columns are looked through.
+    from scipy.stats import chi2_contingency, false_discovery_control
+
     target = frame[problem.target]
     classes = None
     if problem.task != "regression":
@@ -448,14 +453,21 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
             continue
         row = {"column": str(name), "missing": float(gaps.mean())}
         row |= {"lowest": np.nan, "highest": np.nan, "lowest_in": "", "highest_in": ""}
+        row["p_value"] = 1.0
         if classes is not None and str(name) != problem.target and len(classes):
             shares = gaps[classes.index].groupby(classes).mean()
             low, high = shares.idxmin(), shares.idxmax()
             row |= {"lowest": shares.min(), "highest": shares.max()}
             row |= {"lowest_in": low, "highest_in": high}
+            if shares.min() < shares.max():
+                counts = pd.crosstab(classes, gaps[classes.index])
+                row["p_value"] = chi2_contingency(counts).pvalue
         found.append(row)
     columns = ["column", "missing", "lowest", "highest", "lowest_in", "highest_in"]
-    table = pd.DataFrame(found, columns=columns)
+    table = pd.DataFrame(found, columns=[*columns, "p_value"])
+    p_value = table.pop("p_value").to_numpy(float)
+    adjusted = false_discovery_control(p_value) if len(table) else p_value
+    table["differs"] = adjusted < BY_CHANCE
     return table.sort_values(
         "missing", ascending=False, kind="stable", ignore_index=True
     )
@@ -471,7 +483,7 @@ def missing_words(gaps: pd.DataFrame) -> str:
         f"{counted(len(gaps), 'column')} with missing values; most are missing in "
         f"{first['column']}, {percent(first['missing'])} of its rows."
     )
-    apart = gaps["highest"] - gaps["lowest"]
+    apart = (gaps["highest"] - gaps["lowest"]).where(gaps["differs"])
     if not (apart >= CLEARLY_APART).any():
         return words
     row = gaps.iloc[int(np.nanargmax(apart))]

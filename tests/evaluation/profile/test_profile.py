@@ -12,6 +12,7 @@ from treelab.evaluation.profile import (
     associations,
     distribution,
     missing_by_column,
+    missing_words,
     row_facts,
 )
 from treelab.trees.dates import decimal_years
@@ -172,3 +173,19 @@ def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):
     fitted = sampled_rows(frame["y"], 1)[0]  # of the half that is not scored
     frame.loc[fitted, "y"] = "rare"
     assert alone(frame, make_problem(frame, "y")).power[0] < 0.15
+
+
+def test_gaps_by_chance_are_not_said_to_depend_on_the_target():
+    said = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(
+            {"a": rng.normal(size=400), "y": rng.choice(list("pqrst"), 400)}
+        )
+        gaps = rng.random(400) < 0.15
+        problem = make_problem(frame, "y")
+        by_chance = frame.assign(a=frame["a"].mask(gaps))
+        said += "depends" in missing_words(missing_by_column(by_chance, problem))
+        of_one = frame.assign(a=frame["a"].mask(gaps & (frame["y"] == "p")))
+        assert "depends" in missing_words(missing_by_column(of_one, problem))
+    assert said <= 6

@@ -195,6 +195,7 @@ _LINKS = {
 }
 
 _NO_TREE = "This xgboost model holds no tree."
+_MEANT = ("an xgboost model in JSON", "model.json")  # what a file should be
 
 
 @dataclass(frozen=True)
@@ -266,33 +267,33 @@ def from_xgboost(
     of_estimator = hasattr(model, "get_booster")
     if of_estimator and missing is None:
         missing = np.nan if model.missing is None else model.missing
-    with refusing_damage("an xgboost model in JSON", "model.json"):
+    with refusing_damage(*_MEANT):
         stored = _load(model)
         if isinstance(stored, list):
             read = _dump(stored)
         else:
             read = _saved(stored, iteration_range, of_estimator=of_estimator)
-        if isinstance(stored, list) and iteration_range is not None:
+    if isinstance(stored, list) and iteration_range is not None:
+        raise ValueError("A dump of xgboost does not say which trees are one round.")
+    names = read.names
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+        if len(names) < len(read.names):
             raise ValueError(
-                "A dump of xgboost does not say which trees are one round."
+                f"feature_names has {len(names)} names, the model "
+                f"{len(read.names)} columns."
             )
-        names = read.names
-        if feature_names is not None:
-            names = [str(name) for name in feature_names]
-            if len(names) < len(read.names):
-                raise ValueError(
-                    f"feature_names has {len(names)} names, the model "
-                    f"{len(read.names)} columns."
-                )
-        known = read.categories | given_categories(categories or {}, names)
-        _check_categories(known, names)
-        marked = np.nan if missing is None else float(missing)
+    known = read.categories | given_categories(categories or {}, names)
+    _check_categories(known, names)
+    labels = known_classes(classes, read.n_classes, "numbers (or is a dump)")
+    marked = np.nan if missing is None else float(missing)
+    with refusing_damage(*_MEANT):
         columns = Columns(names, units or {}, known, marked)
         forest = boosted_forest(
             [_arguments(nodes, columns) for nodes in read.nodes],
             columns.features,
             target=target,
-            classes=known_classes(classes, read.n_classes, "numbers (or is a dump)"),
+            classes=labels,
             base=tuple(read.base),
             output=read.output,
             link=read.link,

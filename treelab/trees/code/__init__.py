@@ -8,32 +8,15 @@ pruning path is written as its tree, and refused where a predictor on top predic
 """
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
-from treelab.trees.code import c, onnx, pmml, python, sql
+from treelab.trees.code.c import to_c
+from treelab.trees.code.onnx import to_onnx
+from treelab.trees.code.pmml import to_pmml
+from treelab.trees.code.python import to_python
+from treelab.trees.code.sql import to_sql
 from treelab.trees.code.writer import fixed_weights
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import PruningPath
-
-Text = TypeVar("Text", str, bytes)
-
-
-def _of_model(write: Callable[[Any], Text]) -> Callable[[Any], Text]:
-    """Let what writes a tree write a pruning path, too."""
-
-    @wraps(write)
-    def write_model(model: Any) -> Text:
-        return write(model.as_tree() if isinstance(model, PruningPath) else model)
-
-    return write_model
-
-
-to_c = _of_model(c.to_c)
-to_onnx = _of_model(onnx.to_onnx)
-to_pmml = _of_model(pmml.to_pmml)
-to_python = _of_model(python.to_python)
-to_sql = _of_model(sql.to_sql)
 
 __all__ = [
     "LANGUAGES",

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     FAR_BELOW,
     CategoryTest,
+    Exported,
     Input,
     NestedWriter,
     NumberTest,
@@ -357,12 +357,12 @@ _BUILD = (
 )
 
 
-def to_c(tree: Tree | WeightedTrees | Forest) -> str:
+def to_c(tree: Exported) -> str:
     """Write a tree, or an ensemble, as C99.
 
     Parameters
     ----------
-    tree : Tree, WeightedTrees or Forest
+    tree : Tree, WeightedTrees, PruningPath or Forest
 
     Returns
     -------
@@ -383,11 +383,11 @@ def to_c(tree: Tree | WeightedTrees | Forest) -> str:
         If a category holds a character that C text cannot hold, or the tree has
         several outputs.
     """
-    tree = as_written(tree)
-    if isinstance(tree, WeightedTrees):
-        return ensemble_to_c(tree)
-    refuse_several(tree, "C")
-    return _File(tree).text()
+    model = as_written(tree)
+    if isinstance(model, WeightedTrees):
+        return ensemble_to_c(model)
+    refuse_several(model, "C")
+    return _File(model).text()
 
 
 class _File(NestedWriter):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
+    Exported,
     Input,
     as_written,
     ensemble_heading,
@@ -303,12 +303,12 @@ class _Ensemble(Graph):
 # A tree as an ONNX graph of plain operators; NaN and "" are missing values.
 
 
-def to_onnx(tree: Tree | WeightedTrees | Forest) -> bytes:
+def to_onnx(tree: Exported) -> bytes:
     """Write a tree, or an ensemble, as an ONNX model.
 
     Parameters
     ----------
-    tree : Tree, WeightedTrees or Forest
+    tree : Tree, WeightedTrees, PruningPath or Forest
 
     Returns
     -------
@@ -330,12 +330,12 @@ def to_onnx(tree: Tree | WeightedTrees | Forest) -> bytes:
         If the tree reads no column, one column as numbers and as text, or a category
         that is no text at all.
     """
-    tree = as_written(tree)
-    if isinstance(tree, WeightedTrees):
-        ensemble = _Ensemble(tree)
-        return ensemble.finish(ensemble.outputs(), ensemble_heading(tree))
-    graph = _Graph(tree)
-    return graph.finish(graph.outputs(), heading(tree, graph.read))
+    model = as_written(tree)
+    if isinstance(model, WeightedTrees):
+        ensemble = _Ensemble(model)
+        return ensemble.finish(ensemble.outputs(), ensemble_heading(model))
+    graph = _Graph(model)
+    return graph.finish(graph.outputs(), heading(model, graph.read))
 
 
 class _Graph(Graph):

@@ -8,9 +8,9 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     CategoryTest,
+    Exported,
     SumTest,
     Term,
     as_written,
@@ -35,12 +35,12 @@ _TYPES = {
 }
 
 
-def to_pmml(tree: Tree | WeightedTrees | Forest) -> str:
+def to_pmml(tree: Exported) -> str:
     """Write a tree as PMML, or an ensemble each of whose trees has one weight.
 
     Parameters
     ----------
-    tree : Tree, WeightedTrees or Forest
+    tree : Tree, WeightedTrees, PruningPath or Forest
 
     Returns
     -------
@@ -58,18 +58,18 @@ def to_pmml(tree: Tree | WeightedTrees | Forest) -> str:
         linear, there are several outputs, a column is read as numbers and as text, or a
         name holds a character that XML cannot hold.
     """
-    tree = as_written(tree)
-    if isinstance(tree, WeightedTrees):
-        if (weights := fixed_weights(tree)) is not None:
-            return _Document(tree).text(partial(_add_segments, weights=weights))
-        refuse_ensemble(tree, "PMML")
-    assert isinstance(tree, Tree)  # the others were written, or refused
-    refuse_several(tree, "PMML")
-    if tree.leaf_weights is not None:
+    model = as_written(tree)
+    if isinstance(model, WeightedTrees):
+        if (weights := fixed_weights(model)) is not None:
+            return _Document(model).text(partial(_add_segments, weights=weights))
+        refuse_ensemble(model, "PMML")
+    assert isinstance(model, Tree)  # the others were written, or refused
+    refuse_several(model, "PMML")
+    if model.leaf_weights is not None:
         raise ValueError(
             "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."
         )
-    return _Document(tree).text(lambda own, root: _TreeModel(own.tree).add_to(root))
+    return _Document(model).text(lambda own, root: _TreeModel(own.tree).add_to(root))
 
 
 def _add_segments(document: "_Document", root, weights: np.ndarray) -> None:

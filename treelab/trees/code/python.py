@@ -4,10 +4,10 @@ from math import isfinite
 
 import numpy as np
 
-from treelab.trees.adapters.forest import Forest
 from treelab.trees.code.writer import (
     FAR_BELOW,
     CategoryTest,
+    Exported,
     Input,
     NestedWriter,
     NumberTest,
@@ -271,12 +271,12 @@ _ONE_LOGIT = _LOGITS.replace("_mean(row)", "[0.0, *_mean(row)]")
 # A tree as a Python function that needs nothing but the standard library.
 
 
-def to_python(tree: Tree | WeightedTrees | Forest) -> str:
+def to_python(tree: Exported) -> str:
     """Write a tree, or an ensemble, as Python source.
 
     Parameters
     ----------
-    tree : Tree, WeightedTrees or Forest
+    tree : Tree, WeightedTrees, PruningPath or Forest
 
     Returns
     -------
@@ -288,10 +288,10 @@ def to_python(tree: Tree | WeightedTrees | Forest) -> str:
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
     """
-    tree = as_written(tree)
-    if isinstance(tree, WeightedTrees):
-        return ensemble_to_python(tree)
-    return _Module(tree).text()
+    model = as_written(tree)
+    if isinstance(model, WeightedTrees):
+        return ensemble_to_python(model)
+    return _Module(model).text()
 
 
 class _Module(NestedWriter):

@@ -12,6 +12,7 @@ from math import inf, isfinite, isinf, ulp
 
 from treelab.trees.code.writer import (
     CategoryTest,
+    Exported,
     Input,
     NumberTest,
     SumTest,
@@ -35,12 +36,12 @@ _IS_NAN = "CAST({} AS VARCHAR) IN ('NaN', 'nan')"
 _WHOLE = 2.0**53  # from here on not every whole number is a float64
 
 
-def to_sql(tree: Tree) -> str:
+def to_sql(tree: Exported) -> str:
     """Write a tree as a CASE expression.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or PruningPath
 
     Returns
     -------

@@ -16,10 +16,12 @@ from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
+from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
 from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 
+Exported = Tree | WeightedTrees | Forest | PruningPath
 _TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
@@ -99,14 +101,16 @@ def are_truths(categories: Collection[str]) -> bool:
     return {category.lower() for category in categories} <= _TRUTHS
 
 
-def as_written(model: Tree | WeightedTrees | Forest) -> Tree | WeightedTrees:
+def as_written(model: Exported) -> Tree | WeightedTrees:
     """Return a model as code writes it: a forest of another program as weighted trees.
 
-    A feature reads True, TRUE and true as one category; code reads what it lists, so
-    that each spelling is a category of the model returned.
+    A pruning path is its tree. A feature reads True, TRUE and true as one category;
+    code reads what it lists, so that each spelling is a category of the model returned.
     """
     if isinstance(model, Forest):
         model = model.to_weighted_trees()
+    if isinstance(model, PruningPath):
+        model = model.as_tree()
     return replace(model, features=tuple(map(_with_spellings, model.features)))
 
 
