@@ -66,8 +66,13 @@ def column_meaning(
 ) -> Meaning:
     """Return what a column most likely holds, and why.
 
-    ``n_unique`` is how many different values it has, missing ones aside, and ``note``
-    what ``column_note`` says of it; None finds them out.
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+    n_unique : int or None, default=None
+        How many different values it has, missing ones aside; None counts them.
+    note : str or None, default=None
+        What ``column_note`` says of it; None asks.
     """
     known = column.dropna()
     note = column_note(column) if note is None else note
@@ -86,10 +91,13 @@ def column_meaning(
 def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Describe each column of a table in one row.
 
-    Columns: column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
-    (missing not counted); example (the first value, as text); note ("", "all missing",
-    "constant", "looks like an id" or "looks like a row number"); meaning and reason, as
-    ``column_meaning`` has them.
+    Returns
+    -------
+    DataFrame
+        column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
+        (missing not counted); example (the first value, as text); note ("", "all
+        missing", "constant", "looks like an id" or "looks like a row number"); meaning
+        and reason, as ``column_meaning`` has them.
     """
     described = []
     for position, name in enumerate(frame.columns):

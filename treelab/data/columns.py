@@ -28,18 +28,29 @@ def column_kind(column: pd.Series) -> str:
 
 
 def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a table as a new frame whose columns have text names.
+    """Return a table as a frame whose columns have text names.
 
-    The table is a frame of pandas or of any library that narwhals knows, or an array
-    (n_rows, n_columns), whose columns are called x0, x1 and so on. Dates and whatever
-    else can be measured become numbers, see ``plain_column``; values are not copied
-    where pandas can avoid it. ``feature_names`` are names that the columns must have: a
-    frame is put into their order; an array must have as many columns and takes the
-    names.
+    Parameters
+    ----------
+    X : DataFrame, or array-like of shape (n_rows, n_columns)
+        A frame of pandas or of any library that narwhals knows. Columns of an array
+        are called x0, x1 and so on. Dates and whatever else can be measured become
+        numbers, see ``plain_column``.
+    feature_names : sequence of str, optional
+        Names that the columns must have. A frame is put into their order; an array
+        must have as many columns and takes the names.
 
-    Raises ValueError if a column of ``feature_names`` is absent, if the number of
-    columns differs, if two columns have one name, or a cell holds a container or stands
-    out from its column of dates.
+    Returns
+    -------
+    DataFrame
+        A new frame; values are not copied where pandas can avoid it.
+
+    Raises
+    ------
+    ValueError
+        If a column of ``feature_names`` is absent, if the number of columns differs,
+        if two columns have one name, or a cell holds a container or stands out from
+        its column of dates.
     """
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):

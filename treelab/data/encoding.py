@@ -36,9 +36,14 @@ class CodedColumn:
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
     """Join the levels that fewer rows hold than ``least``, where they are two or more.
 
-    ``codes``, int64 (n_rows,), are the level of each row, -1 where the value is
-    missing. A level of its own has at least ``least`` rows, or below 1 that fraction of
-    all rows; 0 joins none.
+    Parameters
+    ----------
+    codes : int64 array of shape (n_rows,)
+        Level of each row, -1 where the value is missing.
+    levels : tuple of str
+    least : float
+        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
+        0 joins none.
     """
     own = np.arange(len(levels))
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
@@ -53,8 +58,10 @@ def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> Coded
 def parse_least(text: str) -> float:
     """Read least rows as people write them: "10", or "1%" of the rows; 0 for "".
 
-    Raises ValueError if it is neither a whole number of at least 2 nor a percentage
-    between 0 and 50.
+    Raises
+    ------
+    ValueError
+        If it is neither a whole number of at least 2 nor a percentage between 0 and 50.
     """
     text = text.strip()
     try:
@@ -642,8 +649,10 @@ class TableEncoder:
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.
 
-        Raises ValueError if a column is absent, or a number column holds text or an
-        infinite value.
+        Raises
+        ------
+        ValueError
+            If a column is absent, or a number column holds text or an infinite value.
         """
         frame = as_frame(frame, self.columns_)
         refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
@@ -708,9 +717,23 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features. Weights (k, F), per unit of each column
-        (per unit of score for categories), and thresholds (k,) are float64. Raises
-        ValueError if numbers are encoded by quantiles, which no weighted sum can undo.
+        filled by the fill of their features.
+
+        Parameters
+        ----------
+        weights : array-like of shape (k, F)
+        threshold : array-like of shape (k,)
+
+        Returns
+        -------
+        weights : ndarray of shape (k, F), float64
+            Per unit of each column (per unit of score for categories).
+        threshold : ndarray of shape (k,), float64
+
+        Raises
+        ------
+        ValueError
+            If numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved
@@ -718,8 +741,20 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Weights (k, F) and biases (k,) are float64. Raises ValueError as
-        ``oblique_splits``.
+        Parameters
+        ----------
+        weights : array-like of shape (k, F)
+        bias : array-like of shape (k,)
+
+        Returns
+        -------
+        weights : ndarray of shape (k, F), float64
+        bias : ndarray of shape (k,), float64
+
+        Raises
+        ------
+        ValueError
+            If numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved
@@ -785,8 +820,10 @@ def first_component(y):
 def to_float32(encoded: np.ndarray) -> np.ndarray:
     """Return encoded numbers as the float32 that learners train on.
 
-    Raises ValueError if a number is too large for float32 (only under
-    ``numbers="none"``).
+    Raises
+    ------
+    ValueError
+        If a number is too large for float32 (only under ``numbers="none"``).
     """
     with np.errstate(over="ignore"):
         single = np.asarray(encoded).astype(np.float32)

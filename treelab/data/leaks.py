@@ -23,9 +23,21 @@ def scores_alone(
     """Yield how well a small tree of each column alone predicts the target.
 
     A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
-    scored on the other half, by balanced accuracy, or R2 for a regression. Columns are
-    numbers or categories, missing values a value of their own; rows without a target
-    are left out.
+    scored on the other half.
+
+    Parameters
+    ----------
+    columns : DataFrame of shape (n_rows, n_columns)
+        Numbers or categories; missing values are a value of their own.
+    target : Series of shape (n_rows,)
+        Rows without a value are left out.
+    task : {"binary", "multiclass", "regression"}
+
+    Yields
+    ------
+    name : str
+    score : float
+        On held-out rows: balanced accuracy, or R2 for a regression.
     """
     rows = sampled_rows(target, columns.shape[1])
     if len(rows) < TOO_FEW or target.iloc[rows].nunique() < 2:

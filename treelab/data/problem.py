@@ -29,11 +29,14 @@ FEW_TEST_ROWS = 30
 class Problem:
     """What to predict from what, and how the rows are split.
 
-    Raises ValueError if the task is unknown, the target, truth, weight or exposure is
-    among the columns, there is no column, or a data split would have no rows; if values
-    are to be rare below fewer than 2 rows or above half of them; if classes, a
-    surrogate or clusters are to have an exposure, or clusters a weight; if anything but
-    a plain regression is to have several targets.
+    Raises
+    ------
+    ValueError
+        If the task is unknown, the target, truth, weight or exposure is among the
+        columns, there is no column, or a data split would have no rows; if values are
+        to be rare below fewer than 2 rows or above half of them; if classes, a
+        surrogate or clusters are to have an exposure, or clusters a weight; if anything
+        but a plain regression is to have several targets.
     """
 
     # Id in the run store, and the name that people know.
@@ -225,10 +228,14 @@ class Problem:
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns to predict from, each of its chosen kind.
 
-        Parts of dates are computed where they are among the columns. Units travel along
-        in ``attrs["units"]``, where the encoder finds them, what is rare in
-        ``attrs["rare"]``, and the note on how the table was read. Raises ValueError if
-        a column is absent.
+        Parts of dates are computed where they are among the columns. Units travel
+        along in ``attrs["units"]``, where the encoder finds them, what is rare in
+        ``attrs["rare"]``, and the note on how the table was read.
+
+        Raises
+        ------
+        ValueError
+            If a column is absent.
         """
         kinds = dict(self.kinds)
         chosen = as_frame(with_date_parts(frame, self.columns), self.columns)
@@ -254,8 +261,11 @@ class Problem:
         regression gives float64, by the exposure where there is one. Several targets
         are a frame, of the rows that have all of them.
 
-        Raises ValueError if the target is absent, or is text where the task is
-        regression; if a row has a target and no exposure above 0.
+        Raises
+        ------
+        ValueError
+            If the target is absent, or is text where the task is regression; if a row
+            has a target and no exposure above 0.
         """
         if self.more_targets:
             each = [
@@ -281,10 +291,24 @@ class Problem:
         return target / exposure.loc[target.index]
 
     def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
-        """Assign rows that have a target to training (0), validation (1) and test (2).
+        """Assign rows to training, validation and test.
 
-        ``strata``, int (n_rows,), are the class of each row, or zeros. Raises
-        ValueError if the column to split by is absent, or one of the three has no row.
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_rows, n_columns)
+            Rows that have a target.
+        strata : ndarray of shape (n_rows,), int
+            The class of each row, or zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int
+            0 for training, 1 for validation, 2 for test.
+
+        Raises
+        ------
+        ValueError
+            If the column to split by is absent, or one of the three has no row.
         """
         shares = (self.valid_share, self.test_share, self.seed)
         column = None
@@ -305,10 +329,14 @@ class Problem:
     def split(self, frame: pd.DataFrame) -> DataSplit:
         """Split the rows of a table into training, validation and test rows.
 
-        Rows without a target are left out. At random, classification is stratified by
-        class; else rows of a class that has no training row are left out. Raises
-        ValueError if a column is absent, the target does not fit the task, or fewer
-        than 3 rows have a target.
+        Rows without a target are left out. At random, classification is stratified
+        by class; else rows of a class that has no training row are left out.
+
+        Raises
+        ------
+        ValueError
+            If a column is absent, the target does not fit the task, or fewer than 3
+            rows have a target.
         """
         target = self.labels(frame)
         table = self.table(frame)
@@ -360,8 +388,10 @@ class Problem:
     def weights(self, frame: pd.DataFrame) -> pd.Series | None:
         """Return what each row of a table counts, weight times exposure; None: alike.
 
-        Raises ValueError if a column is absent or holds anything but finite numbers
-        from 0 on.
+        Raises
+        ------
+        ValueError
+            If a column is absent or holds anything but finite numbers from 0 on.
         """
         weight = None
         if self.weight:
@@ -406,9 +436,13 @@ def make_problem(
 ) -> Problem:
     """Return a problem with what is not given chosen from the table.
 
-    Columns are all but the target and those that cannot help (constant, all missing, or
-    an id); the task is the one that the target's values most likely mean. Raises
-    ValueError if the table has no such target.
+    Columns are all but the target and those that cannot help (constant, all missing,
+    or an id); the task is the one that the target's values most likely mean.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such target.
     """
     series = as_frame(frame, [target])[target]
     if columns is None:
@@ -463,8 +497,12 @@ def weighted_problem(
 def folds_problem(problem: Problem, n_folds: int) -> Problem:
     """Return a problem whose test rows are fold 1 of so many; 0 for none.
 
-    The seed numbers the repeat of the folds, and is found again without them. Raises
-    ValueError if the rows are not split at random or by group.
+    The seed numbers the repeat of the folds, and is found again without them.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not split at random or by group.
     """
     repeat = problem.seed // max(problem.n_folds, 1)
     seed = first_fold(repeat, n_folds) if n_folds else repeat

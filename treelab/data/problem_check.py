@@ -42,11 +42,21 @@ class Finding:
 def check_problem(
     frame: pd.DataFrame, problem: Problem, *, with_leaks: bool = True
 ) -> list[Finding]:
-    """Return what is odd about the problem of a table, errors first.
+    """Return what is odd about a problem, errors first.
 
-    Without an error among it, ``problem.split(frame)`` will work. With leaks it looks
-    for columns that determine the target alone, which fits a small tree to each; they
-    are notes.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table that the problem is about.
+    problem : Problem
+    with_leaks : bool, default=True
+        Whether to look for columns that determine the target alone, which fits a small
+        tree to each; they are notes.
+
+    Returns
+    -------
+    list of Finding
+        Without an error among them, ``problem.split(frame)`` will work.
     """
     frame = with_date_parts(frame, problem.columns)
     names = {str(name) for name in frame.columns}

@@ -145,10 +145,23 @@ def with_test_file(
 ) -> tuple[pd.DataFrame, str]:
     """Append a test table to a table, and a column that says which rows those are.
 
-    The test table, which messages call ``name``, has all columns of ``frame``; its
-    others are left out. Returned with the name of the new column, "data split" where
-    that is free. Raises ValueError if the test table lacks a column, or has text where
-    the table has numbers.
+    Parameters
+    ----------
+    frame, test : DataFrame
+        ``test`` has all columns of ``frame``; its others are left out.
+    name : str
+        What messages call the test table.
+
+    Returns
+    -------
+    frame : DataFrame
+    column : str
+        Name of the new column, "data split" where that is free.
+
+    Raises
+    ------
+    ValueError
+        If the test table lacks a column, or has text where the table has numbers.
     """
     absent = [str(c) for c in frame.columns if str(c) not in map(str, test.columns)]
     if absent:

@@ -13,8 +13,10 @@ from treelab.trees.cells import CATEGORY, LARGEST_NUMBER, read_column, value_tex
 def numbers(column: pd.Series) -> np.ndarray:
     """Return a number column as float64 (n_rows,), missing values as NaN.
 
-    Raises ValueError if a value is infinite or larger than 1e150; names the column and
-    the row.
+    Raises
+    ------
+    ValueError
+        If a value is infinite or larger than 1e150; names the column and the row.
     """
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.abs(values) > LARGEST_NUMBER
@@ -42,10 +44,19 @@ def refuse_large(frame: pd.DataFrame, names: Collection) -> None:
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return which level of a category column each row has, and the levels.
+    """Return the levels of a category column and which one each row has.
 
-    The first are int64 (n_rows,), -1 where the value is missing; a level is the text of
-    a value, and those that occur are sorted.
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+        Any values; a level is the text of a value.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,), int64
+        Index of the row's level, -1 where the value is missing.
+    levels : tuple of str
+        The texts that occur, sorted.
     """
     codes, values = pd.factorize(column)
     if len(values) == 0:
@@ -59,11 +70,19 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def cast_column(column: pd.Series, kind: str) -> pd.Series:
-    """Return a column as the kind, "number" or "category", that a person chose for it.
+    """Return a column as the kind that a person chose for it.
 
-    A number becomes the text of it, 3.0 being "3". Text becomes the number it shows and
-    is missing where it shows none; true and false become 1 and 0. The column itself
-    comes back where it is of that kind already.
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+    kind : {"number", "category"}
+        A number becomes the text of it, 3.0 being "3". Text becomes the number it
+        shows and is missing where it shows none; true and false become 1 and 0.
+
+    Returns
+    -------
+    Series
+        The column itself where it is of that kind already.
     """
     if kind not in ("number", "category"):
         raise ValueError(f'kind must be "number" or "category", got {kind!r}.')

@@ -132,8 +132,12 @@ FORMATS = {
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table to a file, by its ending.
 
-    Raises OSError if it cannot be written, and ValueError if the ending is none of
-    ``FORMATS``, or the table is too large for it.
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    ValueError
+        If the ending is none of ``FORMATS``, or the table is too large for it.
     """
     wanted = FORMATS.get(path.suffix.lower().removeprefix("."))
     if wanted is None:

@@ -32,9 +32,19 @@ def apply_edits(
 ) -> Edited:
     """Apply edits in their order.
 
-    Where an edit leaves open how to split, that is chosen on the training rows. One
-    that breaks a constraint is refused. Raises ValueError if one of them cannot be
-    applied, saying which one and why.
+    Parameters
+    ----------
+    tree : Tree
+    edits : iterable of Edit
+    rows : EditRows
+        Training rows, on which splits are chosen where an edit leaves that open.
+    constraints : Constraints, optional
+        An edit that breaks one is refused.
+
+    Raises
+    ------
+    ValueError
+        If one of them cannot be applied, saying which one and why.
     """
     edited = Edited.of(tree, constraints)
     for number, edit in enumerate(edits, start=1):

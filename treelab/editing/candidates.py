@@ -55,14 +55,22 @@ def candidates(
 ) -> list[Candidate]:
     """Return the best split of each column, that which gains most first.
 
-    Numbers are cut between any two neighbours. Categories are ordered by how often each
-    class comes with them (or by the mean of the target) and cut; with two classes and
-    for numbers no division of the categories gains more (Breiman et al., 1984, section
-    4.2.2).
+    Numbers are cut between any two neighbours. Categories are ordered by how often
+    each class comes with them (or by the mean of the target) and cut; with two classes
+    and for numbers no division of the categories gains more (Breiman et al., 1984,
+    section 4.2.2).
 
-    The rows of the node are ``at``, int (n,), the features those of the tree that was
-    edited. Forbidden columns are left out, and either side must have
-    ``min_samples_leaf`` rows.
+    Parameters
+    ----------
+    rows : EditRows
+    at : int array of shape (n,)
+        The rows of the node.
+    features : tuple of Feature
+        Those of the tree that was edited.
+    forbidden : container of str, default=()
+        Columns that are left out.
+    min_samples_leaf : int, default=5
+        Rows that either side must have.
     """
     first: dict[str, Feature] = {}
     for feature in features:

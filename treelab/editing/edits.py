@@ -13,7 +13,13 @@ MOST_DEPTH = 64  # letters of a path
 
 @dataclass(frozen=True)
 class Edit:
-    """Something done to a tree; ValueError if a value is not of its kind."""
+    """Something done to a tree.
+
+    Raises
+    ------
+    ValueError
+        If a value is not of its kind.
+    """
 
     # The node, "L" and "R" from the root, as the tree is before the edit; "" is the
     # root.
@@ -192,7 +198,10 @@ EDITS = {
 def edit_from_dict(stored: Any) -> Edit:
     """Rebuild the edit that ``to_dict`` wrote.
 
-    Raises ValueError if it is none, naming what is wrong.
+    Raises
+    ------
+    ValueError
+        If it is none, naming what is wrong.
     """
     if not isinstance(stored, Mapping) or stored.get("kind") not in EDITS:
         raise ValueError(f"An edit has a kind, one of {', '.join(EDITS)}: {stored!r}.")

@@ -16,15 +16,27 @@ from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_throug
 class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
 
-    They are read by the features and classes of the tree.
+    Parameters
+    ----------
+    tree : Tree
+        Whose features and classes they are read by.
+    X : DataFrame of shape (n_rows, n_columns)
+    y : array-like of shape (n_rows,)
+        Labels, or values of the target.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Class codes, or values.
+    variance : float
+        Of the values; 1 for classes.
     """
 
     def __init__(self, tree: Tree, X, y):
-        self.y = check_target(tree, len(X), y)  # class codes, or values
+        self.y = check_target(tree, len(X), y)
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
         # What sums are taken of: values from their mean, so that squares stay exact.
         self._summed = self.y if self._n_classes else self.y - self.y.mean()
-        # Of the values; 1 for classes.
         self.variance = 1.0 if self._n_classes else float(np.mean(self._summed**2))
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
@@ -80,8 +92,11 @@ class EditRows:
     def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct values of a number column, ascending, and each row's.
 
-        The first are float64 (n_values,), the others the place of a row's among them,
-        int (n_rows,); -1 missing.
+        Returns
+        -------
+        values : float64 array of shape (n_values,)
+        places : int array of shape (n_rows,)
+            Place in ``values``; -1 missing.
         """
         if feature.column not in self._places:
             x = self.numbers(feature)
@@ -114,8 +129,14 @@ def closed_columns(
 ) -> frozenset[str]:
     """Return the columns that a split at a path must not test, the others as they are.
 
-    The path is that of a node, letters L and R from the root; ``columns`` are all that
-    splits may test.
+    Parameters
+    ----------
+    tree : Tree
+    path : str
+        Of a node; letters L and R from the root.
+    constraints : Constraints
+    columns : frozenset of str
+        All that splits may test.
     """
     open_ = constraints.allowed_at(len(path), [*columns]) & columns
     tested = {
@@ -179,8 +200,13 @@ def newly_broken(
 def without_small_leaves(tree: Tree, least: int, held: np.ndarray) -> Tree:
     """Cut splits that part too few rows, but none that is held or above one that is.
 
-    The tree has the training rows and a prediction at each node; a leaf has at least
-    ``least`` rows. ``held`` is bool (n_nodes,).
+    Parameters
+    ----------
+    tree : Tree
+        With the training rows at its nodes, a prediction at each.
+    least : int
+        Fewest rows of a leaf.
+    held : bool array of shape (n_nodes,)
     """
     cut, is_leaf = np.zeros(tree.n_nodes, dtype=bool), tree.is_leaf.copy()
     fixed = held.copy()

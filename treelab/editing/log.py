@@ -21,7 +21,10 @@ MOST_EDITS = 10_000
 class Training:
     """What trained a tree after its edits.
 
-    Raises ValueError if there is no such learner, or it does not do that.
+    Raises
+    ------
+    ValueError
+        If there is no such learner, or it does not do that.
     """
 
     learner: str  # "gradtree", "get" or "cart"
@@ -87,7 +90,13 @@ class EditLog:
 
     @classmethod
     def from_json(cls, text: str) -> "EditLog":
-        """Read a log that ``to_json`` wrote; ValueError if it is none."""
+        """Read a log that ``to_json`` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError) as error:

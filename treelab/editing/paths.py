@@ -19,7 +19,13 @@ def paths(tree: Tree) -> list[str]:
 
 
 def node_of(tree: Tree, path: str) -> int:
-    """Return the node that a path leads to; ValueError if the tree has none there."""
+    """Return the node that a path leads to.
+
+    Raises
+    ------
+    ValueError
+        If the tree has none there.
+    """
     node = 0
     for side in path:
         if tree.left[node] < 0:

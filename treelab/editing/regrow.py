@@ -23,11 +23,17 @@ _SAME = 1e-6  # of probabilities
 def refit(edited: Edited, rows: EditRows) -> Tree:
     """Return the tree with its rows, and leaves fitted where rows may have changed.
 
-    The rows are those that the first tree was fitted to. A leaf that no edit touched
-    predicts what it did, to the last bit. The others predict the mean of their rows: a
-    class by the weights of the first tree's leaves, with a probability that is shrunk
-    as theirs are; linear leaves become constant there. Where constraints ask for an
-    order, leaves that are out of it take the nearest values that are in order.
+    A leaf that no edit touched predicts what it did, to the last bit. The others
+    predict the mean of their rows: a class by the weights of the first tree's leaves,
+    with a probability that is shrunk as theirs are; linear leaves become constant
+    there. Where constraints ask for an order, leaves that
+    are out of it take the nearest values that are in order.
+
+    Parameters
+    ----------
+    edited : Edited
+    rows : EditRows
+        Those that the first tree was fitted to.
     """
     named = paths(edited.tree)
     tops = edited.changed
@@ -41,7 +47,12 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
 def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
     """Return the tree with all its leaves fitted to these rows.
 
-    For the weights, (n_classes,), see ``class_weights``.
+    Parameters
+    ----------
+    tree : Tree
+    rows : EditRows
+    weights : ndarray of shape (n_classes,)
+        See ``class_weights``.
     """
     return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
 
@@ -139,11 +150,19 @@ FEWEST_LEAVES = 4  # of a branch whose size nobody names
 def regrow(
     edited: Edited, path: str, rows: EditRows, max_leaf_nodes: int | None = None
 ) -> Edited:
-    """Grow what hangs at a node anew on these rows, best split first, as CART does.
+    """Grow what hangs at a node anew, best split first, as CART does.
 
     Splits that are locked, or have something locked below them, stay; the tree grows
-    from what hangs below them. There are at most ``max_leaf_nodes`` leaves at and below
-    the node; None: as many as there were, at least 4.
+    from what hangs below them.
+
+    Parameters
+    ----------
+    edited : Edited
+    path : str
+    rows : EditRows
+        On which it grows.
+    max_leaf_nodes : int or None, default=None
+        Most leaves at and below the node; None: as many as there were, at least 4.
     """
     if max_leaf_nodes is None:
         max_leaf_nodes = max(FEWEST_LEAVES, len(_leaves(edited, path)))

@@ -28,7 +28,10 @@ class Bench:
     def replay(self, log: EditLog) -> Edited:
         """Apply a log's edits.
 
-        Raises ValueError if the log is of another tree, or cannot be applied.
+        Raises
+        ------
+        ValueError
+            If the log is of another tree, or cannot be applied.
         """
         if log.tree != (own := tree_hash(self.tree)):
             raise ValueError(

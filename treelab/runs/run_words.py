@@ -138,8 +138,14 @@ def result_words(
     """Write one line on what runs found, best first; "" while a run goes on.
 
     Runs of other test rows or another loss are counted apart: they do not compare.
-    ``names`` are those of the runs by their ids; ``write`` makes Markdown of names and
-    columns.
+
+    Parameters
+    ----------
+    runs : list of Run
+    names : mapping of str to str
+        Of the runs, by their ids.
+    write : callable, default=str
+        Makes Markdown of names and columns.
     """
     ranked = ranked_runs(runs)
     if not ranked or any(not run.is_finished for run in runs):
@@ -220,8 +226,12 @@ def repeats_words(
 ) -> str:
     """Say on how many data splits runs were trained, and which repeats failed.
 
-    None of the repeats is still to be trained; ``known`` are the runs that ended with a
-    model.
+    Parameters
+    ----------
+    runs, repeats : sequence of Run
+        None of the repeats is still to be trained.
+    known : sequence of Run
+        Those that ended with a model.
     """
     by_seed = {run.id: runs_by_seed(run, known) for run in runs}
     failed = [

@@ -172,9 +172,12 @@ def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
 def trial_table(study: Study) -> pd.DataFrame:
     """Return a study's trials, one row each, in the order of their numbers.
 
-    Columns are ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
-    where none; of a pruned trial the mean of what was measured), ``FACTS`` where known,
-    and one for each setting.
+    Returns
+    -------
+    DataFrame
+        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
+        where none; of a pruned trial the mean of what was measured), ``FACTS`` where
+        known, and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
@@ -318,9 +321,14 @@ class TrialScorer:
     def score(self, trial: BaseTrial, drawn: dict[str, Any], watch: Watch) -> float:
         """Return a trial's mean score; note its size, its time, how scores spread.
 
-        Where ``watch`` ends it, the score is of what was fitted so far. Raises
-        TrialPruned if it is hopeless, ValueError or ArithmeticError if it cannot be
-        fitted.
+        Where ``watch`` ends it, the score is of what was fitted so far.
+
+        Raises
+        ------
+        TrialPruned
+            If it is hopeless.
+        ValueError, ArithmeticError
+            If it cannot be fitted.
         """
         tried = replace(self.run, settings=trial_settings(self.run, drawn))
         parts = list(self._parts())

@@ -101,15 +101,27 @@ def palette(mode: Mode = "light") -> Palette:
 class NodeColors:
     """Colours of a tree's nodes: of their class, or of their value.
 
-    For ``palette`` see ``class_palette``. In regression ``value_range`` has the values
-    of the first and last colour; None: those of this tree. The mode is "light" or
-    "dark".
+    Parameters
+    ----------
+    tree : Tree
+    palette : sequence of str, dict of label to str, or None
+        Hex colours of the classes; see ``class_palette``.
+    value_range : (low, high) or None
+        Regression: values of the first and last colour; None: those of this tree.
+    mode : {"light", "dark"}
+
+    Attributes
+    ----------
+    colors : list of str
+        Hex colour of each class.
+    own : list of int
+        Classes that have a colour of their own.
     """
 
     def __init__(self, tree: Tree, palette, value_range, mode: Mode):
         self._tree = tree
-        self.colors: list[str] = []  # of each class
-        self.own: list[int] = []  # classes that have a colour of their own
+        self.colors: list[str] = []
+        self.own: list[int] = []
         if tree.classes is not None:
             self.colors, self.own = class_palette(tree, palette)
         own = tree.value[:, tree.main_output]
@@ -145,9 +157,19 @@ class NodeColors:
 def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
     """Give each class a colour; only the eight most frequent have one of their own.
 
-    The palette holds hex colours in the order of ``tree.classes``, repeated where there
-    are fewer, or by label; None: Okabe and Ito's. Returns the hex colour of each class,
-    and the classes that have one of their own, as ``tree.classes`` orders them.
+    Parameters
+    ----------
+    tree : Tree
+    palette : sequence of str, dict of label to str, or None
+        Hex colours in the order of ``tree.classes``, repeated where there are fewer,
+        or by label; None: Okabe and Ito's.
+
+    Returns
+    -------
+    colors : list of str
+        Hex colour of each class.
+    own : list of int
+        Classes that have a colour of their own, as ``tree.classes`` orders them.
     """
     palette = OKABE_ITO if palette is None else palette
     classes = tree.classes or ()

@@ -467,7 +467,15 @@ class Boxes:
 def node_boxes(tree: Tree) -> Boxes:
     """Return the box of every node of a tree.
 
-    Raises ValueError if a split tests several columns, or leaves are linear.
+    Parameters
+    ----------
+    tree : Tree
+        Of splits that test one column each.
+
+    Raises
+    ------
+    ValueError
+        If a split tests several columns, or leaves are linear.
     """
     if (tree.feature == OBLIQUE).any() or tree.leaf_weights is not None:
         raise ValueError(
@@ -542,8 +550,16 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     ``v[a] <= v[b]`` for each pair. Its dual is least squares without negative
     multipliers (Lawson and Hanson, 1974), over the pairs that are violated as far.
 
-    Values and weights are (n,), the pairs int (n_pairs, 2), without a circle. What is
-    returned is in order to the last bit.
+    Parameters
+    ----------
+    value, weight : float arrays of shape (n,)
+    pairs : int array of shape (n_pairs, 2)
+        Without a circle.
+
+    Returns
+    -------
+    float array of shape (n,)
+        In order to the last bit.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from scipy.optimize import nnls
@@ -648,9 +664,15 @@ class ConstraintCheck:
 
 
 def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCheck]:
-    """Check each thing that is asked of a tree, with the training rows at its nodes.
+    """Check each thing that is asked of a tree.
 
     Class costs and column costs weigh; they forbid nothing and are not among them.
+
+    Parameters
+    ----------
+    tree : Tree
+        In the user's columns, with the training rows at its nodes.
+    constraints : Constraints
     """
     found = []
     for name, way in constraints.monotone.items():
@@ -739,10 +761,15 @@ Model = TypeVar("Model", bound=Any)
 def kept(tree: Tree, constraints: Constraints) -> Tree:
     """Return a tree that keeps its constraints on every possible row.
 
-    The tree has the training rows and a prediction at each node. A split that is wrong
-    where it stands, or parts too few rows, becomes a leaf. Leaves out of order take the
-    nearest values that are in order (isotonic regression), and those that become equal
-    are merged.
+    A split that is wrong where it stands, or parts too few rows, becomes a leaf. Leaves
+    out of order take the nearest values that are in order (isotonic regression), and
+    those that become equal are merged.
+
+    Parameters
+    ----------
+    tree : Tree
+        With the training rows at its nodes and a prediction at each.
+    constraints : Constraints
     """
     if not constraints.limits_splits:
         return tree
@@ -788,8 +815,12 @@ def votes(
     the worst for the row. So the class with most votes is the one with the lowest
     expected cost; of two classes this is weighting the rows by the cost of their error.
 
-    The first array, (C, C), has fractions of a row's vote, a row of it a class; it is
-    the identity without costs. The second, (C,), has the weight of a row of each class.
+    Returns
+    -------
+    values : ndarray of shape (C, C)
+        Fractions of a row's vote, a row of it a class; the identity without costs.
+    weights : ndarray of shape (C,)
+        Weight of a row of each class.
     """
     if classes is None:
         return np.ones((1, 1)), np.ones(1)

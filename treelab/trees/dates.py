@@ -35,9 +35,19 @@ STYLES = {
 def read_dates(texts: pd.Series, style: str) -> pd.Series:
     """Return dates that are written in one style, or so that it does not matter.
 
-    The texts have no missing values; the style is ``ISO`` or one of ``STYLES``.
-    Whatever it is, ISO 8601 can be read, and so can years first and named months. The
-    dates are in UTC, without a time zone; NaT where a text is no such date.
+    Whatever the style, ISO 8601 can be read, and so can years first and named months.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values.
+    style : str
+        ``ISO``, or one of ``STYLES``.
+
+    Returns
+    -------
+    Series of datetime64
+        In UTC, without a time zone; NaT where a text is no such date.
     """
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
     iso = iso.str.replace("UTC", "Z").str.replace(r" (?=[Z+-])", "", regex=True)
@@ -86,9 +96,20 @@ def _plain(texts: pd.Series) -> pd.Series:
 def find_style(texts: pd.Series) -> tuple[str, str]:
     """Return the style in which all of some dates are written, and what to note.
 
-    The texts are those of one column, without missing values. Points say that the day
-    comes first; else the column must show it by a day above 12. The style is "" if they
-    are no dates, or it is unclear which is the day; the note is "" for nothing.
+    Points say that the day comes first; else the column must show it by a day above
+    12.
+
+    Parameters
+    ----------
+    texts : Series of str
+        Without missing values; all of one column.
+
+    Returns
+    -------
+    style : str
+        "" if they are no dates, or it is unclear which is the day.
+    note : str
+        What to say of it; "" for nothing.
     """
     head = texts.iloc[:100]  # most columns of words are known by their first
     if texts.empty or not head.str.contains(r"\d{4}").all():
@@ -132,8 +153,15 @@ _MONTHS = (
 def decimal_years(times: pd.Series) -> pd.Series:
     """Return times as years with decimals, the middle of 2019 being 2019.5.
 
-    Times may have any unit; those with a time zone are taken as those of Greenwich. NaN
-    where the date is missing.
+    Parameters
+    ----------
+    times : Series of datetime64, shape (n_rows,)
+        In any unit. Times with a time zone are taken as those of Greenwich.
+
+    Returns
+    -------
+    Series of float64, shape (n_rows,)
+        NaN where the date is missing.
     """
     # Microseconds reach far enough for every date that people write, and a year with
     # decimals does not tell apart times that lie closer.
@@ -165,7 +193,10 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
 def moment_text(years: float) -> str:
     """Return a year with decimals as a date, with its time of day where it has one.
 
-    Such are "12 May 2019", "12 May 2019 10:30" and "12 May 2019 10:30:05".
+    Returns
+    -------
+    str
+        Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
     """
     moment = from_decimal_years(np.array([years], dtype=float))[0].item()
     if moment is None:  # beyond the dates that people write
@@ -192,10 +223,18 @@ def parse_moment(text: str) -> float:
 def first_moment_after(threshold: float, low: float, high: float) -> str:
     """Return the moment of which rows at or below a threshold are before.
 
-    All are years with decimals; ``low`` and ``high`` are the largest training value at
-    or below the threshold and the smallest above it, NaN where unknown. It is the first
-    day after the threshold, so that no day changes sides; where training rows of that
-    day are parted by their time, the first minute or second.
+    Parameters
+    ----------
+    threshold : float
+        A year with decimals.
+    low, high : float
+        Largest training value at or below it, smallest above it; NaN where unknown.
+
+    Returns
+    -------
+    str
+        The first day after the threshold, so that no day changes sides; where
+        training rows of that day are parted by their time, the first minute or second.
     """
     moment = from_decimal_years(np.array([threshold], dtype=float))[0]
     if np.isnat(moment):

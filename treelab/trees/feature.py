@@ -279,7 +279,12 @@ def feature_matrix(
 class FeatureReader:
     """One table that many trees read: what they share of it is read once.
 
-    It is one as ``feature_matrix`` takes it.
+    Parameters
+    ----------
+    features : sequence of Feature
+        Whose columns are read.
+    X : DataFrame or array of shape (n_rows, n_columns)
+        As in ``feature_matrix``.
     """
 
     def __init__(self, features: Sequence[Feature], X):

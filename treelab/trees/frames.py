@@ -37,8 +37,18 @@ _MEASURES = {"date", "duration", "time of day"}  # these do not mix with others
 def as_pandas(X):
     """Return a table of any library that narwhals knows as a pandas frame.
 
-    What is no table with names comes back as it is. Raises TypeError if the table is
-    lazy: its rows have no order yet.
+    Parameters
+    ----------
+    X : DataFrame of pandas, polars, pyarrow, modin, cudf, ...; or anything else
+
+    Returns
+    -------
+    DataFrame, or ``X`` itself where it is no table with names
+
+    Raises
+    ------
+    TypeError
+        If the table is lazy: its rows have no order yet.
     """
     if isinstance(X, pd.DataFrame | np.ndarray):
         return X
@@ -61,9 +71,17 @@ def plain_frame(
 ) -> pd.DataFrame:
     """Return a frame in which whatever can be measured is a number.
 
-    ``kinds`` are the columns that matter, and how each will be read, as "number" or
-    "category": a category is only checked, and stays as it is written. None: all become
-    plain. The frame itself comes back where all is plain; see ``plain_column``.
+    Parameters
+    ----------
+    frame : DataFrame
+    kinds : mapping of column name to "number" or "category", or None
+        The columns that matter, and how each will be read: a category is only checked,
+        and stays as it is written. None: all become plain.
+
+    Returns
+    -------
+    DataFrame
+        The frame itself where all is plain; see ``plain_column``.
     """
     dtypes = frame.dtypes.to_numpy()
     odd = {id(t) for t in {id(t): t for t in dtypes}.values() if not _is_plain(t)}
@@ -86,8 +104,15 @@ def plain_column(column: pd.Series) -> pd.Series:
     date on which it starts; durations become days, times of day hours since midnight,
     and exact decimals float64. Objects become what all of them are.
 
-    Raises ValueError if a cell holds a list or another container, or dates, durations
-    or times stand beside other things; names the column, the row and what it holds.
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+
+    Raises
+    ------
+    ValueError
+        If a cell holds a list or another container, or dates, durations or times stand
+        beside other things; names the column, the row and what it holds.
     """
     column = column.infer_objects()  # objects that are all numbers, text or moments
     dtype = column.dtype

@@ -15,8 +15,15 @@ def with_midpoint_thresholds(tree: Tree) -> Tree:
     other rows those do whose value lies in that gap. So CART sets its thresholds: in
     the unit of the column, as far as can be from the rows on both sides.
 
-    The tree has its training rows, see ``Tree.with_rows``. Splits with no training row
-    on one side, and oblique ones, stay as they are.
+    Parameters
+    ----------
+    tree : Tree
+        A tree with its training rows; see ``Tree.with_rows``.
+
+    Returns
+    -------
+    Tree
+        Splits with no training row on one side, and oblique ones, stay as they are.
     """
     assert tree.between is not None  # as of every tree that saw its training rows
     low, high = tree.between.T

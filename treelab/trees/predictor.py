@@ -16,7 +16,12 @@ class NodePredictor:
 
     f_phi(z, x) of eq. 10 in the first version of Zantedeschi, Kusner and Niculae,
     "Learning Binary Decision Trees by Argmin Differentiation", ICML 2021,
-    arXiv:2010.04627. Raises ValueError if the layers do not fit each other.
+    arXiv:2010.04627.
+
+    Raises
+    ------
+    ValueError
+        If the layers do not fit each other.
     """
 
     # ``weight`` of shape (n_out, n_in), ``bias`` of shape (n_out,). The first layer
@@ -75,9 +80,12 @@ class NodePredictor:
     def __call__(self, z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
         """Return logits or values, float64 (n_rows, n_outputs).
 
-        ``z`` (n_rows, n_nodes) is the traversal of each node, ``x`` (n_rows,
-        n_features) the features, missing values filled, which are read only where
-        ``uses_x``.
+        Parameters
+        ----------
+        z : float array of shape (n_rows, n_nodes)
+            Traversal of each node.
+        x : float array of shape (n_rows, n_features) or None
+            Features, missing values filled; read only where ``uses_x``.
         """
         hidden = np.asarray(z, dtype=np.float64)
         if self.uses_x:

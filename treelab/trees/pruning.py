@@ -20,7 +20,10 @@ from treelab.trees.words import counted, significant
 class ScoredTrees(Stored):
     """Trees that predict one target from one table, each with its scores.
 
-    Raises ValueError if the parts do not fit each other.
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
@@ -167,9 +170,16 @@ def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]
     1984, section 3.4.3. The error is that of the difference from the best size: the
     same folds score both, so what makes a fold hard or easy cancels out.
 
-    In ``fold_scores`` (n_sizes, n_folds) higher is better and sizes ascend. Returned
-    with the standard error of each size's mean score over the folds, (n_sizes,); 0 with
-    one fold.
+    Parameters
+    ----------
+    fold_scores : ndarray of shape (n_sizes, n_folds)
+        Higher is better; sizes ascending.
+
+    Returns
+    -------
+    chosen : int
+    standard_error : ndarray of shape (n_sizes,)
+        Of each size's mean score over the folds; 0 with one fold.
     """
     n_folds = fold_scores.shape[1]
     mean = fold_scores.mean(1)
@@ -189,9 +199,17 @@ _BY_NODE = tuple(name for name in PER_NODE if name not in ("left", "right"))
 
 
 def cut_at(tree: Tree, nodes: np.ndarray) -> Tree:
-    """Make leaves of these nodes, bool (n_nodes,); each predicts its own value.
+    """Make leaves of these nodes; each predicts its own value.
 
-    Nodes are numbered anew, depth first.
+    Parameters
+    ----------
+    tree : Tree
+    nodes : bool array of shape (n_nodes,)
+
+    Returns
+    -------
+    Tree
+        Nodes are numbered anew, depth first.
     """
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return rebuild(tree, cut=nodes)
@@ -208,8 +226,13 @@ def rebuild(
 ) -> Tree:
     """Return the tree with nodes replaced and branches cut, numbered depth first.
 
-    ``replacement``, int (n_nodes,), is the node that takes each node's place; itself
-    where it stays. Nodes of ``cut``, bool (n_nodes,), become leaves.
+    Parameters
+    ----------
+    tree : Tree
+    replacement : int array of shape (n_nodes,) or None
+        The node that takes each node's place; itself where it stays.
+    cut : bool array of shape (n_nodes,) or None
+        Nodes that become leaves.
     """
     if replacement is None:
         replacement = np.arange(tree.n_nodes)
@@ -317,8 +340,15 @@ class _Trees(Sequence):
 def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     """Find the order in which the weakest links of a tree are cut.
 
-    Raises ValueError if the tree has no rows, or not all impurities, as ``with_rows``
-    gives them.
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities, as ``with_rows`` gives them.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no rows, or not all impurities.
     """
     if tree.n_rows[0] == 0 or np.isnan(tree.impurity[tree.n_rows > 0]).any():
         raise ValueError(
@@ -460,9 +490,14 @@ def path_of_sizes(
 ) -> SizePath:
     """Bind the trees of all sizes; of several with equally many leaves the best.
 
-    Each of the S trees has at most as many leaves as its size; sizes, cross-validated
-    scores and their standard errors over the folds are (S,). The chosen one is the
-    learner's own and stays, whatever its score.
+    Parameters
+    ----------
+    trees : sequence of S trees
+        Each with at most as many leaves as its size.
+    sizes, scores, standard_errors : ndarray of shape (S,)
+        Most leaves, cross-validated score and its standard error over the folds.
+    chosen : int
+        Which tree is the learner's own; it stays, whatever its score.
     """
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():
@@ -482,8 +517,12 @@ def path_of_sizes(
 def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
     """Return a tree and its cost-complexity prunings, none of which was scored.
 
-    The tree is the chosen one and has rows and impurities at its nodes. The largest
-    pruning has ``most_leaves``; the tree itself may have more.
+    Parameters
+    ----------
+    tree : Tree
+        With rows and impurities at its nodes; it is the chosen one.
+    most_leaves : int
+        Of the largest pruning; the tree itself may have more.
     """
     sizes = size_grid(min(tree.n_leaves, most_leaves))
     if tree.n_leaves > sizes[-1]:
@@ -509,10 +548,19 @@ def simplify(tree: Tree) -> Tree:
 def prune_empty(tree: Tree) -> Tree:
     """Drop branches that no training row takes; the other branch moves up.
 
-    So is a split that sends every possible row to one side (an infinite threshold). The
-    prediction for every training row stays the same. A branch is empty where its
-    ``n_rows`` are 0; a tree without rows loses only splits of that second kind. Nodes
-    are numbered anew, depth first.
+    So is a split that sends every possible row to one side (an infinite threshold).
+    The prediction for every training row stays the same. A tree without rows loses
+    only splits of that second kind.
+
+    Parameters
+    ----------
+    tree : Tree
+        Branches are empty where its ``n_rows`` are 0.
+
+    Returns
+    -------
+    Tree
+        Nodes are numbered anew, depth first.
     """
     has_rows = tree.n_rows[0] > 0
     replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
@@ -554,10 +602,20 @@ def merge_equal(
 ) -> Tree:
     """Merge sibling leaves of equal predictions, from the bottom up.
 
-    Values that differ by at most ``tolerance``, a fraction of the range of all, are
-    equal. With ``same_class`` leaves that predict the same class with whatever
-    probabilities are merged, too, and predict their mean, weighted by rows; it changes
-    nothing for regression. Predictions stay; nodes are numbered anew, depth first.
+    Parameters
+    ----------
+    tree : Tree
+    same_class : bool, default=False
+        Merge leaves that predict the same class with whatever probabilities; the
+        merged leaf predicts their mean, weighted by rows. Changes nothing for
+        regression.
+    tolerance : float, default=1e-9
+        Values that differ by at most this fraction of the range of all are equal.
+
+    Returns
+    -------
+    Tree
+        With the same predictions; nodes are numbered anew, depth first.
     """
     value, leaf = tree.value.copy(), tree.is_leaf.copy()
     decision = None if tree.decision is None else tree.decision.copy()
@@ -626,10 +684,21 @@ def _bottom_up(tree: Tree) -> list[int]:
 def without_small_terms(tree: Tree, fraction: float) -> Tree:
     """Drop the terms of each weighted sum that matter less than a fraction of it.
 
-    A term counts by ``term_fractions``. What is dropped counts as the number that
-    stands for a missing value, so that the split stays where it was for a row of usual
-    values; the largest term always stays. A tree without weighted sums comes back as it
-    is. Raises ValueError if ``fraction`` is not in [0, 1].
+    A term counts by ``term_fractions``. What is dropped counts as
+    the number that stands for a missing value, so that the split stays where it was
+    for a row of usual values; the largest term always stays.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree without weighted sums comes back as it is.
+    fraction : float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If ``fraction`` is not in [0, 1].
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
@@ -720,8 +789,12 @@ def dropped_words(
 ) -> str:
     """Write how many terms a tree without small ones has, and what that changes.
 
-    The smaller tree is one of ``without_small_terms``; ``before`` and ``after``,
-    (n_rows,), are what the two predict for the same test rows.
+    Parameters
+    ----------
+    tree, smaller : Tree
+        Before and after; see ``without_small_terms``.
+    before, after : ndarray of shape (n_rows,)
+        What they predict for the same test rows.
     """
     changed = before != after
     if tree.classes is None:

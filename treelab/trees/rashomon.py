@@ -24,8 +24,12 @@ class Completeness:
     def sentences(self, least: float, best: float, within: str = "") -> str:
         """Say of which trees none is left out, in Markdown.
 
-        The lowest score that is asked for is ``least``, ``best`` the highest that there
-        is; ``within`` says what limits the trees beside depth and thresholds.
+        Parameters
+        ----------
+        least, best : float
+            The lowest score that is asked for, and the highest that there is.
+        within : str, default=""
+            What limits the trees beside depth and thresholds.
         """
         over = (
             f"tree of depth {self.depth} over the "

@@ -17,12 +17,20 @@ from treelab.trees.tree import Tree
 def shrunk_fractions(
     tree: Tree, counts: np.ndarray, strength: float | np.ndarray
 ) -> np.ndarray:
-    """Return the probabilities of the classes at every node, (n_nodes, n_classes).
+    """Return the probabilities of the classes at every node.
 
-    ``counts`` (n_nodes, n_classes) are the rows of each class that pass each node, one
-    at least at the root. ``strength`` is how many rows each node's parent counts for,
-    at least 0; of several, (n_strengths,), they come first in the result. The root has
-    its plain fractions, a node without rows those of its parent.
+    Parameters
+    ----------
+    tree : Tree
+    counts : ndarray of shape (n_nodes, n_classes)
+        Rows of each class that pass each node; at least one row at the root.
+    strength : float or ndarray of shape (n_strengths,)
+        Rows that each node's parent counts for, at least 0.
+
+    Returns
+    -------
+    float64 array of shape (n_nodes, n_classes) or (n_strengths, n_nodes, n_classes)
+        The root has its plain fractions; a node without rows those of its parent.
     """
     strength = np.asarray(strength)[..., None, None]
     value = np.empty(strength.shape[:-2] + counts.shape)
@@ -40,8 +48,12 @@ def shrunk_fractions(
 def with_shrunk_values(tree: Tree, strength: float) -> Tree:
     """Return a tree that predicts the same classes, with shrunk probabilities.
 
-    It has its training rows, and each node's class is what its value says. For the
-    strength see ``shrunk_fractions``.
+    Parameters
+    ----------
+    tree : Tree
+        Of classes, with its training rows; each node's class is what its value says.
+    strength : float
+        See ``shrunk_fractions``.
     """
     assert tree.class_counts is not None
     chosen = tree.predicted_class

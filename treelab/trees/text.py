@@ -44,11 +44,20 @@ def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> st
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    By these fractions words, pictures and pruning rank the terms. A term moves the sum
-    by its weight times its column's standard deviation among the training rows; where
-    one of these is not known, weights are compared as they are. Weights (...,
-    n_features) are those of one sum, or of many; the terms of a sum add up to 1, or to
-    0 where nothing moves it.
+    By these fractions words, pictures and pruning rank the terms. A term moves the
+    sum by its weight times its column's standard deviation among the training rows;
+    where one of these is not known, weights are compared as they are.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (..., n_features)
+        Of one sum, or of many.
+
+    Returns
+    -------
+    float64 array of shape (..., n_features)
+        The terms of a sum add up to 1, or to 0 where nothing moves it.
     """
     spread = np.array([feature.spread for feature in features])
     size = np.abs(weights)
@@ -61,9 +70,18 @@ def term_fractions(features, weights: np.ndarray) -> np.ndarray:
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``. ``most`` terms are written before "... 7 more terms", and
-    names are shortened to ``length`` letters; None: all. ``start`` is what the sum
-    begins with, such as a constant.
+    See ``term_fractions``.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    weights : float array of shape (n_features,)
+    most : int or None, default=None
+        Terms that are written before "... 7 more terms"; None: all.
+    length : int or None, default=None
+        Letters of a name before it is shortened; None: all.
+    start : str
+        What the sum begins with, such as a constant.
     """
     used = np.flatnonzero(weights)
     fractions = term_fractions(features, weights)[used]
@@ -238,9 +256,14 @@ class CategoryCondition:
     def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words, or "" where everything passes.
 
-        Rows with no category are mentioned where that is asked; ``most`` categories are
-        listed before "... more", and names are shortened to ``length`` letters; None:
-        all.
+        Parameters
+        ----------
+        mention_missing : bool
+            Whether the text mentions rows with no category.
+        most : int or None
+            Categories that are listed before "... more"; None: all.
+        length : int or None
+            Letters of a name before it is shortened; None: all.
         """
         name = short(self.feature.column, length)
         known = self.feature.categories
@@ -398,15 +421,31 @@ def rare_apart(
 def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
     """Return the condition of a split; where it holds is left.
 
-    Such are "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", and "0.61·age −
-    0.42·bmi ≤ 1.3". A threshold has three significant digits, or as many more as keep
-    every training row on its side; the numbers of an oblique split are rounded to
-    three. "(or missing)" may follow where ``missing``, and does where training rows
-    with a missing value reached the split and went left.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+    length : int or None, default=None
+        Letters of a column's or category's name before it is shortened; None: all.
+    missing : bool, default=True
+        Whether "(or missing)" may follow.
 
-    ``most`` categories, or columns of an oblique split, are listed, and names of
-    columns and categories shortened to ``length`` letters; None: all. Raises ValueError
-    if the node is a leaf, or the tree has no such node.
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
+        "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
+        many more as keep every training row on its side; the numbers of an oblique
+        split are rounded to three. "(or missing)" follows where training rows with a
+        missing value reached the split and went left.
+
+    Raises
+    ------
+    ValueError
+        If the node is a leaf, or the tree has no such node.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -421,7 +460,10 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
 def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     """Return the known categories that go left at a split of a category column.
 
-    Raises ValueError if the node does not split a category column.
+    Raises
+    ------
+    ValueError
+        If the node does not split a category column.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -440,9 +482,19 @@ def node_title(tree: Tree, node: int) -> str:
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     """Return the prediction for a row that ends at a node.
 
-    Such are "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where
-    weights of the classes choose another than the most probable one; "152 mm", or the
-    sum of a linear leaf. ``most`` and ``length`` are as in ``split_text``.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most, length : int or None
+        As in ``split_text``.
+
+    Returns
+    -------
+    str
+        "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of
+        the classes choose another than the most probable one; "152 mm", or the sum of
+        a linear leaf.
     """
     tree.check_node(node)
     if tree.classes is not None:
@@ -528,8 +580,10 @@ def rows_text(tree: Tree, node: int) -> str:
 def node_text(tree: Tree, node: int) -> str:
     """Return a node in words: its condition or its prediction, and its rows.
 
-    Such are "petal width ≤ 0.8 cm? · 150 rows, 100%" and "setosa (1.00) · 50 rows,
-    33.3%".
+    Returns
+    -------
+    str
+        "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
     """
     tree.check_node(node)
     text = (
@@ -544,8 +598,17 @@ def node_text(tree: Tree, node: int) -> str:
 def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a sentence a node.
 
-    Such is "petal width ≤ 0.8 cm? Yes: it is 0.2 cm."; the last one is the prediction.
-    ``most`` is as in ``split_text``.
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
     """
     nodes = tree.path(row)
     matrix = read_features(tree, row)
@@ -567,7 +630,14 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
 
-    The matrix, float64 (1, n_features), is the row as ``read_features`` returns it.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+        A split.
+    matrix : float64 array of shape (1, n_features)
+        The row as ``walk.read_features`` returns it.
+    row : DataFrame or array of one row
     """
     j = tree.feature[node]
     threshold = float(tree.threshold[node])
@@ -607,8 +677,18 @@ MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves a
 def rule_text(tree: Tree, node: int, *, most: int | None = None) -> str:
     """Return the conditions on the decision path to a node, one a column.
 
-    Such is "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at the
-    root. ``most`` is as in ``split_text``.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    most : int or None
+        As in ``split_text``.
+
+    Returns
+    -------
+    str
+        Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
+        the root.
     """
     return conditions_text(tree, path_conditions(tree, node), most)
 
@@ -738,9 +818,20 @@ def to_text(tree: Tree) -> str:
 def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a line a column.
 
-    Several splits of one column are one interval, or one set of categories: "0.8 <
-    petal width ≤ 1.75 cm: it is 1.3 cm". An oblique split each has a line with its sum.
-    ``most`` is as in ``split_text``.
+    Several splits of one column are one interval, or one set of categories.
+
+    Parameters
+    ----------
+    tree : Tree
+    row : DataFrame or array of one row
+    most : int or None, default=None
+        Categories, or columns of an oblique split, that are listed; None: all.
+
+    Returns
+    -------
+    list of str
+        Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
+        a line with its sum.
     """
     lines, table = [], as_table(tree.features, row)
     for condition in path_conditions(tree, tree.path(row)[-1]):
@@ -754,9 +845,18 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """Return what a row holds where a condition asks, as a person would say it.
 
-    Such are "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", and of an
-    oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)". The value is as
-    ``value_within`` writes it.
+    Parameters
+    ----------
+    tree : Tree
+    condition : Condition
+    value : str
+        As ``value_within`` writes it.
+
+    Returns
+    -------
+    str
+        Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
+        oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
     """
     if isinstance(condition, ObliqueCondition):
         threshold = rounded(tree.threshold[condition.node])
@@ -813,10 +913,22 @@ def change_text(
 ) -> str:
     """Return what to do with one cell of a row, as a person would say it.
 
-    Such are "lower age from 38 to 30.5 years or less", "change job from “Sales” to
-    “Tech”" and "leave bmi empty". With a tree, the words say how far other values lead
-    to the same leaf as those of ``row``, which has ``now``, and all else that becomes
-    of the row.
+    Parameters
+    ----------
+    feature : Feature
+        Of the cell's column.
+    before, now : object
+        The cell, and what it becomes.
+    tree : Tree or None, default=None
+        With it, the words say how far other values lead to the same leaf.
+    row : DataFrame of one row or None
+        With ``now``, and all else that becomes of the row.
+
+    Returns
+    -------
+    str
+        Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
+        “Tech”" or "leave bmi empty".
     """
     name = clean(feature.column)
     if feature.lacks(now):

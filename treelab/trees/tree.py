@@ -156,8 +156,18 @@ def read_features(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
 def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
     """Return one column of the matrix with its missing values filled.
 
-    ``rows``, int (k,), are those wanted, in this order; None: all. Raises ValueError if
-    a value is missing and the feature knows no number that stands for it.
+    Parameters
+    ----------
+    features : sequence of Feature
+    matrix : float64 array of shape (n_rows, n_features)
+    index : int
+    rows : int array of shape (k,) or None, default=None
+        The rows wanted, in this order; None: all.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing and the feature knows no number that stands for it.
     """
     x = matrix[:, index]
     if rows is not None:
@@ -313,11 +323,21 @@ def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
 def rows_through(
     tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0, weight=None
 ) -> np.ndarray:
-    """Count the rows that pass each node, int64 (n_nodes,), or add up their weights.
+    """Count the rows that pass each node, or add up their weights.
 
-    ``leaf`` is the leaf of each row, (n_rows,). Where their classes are given, ``code``
-    (n_rows,), counts are made for each, (n_nodes, n_classes). Where there are weights
-    (n_rows,), sums are float64.
+    Parameters
+    ----------
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    code : int array of shape (n_rows,) or None
+        Class of each row; counts are then made for each class.
+    weight : array of shape (n_rows,) or None, default=None
+        Of each row; None: all count 1.
+
+    Returns
+    -------
+    int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
+        float64 where there are weights.
     """
     n = tree.n_nodes
     if code is None:
@@ -518,8 +538,13 @@ def check_class_weights(
 def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
     """Raise ValueError unless values (..., n_outputs) can be predictions.
 
-    The message calls them ``name``. With ``proba`` they are class probabilities, which
-    sum to 1.
+    Parameters
+    ----------
+    name : str
+        What the values are called in the message.
+    value : float array of shape (..., n_outputs)
+    proba : bool
+        Whether they are class probabilities, which sum to 1.
     """
     bad = ~(np.abs(value) <= LARGEST_NUMBER)
     if bad.any():
@@ -563,7 +588,10 @@ def predicts_several(model: object) -> TypeGuard["Tree"]:
 def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
     """Return the position of each label of ``y`` in ``classes``, int64 (n_rows,).
 
-    Raises ValueError if a label is missing or not among the classes.
+    Raises
+    ------
+    ValueError
+        If a label is missing or not among the classes.
     """
     codes, labels = pd.factorize(np.asarray(y), use_na_sentinel=True)
     position = {label: i for i, label in enumerate(classes)}
@@ -612,9 +640,17 @@ def with_leaves(
 ) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
-    The matrix is that of ``read_features``; None: what the rows leave free around the
-    thresholds stays unknown where it was. ``leaf`` is int64 (n_rows,), ``y`` as
-    ``check_target`` returns it, and weights (n_rows,) are above 0.
+    Parameters
+    ----------
+    tree : Tree
+    matrix : float64 array of shape (n_rows, n_features) or None
+        As ``walk.read_features`` returns it; None: what the rows leave free around
+        the thresholds stays unknown where it was.
+    leaf : int64 array of shape (n_rows,)
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
+        As ``check_target`` returns it.
+    weight : float array of shape (n_rows,) or None, default=None
+        Above 0.
     """
     n_rows = rows_through(tree, leaf)
     mass = n_rows if weight is None else rows_through(tree, leaf, weight=weight)
@@ -673,12 +709,26 @@ def _moments(
 def node_constants(
     tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find what predicts the rows of every node of a regression tree best by a loss.
+    """Find what predicts the rows of every node best by a loss.
 
-    ``leaf`` is the leaf of each row, (n_rows,), ``y`` its targets, (n_rows,) or
-    (n_rows, n_outputs), ``weight`` (n_rows,) what it weighs. Returns the constants,
-    float64 (n_nodes, n_outputs), ``tree.value`` where no row passes, and the mean loss
-    of the rows with their node's constant, float64 (n_nodes,), 0 where no row passes.
+    Parameters
+    ----------
+    tree : Tree
+        Of regression.
+    leaf : int array of shape (n_rows,)
+        Leaf of each row.
+    y : float array of shape (n_rows,) or (n_rows, n_outputs)
+        Targets.
+    weight : float array of shape (n_rows,)
+        What the rows weigh.
+    loss : Loss
+
+    Returns
+    -------
+    constants : float64 array of shape (n_nodes, n_outputs)
+        ``tree.value`` where no row passes.
+    losses : float64 array of shape (n_nodes,)
+        Mean loss of the rows with their node's constant; 0 where no row passes.
     """
     constants, losses = tree.value.copy(), np.zeros(tree.n_nodes)
     for rows, node in rows_by_level(tree, leaf):

@@ -139,7 +139,10 @@ def n_known(cells: list[str], known: Collection[str]) -> int:
 def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
     """Return a text whose columns are separated by spaces with tabs instead.
 
-    Raises TableError if there are no such columns: the file has one column only.
+    Raises
+    ------
+    TableError
+        If there are no such columns: the file has one column only.
     """
     if is_split_by_spaces(text):
         tabbed = bytearray()
@@ -198,8 +201,12 @@ def mend_header(
     """Name one column more where every row has exactly one field more.
 
     So R writes row names (before the first column), and so look lines that end in a
-    delimiter (after the last). Raises TableError if the columns are known, so that few
-    rows may come, and it may be either.
+    delimiter (after the last).
+
+    Raises
+    ------
+    TableError
+        If the columns are known, so that few rows may come, and it may be either.
     """
     sample = sample_records(text, delimiter)
     names, rows = [each.strip() for each in sample[0]], sample[1:]
@@ -312,15 +319,29 @@ def read_cells(
     one_column: bool = False,
     known: Mapping[str, CellForm] = MappingProxyType({}),
 ) -> Cells:
-    """Split the text of a file (UTF-8), which messages call ``name``, into cells.
+    """Split the text of a file into cells.
 
-    The delimiter is one character; None finds it. ``header`` is the line that names the
-    columns, from 1; 0 if none does, None finds out. ``one_column`` says that a single
-    column will do. ``known`` are the columns of another table that this one is read as:
-    a line that names some of them is the header.
+    Parameters
+    ----------
+    text : bytes
+        UTF-8.
+    name : str
+        The file, in messages.
+    delimiter : str or None
+        One character; None finds it.
+    header : int or None
+        The line that names the columns, from 1; 0 if none does, None finds out.
+    one_column : bool, default=False
+        Whether a single column will do.
+    known : mapping of str to CellForm
+        Columns of another table that this one is read as: a line that names some of
+        them is the header.
 
-    Raises TableError if there is no row, one column only, a row with more or fewer
-    fields than the others, or a quotation mark that is never closed.
+    Raises
+    ------
+    TableError
+        If there is no row, one column only, a row with more or fewer fields than the
+        others, or a quotation mark that is never closed.
     """
     notes = []
     if named := re.match(rb"sep=([!-~\t])\r?\n", text):  # Excel's own first line
@@ -379,7 +400,10 @@ def _with_blank_cells(text: bytes) -> bytes:
 def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:
     """Return a text with its first lines empty, so that the others keep their number.
 
-    Raises TableError if nothing is left.
+    Raises
+    ------
+    TableError
+        If nothing is left.
     """
     ends = islice(re.finditer(rb"\r\n|\r|\n", text), n_lines - 1, n_lines)
     rest = b"".join(text[end.end() :] for end in ends)

@@ -8,19 +8,37 @@ class TableError(ValueError):
 
 
 class ChoiceError(TableError):
-    """A file holds several tables, and one has to be chosen."""
+    """A file holds several tables, and one has to be chosen.
+
+    Attributes
+    ----------
+    choices : list of str
+        Their names, one of which ``read_table`` takes as ``sheet``.
+    """
 
     def __init__(self, sentence: str, choices: Sequence[str]):
         super().__init__(sentence)
-        self.choices = list(choices)  # one of which ``read_table`` takes as ``sheet``
+        self.choices = list(choices)
 
 
 def pick_table(name: str, names: Sequence[str], sheet: str | None, what: str) -> str:
-    """Return which of a file's tables, one at least, is read.
+    """Return which of a file's tables is read.
 
-    ``sheet`` is the one that was chosen, ``what`` a table is called in such a file:
-    "sheet" or "table". Messages call the file ``name``. Raises ChoiceError if none was
-    chosen of several, or one that the file has not.
+    Parameters
+    ----------
+    name : str
+        The file, in messages.
+    names : sequence of str
+        At least one.
+    sheet : str or None
+        The one that was chosen.
+    what : str
+        What a table is called in such a file: "sheet" or "table".
+
+    Raises
+    ------
+    ChoiceError
+        If none was chosen of several, or one that the file has not.
     """
     if sheet in names:
         return str(sheet)

@@ -94,16 +94,30 @@ def read_column(
     as_text: bool = False,
     as_in: CellForm | None = None,
 ) -> ColumnReading:
-    """Read a column of text, (n_rows,), without spaces around its cells.
+    """Read a column of text.
 
-    ``place_of`` says where in the file a row (from 0) stands, such as "line 7", for
-    messages. ``delimiter`` is that of the file: commas inside its fields mean decimals
-    where it is no comma. ``decimal`` is the decimal sign, "," or "."; None finds it
-    out. ``marks`` are what counts as missing. ``as_text`` says that a person, or the
-    file, calls it categories. ``as_in`` is how the column was written at training, and
-    so is read; None finds it out.
+    Parameters
+    ----------
+    cells : Array of str, (n_rows,)
+        Without spaces around them.
+    name : str
+    place_of : callable
+        Where in the file a row (from 0) stands, such as "line 7", for messages.
+    delimiter : str
+        Of the file: commas inside its fields mean decimals where it is no comma.
+    decimal : {",", "."} or None, default=None
+        The decimal sign; None finds it out.
+    marks : Marks
+        What counts as missing.
+    as_text : bool, default=False
+        Whether a person, or the file, says that it holds categories.
+    as_in : CellForm or None, default=None
+        How the column was written at training, and so is read; None finds it out.
 
-    Raises TableError if a cell is not written as at training.
+    Raises
+    ------
+    TableError
+        If a cell is not written as at training.
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
@@ -220,11 +234,20 @@ def find_form(
     marks: Marks,
     notes: list[str],
 ) -> CellForm:
-    """Return how the cells of a column are written, by the distinct ones, (n_words,).
+    """Return how the cells of a column are written.
 
-    Sentences on what was found are added to the notes, which call the column ``name``;
-    ``delimiter`` and ``decimal`` are as in ``read_column``, ``marks`` what a person
-    says of missing values.
+    Parameters
+    ----------
+    words : Array of str, (n_words,)
+        The distinct cells.
+    name : str
+        The column, for notes.
+    delimiter, decimal
+        As in ``read_column``.
+    marks : Marks
+        What a person says of missing values.
+    notes : list of str
+        Sentences on what was found are added to it.
     """
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
@@ -368,8 +391,15 @@ def _note_bad_cells(
 def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     """Return what most of some words are: numbers in one form, or dates in one style.
 
-    The first words decide which form that is. Returned are "number" or "date", which of
-    the words are, bool (n_words,), and whether they are numbers as Python writes them.
+    The first words decide which form that is.
+
+    Returns
+    -------
+    what : {"number", "date"}
+    fits : bool array of shape (n_words,)
+        Which of the words are.
+    is_plain : bool
+        Whether they are numbers as Python writes them.
     """
     head = words[:HEAD]
     forms = [PLAIN]

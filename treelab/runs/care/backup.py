@@ -59,8 +59,16 @@ class Contents:
 def examine_backup(archive: ZipFile, folder: Path) -> Contents:
     """Read all of a backup, and compare it with what its database lists.
 
-    The database and one model at a time are unpacked into the folder, which is empty.
-    Raises ValueError if the database is damaged.
+    Parameters
+    ----------
+    archive : ZipFile
+    folder : Path
+        Empty; the database and one model at a time are unpacked there.
+
+    Raises
+    ------
+    ValueError
+        If its database is damaged.
     """
     digest = {name: _digest(archive, name) for name in archive.namelist()}
     if not digest.get(DATABASE):
@@ -159,12 +167,23 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
 
     The database is copied first, as it is at one moment; what runs write later is at
     most more than it knows. The copy is read and compared with what was stored, and
-    only then moved to its place, over an older one. It is made ``anyway`` also where
-    tables or models are damaged.
+    only then moved to its place, over an older one.
 
-    Raises OSError if there is no run store, it cannot be read or is damaged, or the
-    file cannot be written, and ValueError if the store is on a server, or the file's
-    name does not end in .zip.
+    Parameters
+    ----------
+    home : Path
+    file : Path
+        Its name ends in .zip.
+    anyway : bool, default=False
+        Make it also where tables or models are damaged.
+
+    Raises
+    ------
+    OSError
+        If there is no run store, it cannot be read or is damaged, or the file cannot
+        be written.
+    ValueError
+        If the store is on a server, or the file's name does not end in .zip.
     """
     if file.suffix.lower() != ".zip":
         raise ValueError(f"A backup's name ends in .zip, got {file.name!r}.")

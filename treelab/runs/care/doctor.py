@@ -34,7 +34,13 @@ LOW_BYTES = 10**9  # a run with its snapshots may take some tens of MB
 
 
 def check_machine(home: Path) -> Iterator[Diagnosis]:
-    """Find what is free on a data folder's disk, and which versions are installed."""
+    """Find what is free on the disk, and which versions are installed.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    """
     free = shutil.disk_usage(home).free
     words = f"{free / 1e9:,.1f} GB are free for {home}."
     if free < LOW_BYTES:
@@ -296,12 +302,26 @@ def check_workers(store: RunStore) -> Iterator[Diagnosis]:
 def examine(
     home: Path, *, repair: bool = False, clean: bool = False
 ) -> list[Diagnosis]:
-    """Examine a data folder, which may be in use; FileNotFoundError without a store.
+    """Examine a data folder, which may be in use.
 
-    ``repair`` mends what is safe: it removes leftovers, ends dead runs, sets rows
-    right. Nothing that holds a model or a table is removed, whatever else is wrong.
-    ``clean`` deletes the runs and tables beyond the limits of the environment; see
-    ``treelab.runs.care.retention``.
+    Parameters
+    ----------
+    home : Path
+    repair : bool, default=False
+        Mend what is safe: remove leftovers, end dead runs, set rows right. Nothing that
+        holds a model or a table is removed, whatever else is wrong.
+    clean : bool, default=False
+        Delete the runs and tables beyond the limits of the environment; see
+        ``treelab.runs.care.retention``.
+
+    Returns
+    -------
+    list of Diagnosis
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no run store.
     """
     database = database_of(home)
     is_lost = not is_there(database) and not remains(home)

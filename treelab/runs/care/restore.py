@@ -37,14 +37,27 @@ def restore(
 ) -> Contents:
     """Make a data folder from a backup, and return what it holds.
 
-    Runs that were under way end as interrupted. The folder is there when all of it is:
-    what is wrong with the backup leaves nothing. There must be nothing of its name, or
-    an empty folder. All files together may take ``most_bytes``; ``anyway`` restores
-    what is whole of a backup whose tables or models are damaged.
+    Runs that were under way end as interrupted.
 
-    Raises OSError if the folder has files, or the disk has no room, and ValueError if
-    the store is on a server, or the file is no backup, is damaged, or holds more than
-    it may.
+    The folder is there when all of it is: what is wrong with the backup leaves nothing.
+
+    Parameters
+    ----------
+    file : Path
+    home : Path
+        There is nothing of this name, or an empty folder.
+    most_bytes : int, default=100 GB
+        Of all files together.
+    anyway : bool, default=False
+        Restore what is whole of a backup whose tables or models are damaged.
+
+    Raises
+    ------
+    OSError
+        If the folder has files, or the disk has no room.
+    ValueError
+        If the store is on a server, or the file is no backup, is damaged, or holds
+        more than it may.
     """
     check_is_file(home)
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
@@ -93,7 +106,14 @@ def _examined(archive: ZipFile, file: Path, folder: Path) -> Contents:
 
 
 def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
-    """Raise ValueError unless all of a zip file are a backup's, and fit unpacked."""
+    """Raise ValueError unless all files of a zip file are a backup's, and fit.
+
+    Parameters
+    ----------
+    entries : sequence of ZipInfo
+    most_bytes : int
+        Of all files together, unpacked.
+    """
     names = [entry.filename for entry in entries]
     if DATABASE not in names:
         raise ValueError(f"This is no backup of treelab: it has no {DATABASE}.")

@@ -53,7 +53,15 @@ class CleaningPlan:
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
-    """Choose what goes ``now``: the oldest first, never a run that is not finished."""
+    """Choose what goes: the oldest first, never a run that is not finished.
+
+    Parameters
+    ----------
+    store : RunStore
+    limits : Limits
+    now : float
+        Seconds since 1970.
+    """
     runs = store.runs()
     users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}
@@ -104,7 +112,14 @@ def clean(store: RunStore, plan: CleaningPlan) -> Iterator[Diagnosis]:
 
 
 def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Diagnosis]:
-    """Find how large the data folder is; ``delete`` what is beyond the limits."""
+    """Find how large the data folder is, against the limits of the environment.
+
+    Parameters
+    ----------
+    store : RunStore
+    delete : bool, default=False
+        Delete what is beyond the limits.
+    """
     limits = Limits.from_environment()
     try:
         plan = plan_cleaning(store, limits, time.time())

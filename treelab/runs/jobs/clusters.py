@@ -37,14 +37,26 @@ def clusters_problem(
     seed: int = 0,
     units: Mapping[str, str] | Sequence = (),
 ) -> Problem:
-    """Return the problem of a run that finds clusters in a table.
+    """Return the problem of a run that finds clusters.
 
-    ``known`` is a column of labels, which no split sees; they become the run's target.
-    None: the clusters do, once they are found. ``columns`` may be used, None: all;
-    uninformative ones are left out. Kinds and units are as in ``Problem``; the seed is
-    that of the data split and of the training.
+    Parameters
+    ----------
+    frame : DataFrame
+    table_id, table_name : str
+    known : str or None, default=None
+        Column of labels, which no split sees; they become the run's target. None:
+        the clusters do, once they are found.
+    columns : sequence of str or None, default=None
+        Columns that may be used; None: all. Uninformative ones are left out.
+    kinds, units : mapping or pairs
+        As in ``Problem``.
+    seed : int, default=0
+        Random seed of the data split and of the training.
 
-    Raises ValueError if the table allows no clusters, or the known labels are numbers.
+    Raises
+    ------
+    ValueError
+        If the table allows no clusters, or the known labels are numbers.
     """
     names = useful_columns(frame, COLUMN if known is None else known)
     if columns is not None:
@@ -89,16 +101,31 @@ def clusters_problem(
 
 
 def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
-    """Cluster the rows of a run's table, whose problem is one of ``clusters_problem``.
+    """Cluster the rows of a run's table.
 
     Without known labels all rows are clustered. A copy of the table is stored with a
     column of clusters, and becomes the run's table; trees of other strengths count how
-    many rows of each of these clusters they hold. With known labels the training and
-    validation rows are clustered, every leaf holds the labels' fractions among its
+    many rows of each of these clusters they hold. With known labels the training
+    and validation rows are clustered, every leaf holds the labels' fractions among its
     training rows, and dendrogram purity is measured.
 
-    The model has the trees of all pruning strengths. Raises ValueError if the settings
-    or the rows allow no clusters.
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        Its problem is one of ``clusters_problem``.
+    callbacks : sequence of callable
+        Called with a ``Progress`` after each epoch.
+
+    Returns
+    -------
+    Fitted
+        The model has the trees of all pruning strengths.
+
+    Raises
+    ------
+    ValueError
+        If the settings or the rows allow no clusters.
     """
     frame = store.table(run.problem.table_id)
     if run.problem.weighting:

@@ -40,10 +40,21 @@ def save_derived(
 ) -> str:
     """Save a model as a run of the same problem; return its id.
 
-    It was made of the run's. The first of the notes says how it was made, and is its
-    provenance. The facts go into its summary, among them the run that it came from.
-    Where the new run has them, there are the log of ``edits`` as JSON, the trees by
-    size and those that score alike.
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        Of whose model it was made.
+    model : Tree, WeightedTrees or PruningPath
+    title : str
+        Of the new run.
+    notes : sequence of str
+        The first says how it was made, and is its provenance.
+    facts : mapping
+        Go into its summary, among them the run that it came from.
+    edits, path, rashomon
+        The log of edits as JSON, the trees by size and those that score alike, where
+        the new run has them.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     if isinstance(model, Tree):
@@ -93,10 +104,18 @@ def save_pruned(
 ) -> str:
     """Save a tree that was chosen by hand as a run that is done; return the run's id.
 
-    The same tree again is the same run, whatever its title is by now, and the tree that
-    was retained is the run that trained it. The run may also be one that was saved from
-    that. Of a trained path the model is the whole, its chosen tree the one; ``path``
-    has the run's trees by size, where the tree is one of them.
+    The same tree again is the same run, whatever its title is by now, and the tree
+    that was retained is the run that trained it.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        That which trained it, or one that was saved from that.
+    model : Tree or PruningPath
+        Of a trained path the whole, its chosen tree the one.
+    path : SizePath or None, default=None
+        The run's trees by size, where the tree is one of them.
     """
     run = _trained(store, run, model, path)
     trained = store.model(run.id)

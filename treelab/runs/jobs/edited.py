@@ -39,8 +39,12 @@ def bench_of(
 ) -> Bench:
     """Return a run's tree, as it is shown, and the rows by which it is edited.
 
-    Edits are kept within ``constraints``, those of the run. Raises ValueError if the
-    model is an ensemble.
+    Edits are kept within ``constraints``, those of the run.
+
+    Raises
+    ------
+    ValueError
+        If the model is an ensemble.
     """
     if isinstance(model, WeightedTrees):
         raise ValueError(
@@ -56,8 +60,12 @@ def bench_of(
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     """Save an edited tree as a run that is done, a child of the first; return its id.
 
-    The same log again is the same run. Raises ValueError if it does not fit the run's
-    tree.
+    The same log again is the same run.
+
+    Raises
+    ------
+    ValueError
+        If the log does not fit the run's tree.
     """
     log = replace(log, run=run.id, training=None)
     if (known := _same(store, run, log)) is not None:
@@ -85,9 +93,20 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
 
 
 def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
-    """Create the run that trains a run's tree on, once edited; return its id.
+    """Create the run that trains an edited tree on; return its id.
 
-    Raises ValueError if the log names no training, or does not fit the run's tree.
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+        Whose tree was edited.
+    log : EditLog
+        With what is to be trained.
+
+    Raises
+    ------
+    ValueError
+        If the log names no training, or does not fit the run's tree.
     """
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
@@ -115,7 +134,10 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
 def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Replay a run's log on its parent's tree and train what is free.
 
-    Raises ValueError if the parent is gone, or the log does not fit it.
+    Raises
+    ------
+    ValueError
+        If the parent is gone, or the log does not fit it.
     """
     log = EditLog.from_json(store.edits(run.id) or "")
     try:
@@ -148,8 +170,15 @@ def train_edited(
 ) -> tuple[Tree, Origin]:
     """Return the tree that a log's edits and training make, and how it came about.
 
-    The run is that which trains it. Of the rows, pairs of X and y, the first are those
-    that it is fitted to, the second those that choose among GET's steps.
+    Parameters
+    ----------
+    bench : Bench
+    log : EditLog
+    run : Run
+        That which trains it.
+    rows : tuple of (X, y)
+        Those that it is fitted to, and those that choose among GET's steps.
+    callbacks : sequence of callable
     """
     training = log.training
     assert training is not None

@@ -70,7 +70,10 @@ def without_origin(tree: Tree, provenance: str) -> Tree:
 def fitted_split(model: Model, split: DataSplit) -> str:
     """Name the rows that a model was fitted to, by its count of them.
 
-    That is ``JOINED`` where the validation rows trained as well, else "train".
+    Returns
+    -------
+    str
+        ``JOINED`` where the validation rows trained as well, else "train".
     """
     if isinstance(model, WeightedTrees):
         n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
@@ -83,9 +86,12 @@ def fitted_split(model: Model, split: DataSplit) -> str:
 def model_size(model: Model) -> dict[str, int]:
     """Count the leaves, splits and levels of the trees by which a model is shown.
 
-    There are ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble,
-    whose leaves and splits are those of all its trees; ``strengths`` for a path, whose
-    tree is the chosen one, and ``predictors`` where one on top of it predicts.
+    Returns
+    -------
+    dict
+        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
+        leaves and splits are those of all its trees; ``strengths`` for a path, whose
+        tree is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -123,7 +129,10 @@ def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
 def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
     """Return what a run is to look at, the run of the first tree, and its model.
 
-    Raises ValueError if the first run is gone.
+    Raises
+    ------
+    ValueError
+        If the first run is gone.
     """
     asked = json.loads(store.more(run.id) or "{}")
     try:
@@ -138,9 +147,22 @@ def rashomon_set(
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
 
-    Looked at are ``others``, what else its training left, and the trees of ``path``,
-    those by size. They were trained on the rows, which count alike: it raises
-    ValueError if rows have weights.
+    Parameters
+    ----------
+    run : Run
+    own : Tree
+        The run's tree.
+    others : sequence of Tree
+        What else its training left; the trees of the path are looked at as well.
+    rows : Rows
+        That they were trained on, which count alike.
+    path : SizePath or None
+        The run's trees by size.
+
+    Raises
+    ------
+    ValueError
+        If rows have weights.
     """
     if rows.weight is not None:
         raise ValueError(
@@ -204,8 +226,19 @@ class EventRecorder:
     Seconds are counted from when the recorder was made: what a learner does before its
     own clock starts, as growing first trees, counts as well.
 
-    ``should_abort`` is called at each report; when it returns True, ``Interrupted`` is
-    raised.
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+    should_abort : callable, optional
+        Called at each report; when it returns True, ``Interrupted`` is raised.
+
+    Attributes
+    ----------
+    checkpointer : Checkpointer or None
+        Of the training under way: what aborts it is raised once its state is saved.
+    stop_requested : bool
+        Whether the training was asked to stop.
     """
 
     def __init__(
@@ -214,9 +247,8 @@ class EventRecorder:
         run_id: str,
         should_abort: Callable[[], bool] = lambda: False,
     ):
-        # Of the training under way: what aborts it is raised once its state is saved.
         self.checkpointer: Checkpointer | None = None
-        self.stop_requested = False  # whether the training was asked to stop
+        self.stop_requested = False
         self._store = store
         self._run_id = run_id
         self._should_abort = should_abort
@@ -350,7 +382,10 @@ class Fitted:
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Split a run's table and fit the run's learner.
 
-    Raises ValueError if the rows or the settings allow no training.
+    Raises
+    ------
+    ValueError
+        If the rows or the settings allow no training.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)

@@ -40,9 +40,19 @@ MUCH_BETTER = 0.2  # accuracy that another order of the classes must gain to be 
 def read_model(path: Path, classes: list | None = None, **unsaid) -> Model:
     """Read a model that may come from anyone: data or a treelab folder, never pickle.
 
-    The path is a folder that a model was saved in, or a file that ``model_from_bytes``
-    reads with what else is given. Raises OSError if it cannot be read, and ValueError
-    if it is none of these, or an ensemble that a run cannot store.
+    Parameters
+    ----------
+    path : Path
+        A folder that a model was saved in, or a file as ``model_from_bytes`` reads.
+    classes, **unsaid
+        As ``model_from_bytes`` takes them.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is none of these, or an ensemble that a run cannot store.
     """
     if path.is_dir():
         _refuse_unsaid(path.name, unsaid)
@@ -56,11 +66,23 @@ def model_from_bytes(
 ) -> Model:
     """Read a file that treelab, xgboost (JSON) or LightGBM (text) wrote.
 
-    Error messages call it by its name. Given is what a file of the other two does not
-    tell: ``classes``, labels in the order of their numbers, ``missing`` (of xgboost),
-    ``iteration_range`` and ``categories``, as ``from_xgboost`` takes them; None is not
-    given. Raises ValueError if it is none of these, or an ensemble that a run cannot
-    store.
+    Parameters
+    ----------
+    text : bytes
+    name : str
+        The file's name in error messages.
+    classes : list or None
+        Labels in the order of xgboost's or LightGBM's numbers; other models name their
+        own.
+    **unsaid
+        What a file of these two does not tell: ``missing`` (of xgboost),
+        ``iteration_range`` and ``categories``, as ``from_xgboost`` takes them. None
+        is not given.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or an ensemble that a run cannot store.
     """
     if len(text) > MOST_BYTES:
         raise ValueError(
@@ -110,7 +132,10 @@ def _refuse_unsaid(name: str, unsaid: dict) -> None:
 def read_categories(lines: Iterable[str]) -> dict[str, list[str]] | None:
     """Read lines such as "colour=red,green,blue"; None where there is none.
 
-    Raises ValueError if a line is not of this form.
+    Raises
+    ------
+    ValueError
+        If a line is not of this form.
     """
     found = {}
     for line in lines:
@@ -133,10 +158,25 @@ def _checked(read, name: str) -> Model:
 def import_model(
     store: RunStore, model: Model, problem: Problem, title: str = ""
 ) -> str:
-    """Save a model as a run that is done, with its scores on a table; return its id.
+    """Save a model as a run that is done, with its scores on a table.
 
-    The problem has the table, which must be in the store, and what the model predicts
-    of it. Raises ValueError if the model does not fit the table.
+    Parameters
+    ----------
+    store : RunStore
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem
+        The table, which must be in the store, and what the model predicts of it.
+    title : str, default=""
+
+    Returns
+    -------
+    str
+        The run's id.
+
+    Raises
+    ------
+    ValueError
+        If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
     model = _with_spaces(model, frame)

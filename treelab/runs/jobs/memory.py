@@ -50,11 +50,20 @@ def check_memory(store: RunStore, run: Run) -> None:
 def needed_bytes(
     learner: str, settings: dict, problem: Problem, n_rows: int, n_outputs: int = 1
 ) -> float:
-    """Estimate the memory that a training on so many rows takes, in bytes.
+    """Estimate the memory that a training takes, in bytes.
 
-    A learner without an estimate of its own needs what its table takes. ``n_outputs``
-    are the classes where there are more than two: each leaf, and each row of a step's
-    batch, holds a number for each.
+    Parameters
+    ----------
+    learner : str
+        Its key; one without an estimate of its own needs what its table takes.
+    settings : dict
+        All of its settings.
+    problem : Problem
+    n_rows : int
+        Rows of the table.
+    n_outputs : int, default=1
+        Classes where there are more than two: each leaf, and each row of a step's
+        batch, holds a number for each.
     """
     n_columns = max(len(problem.columns), 1)
     table = FLOAT64 * TABLE_COPIES * n_rows * n_columns

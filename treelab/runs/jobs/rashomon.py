@@ -33,10 +33,20 @@ from treelab.trees.words import counted, shortest
 def save_member(
     store: RunStore, run: Run, trees: RashomonSet, place: int, tolerance: float
 ) -> str:
-    """Save a tree of a run's Rashomon set, by its place, as a run that is done.
+    """Save a tree of a run's Rashomon set as a run that is done; return its id.
 
-    Returns the run's id. The same tree again is the same run, and the run's own tree is
-    the run. The visitor looked within ``tolerance``.
+    The same tree again is the same run, and the run's own tree is the run.
+
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+    trees : RashomonSet
+        Of the run.
+    place : int
+        Of the tree in the set.
+    tolerance : float
+        Within which the visitor looked.
     """
     run, trees = _first(store, run, trees)
     if place == trees.chosen:
@@ -112,7 +122,10 @@ def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
 def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Train restarts of several sizes on all rows; the run's tree is its parent's.
 
-    Raises ValueError if the parent is gone.
+    Raises
+    ------
+    ValueError
+        If the parent is gone.
     """
     asked, parent, model = asked_of(store, run)
     assert isinstance(model, Tree)
@@ -164,7 +177,10 @@ def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
 def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Look at all trees of a depth; the run's tree is the best of them.
 
-    Raises ValueError if the first run is gone, or there are too many trees.
+    Raises
+    ------
+    ValueError
+        If the first run is gone, or there are too many trees.
     """
     asked, parent, model = asked_of(store, run)
     own = shown_tree(model)

@@ -41,8 +41,12 @@ def run_kind(run: Run) -> tuple:
 def runs_by_seed(run: Run, runs: Iterable[Run]) -> dict[int, Run]:
     """Return a run by the seed of each data split, ascending.
 
-    Runs of its kind that are done are looked for among ``runs``, the newest first. One
-    that was stopped is not: it might have become better.
+    Parameters
+    ----------
+    run : Run
+    runs : iterable of Run
+        Where runs of its kind that are done are looked for, the newest first. One that
+        was stopped is not: it might have become better.
     """
     found = {run.problem.seed: run}
     kind = run_kind(run)
@@ -91,9 +95,21 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     Runs with the same test rows are repeated on the same splits, those of the seeds
     that follow theirs. A seed on which all of them were trained counts as done, and a
     run that one of them has on a seed is not made twice. One that was cut off there
-    goes on. Those that cannot be repeated are left out, and those of folds.
+    goes on.
 
-    They are queued, split by split; nobody trains them before they are submitted.
+    Parameters
+    ----------
+    store : RunStore
+    runs : sequence of Run
+        Those that cannot be repeated are left out, and those of folds, see
+        ``treelab/runs/jobs/repeats.py``.
+    n_splits : int
+        How many more data splits.
+
+    Returns
+    -------
+    list of str
+        Queued, split by split; nobody trains them before they are submitted.
     """
     runs = [r for r in runs if can_be_repeated(r) and not r.problem.n_folds]
     known = {
@@ -150,15 +166,28 @@ def create_folds(
     n_repeats: int = 1,
     device: str = "auto",
 ) -> Iterator[str]:
-    """Create the runs of a cross-validation that are not there yet; yield their ids.
+    """Create the runs of a cross-validation that are not there yet, one at a time.
 
     The run of the first fold stands for all; the others are its repeats. A fold on
     which a run of this kind was trained, or waits, counts as done; one whose run was
-    cut off goes on where that was. Each is queued when its id is yielded; nobody trains
-    it before it is submitted.
+    cut off goes on where that was.
 
-    Settings that are left out are at their defaults. The problem's seed is that of a
-    first fold, see ``folds_problem``; rows are dealt to all folds ``n_repeats`` times.
+    Parameters
+    ----------
+    store : RunStore
+    learner : str
+    settings : mapping
+        Of the learner; what is left out is at its default.
+    problem : Problem
+        Its seed is that of a first fold, see ``folds_problem``.
+    n_repeats : int, default=1
+        How often rows are dealt to all folds.
+    device : str, default="auto"
+
+    Yields
+    ------
+    str
+        The id of a run in the state "queued"; nobody trains it before it is submitted.
     """
     complete = complete_settings(learner, problem.task, dict(settings))
     known = folds_of(store, learner, settings, problem)
@@ -226,8 +255,14 @@ def folds_of(
 def runs_by_fold(run: Run, runs: Iterable[Run], n_folds: int) -> dict[int, Run]:
     """Return the runs of a run's kind on the folds of its table, by seed, ascending.
 
-    The run is of any data split, ``runs`` are as in ``runs_by_seed``; 0 folds are the
-    data splits without any.
+    Parameters
+    ----------
+    run : Run
+        Of any data split.
+    runs : iterable of Run
+        See ``runs_by_seed``.
+    n_folds : int
+        0 for the data splits without folds.
     """
     if run.problem.n_folds == n_folds:
         return runs_by_seed(run, runs)

@@ -15,8 +15,14 @@ from treelab.trees.pruning_path import Model
 def run_imitation(run: Run, model: Model, frame: pd.DataFrame) -> Imitation:
     """Hold a surrogate run's predictions against its model's, and against the truth.
 
-    The target of its problem holds the predictions of another model, ``model`` is the
-    run's own. ``frame`` is its whole table; what is compared are the test rows.
+    Parameters
+    ----------
+    run : Run
+        Its problem's target holds the predictions of another model.
+    model : Tree, WeightedTrees or PruningPath
+        The run's.
+    frame : DataFrame
+        The run's whole table, of which the test rows are compared.
     """
     problem = run.problem
     X, of_model, weight = problem.split(frame).rows("test")
@@ -31,8 +37,12 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
     """Store the table of a surrogate run's differences, and return its problem.
 
     The table has one column more: "agrees" or "differs" in each row, or how far the
-    tree's prediction lies from the model's. The features are those of the run. Raises
-    ValueError if the tree agrees with the model on every row, or on none.
+    tree's prediction lies from the model's. The features are those of the run.
+
+    Raises
+    ------
+    ValueError
+        If the tree agrees with the model on every row, or on none.
     """
     frame = store.table(run.problem.table_id)
     of_model = run.problem.labels(frame)

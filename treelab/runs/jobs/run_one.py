@@ -42,12 +42,25 @@ def run_one(
     *,
     callbacks: Sequence[Callback] = (),
 ) -> str:
-    """Train one queued run in this process; return the state in which it ended.
+    """Train one queued run in this process.
 
     This is all that a worker is asked to do, on whatever machine; everything else
-    passes through the run store, of which ``home`` and ``server`` are folder and
-    database. Callbacks are called with the training's reports, beside the event
-    recorder. The state of a run that is not queued any more stays as it is.
+    passes through the run store.
+
+    Parameters
+    ----------
+    run_id : str
+    home : path-like, optional
+    server : Server, optional
+        Folder and database of the run store, see ``RunStore``.
+    callbacks : sequence of callable
+        Called with the training's reports, beside the event recorder.
+
+    Returns
+    -------
+    str
+        The state in which the run ended; its state as it is, unchanged, when it was
+        not queued any more.
     """
     store = RunStore(home, server)
     owner = ProcessId.here()
@@ -70,15 +83,27 @@ def train(
     callbacks: Sequence[Callback] = (),
     should_abort: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Train a run that this process owns, and end it in the store; return its state.
+    """Train a run that this process owns, and end it in the store.
 
-    A failure becomes the run's error, its traceback goes to the run's log. Callbacks
-    are called with the training's reports, beside the event recorder.
+    A failure becomes the run's error, its traceback goes to the run's log.
 
-    ``auto_device`` is what "auto" and "cuda" mean here, "cuda:1" for example; by
-    default the learner chooses. ``should_abort`` returns True once the process has to
-    end: the run becomes "interrupted". As one that was paused, it goes on from its last
-    checkpoint when it is resumed.
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+    auto_device : str, optional
+        What "auto" and "cuda" mean here, "cuda:1" for example; by default the learner
+        chooses.
+    callbacks : sequence of callable
+        Called with the training's reports, beside the event recorder.
+    should_abort : callable, optional
+        Returns True once the process has to end: the run becomes "interrupted". As one
+        that was paused, it goes on from its last checkpoint when it is resumed.
+
+    Returns
+    -------
+    str
+        The state in which the run ended.
     """
     recorder = EventRecorder(store, run_id, should_abort)
     callback = CallbackList([recorder, *callbacks])

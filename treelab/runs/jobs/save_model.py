@@ -27,11 +27,21 @@ def save_fitted(
 ) -> tuple[dict, dict]:
     """Save and score the model of a training, and save its other trees.
 
-    Returns metrics and summary, see ``Run``. Clusters that predict themselves have no
-    metrics. The summary has ``leaves``, ``splits``, ``depth``, ``fitted`` (see
-    ``fitted_split``), ``seconds``, which the training took, ``device``, ``rows``,
-    ``notes``, ``versions``, what was measured, and ``loss`` where it is another than
-    the squared error.
+    Parameters
+    ----------
+    store : RunStore
+    run : Run
+    fitted : Fitted
+    seconds : float
+        What the training took.
+
+    Returns
+    -------
+    metrics, summary : dict
+        See ``Run``. Clusters that predict themselves have no metrics. The summary has
+        ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
+        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``, what was measured,
+        and ``loss`` where it is another than the squared error.
     """
     metrics = _scores(fitted)
     device = device_used(run) + _of_machine(store)
@@ -52,10 +62,20 @@ def save_as_run(
 ) -> str:
     """Save a model that was not trained here as a run that is done; return its id.
 
-    One that cannot be scored becomes no run. ``learner``, ``settings``, ``title`` and
-    ``asked_device`` are as ``RunStore.create`` takes them. Its training took
-    ``seconds`` on ``device``, words for display; ``edits`` is the log of the edits that
-    its tree came from, as JSON.
+    One that cannot be scored becomes no run.
+
+    Parameters
+    ----------
+    store : RunStore
+    fitted : Fitted
+    learner, settings, title, asked_device
+        As ``RunStore.create`` takes them.
+    seconds : float
+        What its training took.
+    device : str
+        What it was trained on, for display.
+    edits : str, default=""
+        The log of the edits that its tree came from, as JSON.
     """
     metrics = _scores(fitted)
     run_id = store.create(

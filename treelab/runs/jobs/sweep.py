@@ -53,8 +53,20 @@ def create_sweep(
 ) -> str:
     """Create the run of a sweep and return its id; see ``RunStore.create``.
 
-    The settings are what all trials have. Raises ValueError if the learner does not
-    have a setting, or a value is out of range.
+    Parameters
+    ----------
+    store : RunStore
+    learner : str
+        Key of the learner.
+    settings : dict
+        What all trials have.
+    problem : Problem
+    plan : SweepPlan
+
+    Raises
+    ------
+    ValueError
+        If the learner does not have a setting, or a value is out of range.
     """
     plan.check(learner, problem.task)
     spec = find_spec(learner)
@@ -76,8 +88,12 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     """Search the settings that score best, then train the run with them.
 
     What was tried before the run was interrupted is not tried again. Stopped while it
-    searches, it trains with the best settings found so far. Raises ValueError if no
-    trial came to an end: what the first one said.
+    searches, it trains with the best settings found so far.
+
+    Raises
+    ------
+    ValueError
+        If no trial came to an end: what the first one said.
     """
     text = store.sweep(run.id)
     if text is None:
@@ -118,11 +134,25 @@ def help_sweep(
     auto_device: str | None = None,
     should_abort: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Try a trial of a sweep that another process runs; return whether there was one.
+    """Try a trial of a sweep that another process runs.
 
     Runs that wait go first. Who helps draws by a seed of its own, so the seed of a
-    sweep does not fix its trials where several try. ``auto_device`` and
-    ``should_abort`` are as in ``run_one.train``: a trial that is aborted was not tried.
+    sweep does not fix its trials where several try.
+
+    Parameters
+    ----------
+    store : RunStore
+    run_id : str
+        A run in training.
+    auto_device : str, optional
+        What "auto" and "cuda" mean here.
+    should_abort : callable, optional
+        Returns True once the process has to end: the trial was not tried then.
+
+    Returns
+    -------
+    bool
+        Whether there was one to try.
     """
     text, folder = store.sweep(run_id), store.folder(run_id)
     if text is None or read_study(folder) is None:
@@ -164,12 +194,22 @@ def begin_search(study: Study, run: Run, plan: SweepPlan) -> None:
 
 @dataclass
 class Search(TrialScorer):
-    """The trials of a sweep, one by one; other processes may try beside it."""
+    """The trials of a sweep, one by one; other processes may try beside it.
+
+    Attributes
+    ----------
+    run, plan, split
+        See ``TrialScorer``.
+    study : Study
+    callbacks : sequence of callable
+        Called at each report of each trial, as progress; True stops the search.
+    stopped : bool
+        Whether the search was asked to stop.
+    """
 
     study: Study
-    # Called at each report of each trial, as progress; True stops the search.
     callbacks: Sequence[Callback]
-    stopped: bool = False  # whether the search was asked to stop
+    stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
 
     def run_trials(self) -> None:
@@ -236,11 +276,18 @@ class Search(TrialScorer):
 
 @dataclass
 class Ending:
-    """Passes on the reports of the training after a search, as its last trial."""
+    """Passes on the reports of the training after a search, as its last trial.
+
+    Attributes
+    ----------
+    callbacks : sequence of callable
+    n_trials : int
+    ignores_stop : bool
+        Whether the stop that ended the search does not end the training as well.
+    """
 
     callbacks: Sequence[Callback]
     n_trials: int
-    # Whether the stop that ended the search does not end the training as well.
     ignores_stop: bool
 
     def __call__(self, report: Progress) -> bool:

@@ -80,7 +80,10 @@ class StoreError(OSError):
 def database_of(home: Path) -> Path | Server:
     """Return a data folder's database: what ``TREELAB_STORE`` names, else its file.
 
-    Raises ValueError if ``TREELAB_STORE`` is no address of a PostgreSQL database.
+    Raises
+    ------
+    ValueError
+        If ``TREELAB_STORE`` is no address of a PostgreSQL database.
     """
     url = os.environ.get("TREELAB_STORE", "").strip()
     return Server(url) if url else home / FILE
@@ -103,9 +106,14 @@ def is_there(database: Path | Server) -> bool:
 def open_database(home: Path, server: Server | None = None) -> Path | Server:
     """Make a data folder and its database where they are not; return the database.
 
-    That is ``server``, or else what ``database_of`` finds. Raises StoreError if one of
-    them cannot be made or written to, and ValueError if a newer treelab wrote it, or
-    ``TREELAB_STORE`` is no address.
+    That is ``server``, or else what ``database_of`` finds.
+
+    Raises
+    ------
+    StoreError
+        If one of them cannot be made or written to.
+    ValueError
+        If a newer treelab wrote it, or ``TREELAB_STORE`` is no address.
     """
     database = server or database_of(home)
     try:
@@ -124,12 +132,22 @@ def open_database(home: Path, server: Server | None = None) -> Path | Server:
 def prepare(database: Path | Server, *, anew: bool = False) -> None:
     """Create the database's tables where there are none; migrate those of older schema.
 
-    One of our schema is only read, so that runs can be looked at on a full disk. A new
-    one begins ``anew`` also in the place of a file that was emptied.
+    One of our schema is only read, so that runs can be looked at on a full disk.
 
-    Raises StoreError if it cannot be read or made, or was emptied, TimeoutError if
-    another process prepares it and does not finish, and ValueError if a newer treelab
-    wrote it.
+    Parameters
+    ----------
+    database : Path or Server
+    anew : bool, default=False
+        Begin a new one also in the place of a file that was emptied.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be read or made, or was emptied.
+    TimeoutError
+        If another process prepares it and does not finish.
+    ValueError
+        If a newer treelab wrote it.
     """
     if isinstance(database, Server):
         _prepare_server(database)
@@ -224,7 +242,10 @@ def read_version(db: Database) -> int:
 def reading(database: Path | Server) -> Iterator[Database]:
     """Open the database for some reads.
 
-    Raises StoreError if it cannot be read, or in ``writing``, written.
+    Raises
+    ------
+    StoreError
+        If it cannot be read, or in ``writing``, written.
     """
     if isinstance(database, Server):
         with _on_server(database, to_write=False) as db:

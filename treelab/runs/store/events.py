@@ -28,11 +28,15 @@ class RunEvents(RunStates):
     """The part of the run store that holds the points of runs' loss curves."""
 
     def add_events(self, run_id: str, reports: Sequence[Progress]) -> bool:
-        """Add points to a run's curves and move its progress; return whether to go on.
+        """Add points to a run's curves and move its progress.
 
         Reports of a preparation move the progress; one with a loss is a point of the
-        curve that is shown until the training's own is whole. It is not to go on once a
-        stop was requested or the run has ended.
+        curve that is shown until the training's own is whole.
+
+        Returns
+        -------
+        bool
+            Whether to go on: False once a stop was requested or the run has ended.
         """
         rows = [
             (
@@ -99,10 +103,18 @@ class RunEvents(RunStates):
             )
 
     def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
-        """Read a run's curves, in the order in which they came, ``after`` an epoch.
+        """Read a run's curves, in the order in which they came.
 
-        Columns are epoch, train_loss, valid_loss, metric (NaN where not measured),
-        seconds since the training began, stage.
+        Parameters
+        ----------
+        after : float, default=-1
+            Only points of later epochs than this one.
+
+        Returns
+        -------
+        DataFrame
+            Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
+            seconds since the training began, stage.
         """
         return self._events(run_id, "stage <> ?", after)
 
@@ -182,7 +194,10 @@ def snapshot_epochs(folder: Path) -> list[float]:
 def read_snapshot(folder: Path, epoch: float) -> Tree:
     """Read the tree of an epoch of ``snapshot_epochs``.
 
-    Raises LookupError if that epoch has none, or has been thinned out since.
+    Raises
+    ------
+    LookupError
+        If that epoch has none, or has been thinned out since.
     """
     path = folder / f"{epoch:013.4f}.json"
     try:

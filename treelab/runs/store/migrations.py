@@ -66,8 +66,11 @@ def apply_steps(db: Database, version: int) -> None:
 def migrate(db: sqlite3.Connection) -> None:
     """Take a SQLite file to today's schema: all steps in one transaction, or none.
 
-    The connection is in autocommit mode, of a database of version 1 or later; the
-    caller holds the lock under which databases are made.
+    Parameters
+    ----------
+    db : Connection
+        In autocommit mode, of a database of version 1 or later; the caller holds the
+        lock under which databases are made.
     """
     db.execute("BEGIN IMMEDIATE")
     try:

@@ -55,20 +55,41 @@ def default_home() -> Path:
 class RunStore(RunEvents, StoredTables):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
-    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states, events),
-    a folder a run what is large (snapshots, model, log). Every method opens the file
-    for itself, so one store may be used from many threads, and many stores from many
-    processes. States change atomically: of two calls that would end a run, one succeeds
-    and returns True.
+    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
+    events), a folder a run what is large (snapshots, model, log). Every method opens
+    the file for itself, so one store may be used from many threads, and many stores
+    from many processes. States change
+    atomically: of two calls that would end a run, one succeeds and returns True.
 
-    The folder is ``home``, else ``default_home()``, and is made when it is not there,
-    for its owner alone; ``server`` takes the place of the database that
-    ``TREELAB_STORE`` names, if any. Raises StoreError if the folder cannot be made or
-    written to, and ValueError if a newer treelab wrote it.
+    Parameters
+    ----------
+    home : path-like, optional
+        The folder; made when it is not there, for its owner alone. Default: see
+        ``default_home``.
+    server : Server, optional
+        The database, in place of the one that ``TREELAB_STORE`` names, if any.
+
+    Raises
+    ------
+    StoreError
+        If the folder cannot be made or written to.
+    ValueError
+        If a newer treelab wrote it.
+
+    Attributes
+    ----------
+    user : str
+        Whose new runs are; "" where nobody signs in.
+    database : Path or Server
+        The SQLite file, or the PostgreSQL database that ``TREELAB_STORE`` names.
+    makes_private : bool
+        Whether new runs are seen by their user and admins alone.
+    worker_registry : WorkerRegistry
+        The workers that train this store's runs.
     """
 
-    user = ""  # whose new runs are; "" where nobody signs in
-    makes_private = False  # whether new ones are seen by that user and admins alone
+    user = ""
+    makes_private = False
 
     def __init__(
         self, home: str | os.PathLike | None = None, server: Server | None = None
@@ -88,7 +109,13 @@ class RunStore(RunEvents, StoredTables):
     # Tables
 
     def delete_table(self, table_id: str) -> None:
-        """Delete a table; ValueError while a run needs it: delete the run first."""
+        """Delete a table on which no run is left.
+
+        Raises
+        ------
+        ValueError
+            If a run needs it; delete the run first.
+        """
         for run in self.runs():
             if table_id in run.table_ids:
                 raise ValueError(
@@ -112,17 +139,32 @@ class RunStore(RunEvents, StoredTables):
         """Create a run in the state "queued" and return its id.
 
         No worker takes it before ``submit`` (see ``Queue.submit``); until then it is
-        the calling process's, with which it ends. It is stored with all of the
-        learner's settings, those that are not given at their defaults. The device is
-        "auto", "cpu", "cuda" or "cuda:N"; the title is by default the learner's and the
-        table's name.
+        the calling process's, with which it ends.
 
-        A run that repeats another one, ``repeat_of``, on another data split is trained
-        after other runs, unless its learner is quick; one that ``is_background``, as a
-        sweep, after all others.
+        Parameters
+        ----------
+        learner : str
+            Key of the learner.
+        settings : dict
+            The settings that were chosen, by name. The run is stored with all of the
+            learner's: the others are at their defaults.
+        problem : Problem
+        device : str, default="auto"
+            "auto", "cpu", "cuda" or "cuda:N".
+        title : str, default=""
+            By default the learner's title and the table's name.
+        repeat_of : str, default=""
+            Id of the run that it repeats on another data split. Other runs are
+            trained before repeats, but for those of quick learners.
+        is_background : bool, default=False
+            Whether all other runs are trained before it, as before a sweep.
 
-        Raises ValueError for an unknown learner or setting, or a value out of range,
-        and LookupError if the problem's table is not in the store.
+        Raises
+        ------
+        ValueError
+            For an unknown learner or setting, or a value out of range.
+        LookupError
+            If the problem's table is not in the store.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
@@ -245,8 +287,12 @@ class RunStore(RunEvents, StoredTables):
     def model(self, run_id: str):
         """Load a run's model.
 
-        Raises LookupError if it has none, and StoreError if its files are gone or
-        damaged.
+        Raises
+        ------
+        LookupError
+            If it has none.
+        StoreError
+            If its files are gone or damaged.
         """
         run = self.run(run_id)
         if not run.has_model:

@@ -33,7 +33,13 @@ _TYPES = (
 
 @dataclass(frozen=True)
 class Server:
-    """A database on a PostgreSQL server; ValueError if that is no such address."""
+    """A database on a PostgreSQL server.
+
+    Raises
+    ------
+    ValueError
+        If it is no such address.
+    """
 
     url: str  # as in ``postgresql://user:password@host:5432/name``
 
@@ -149,8 +155,10 @@ class ServerConnection:
 def connected(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
     """Open a connection for one transaction: all of the block is saved, or nothing.
 
-    Raises ConnectionError if the server does not answer, ends the connection, or has
-    lost our tables.
+    Raises
+    ------
+    ConnectionError
+        If the server does not answer, ends the connection, or has lost our tables.
     """
     from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
 

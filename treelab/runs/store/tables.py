@@ -43,8 +43,12 @@ class StoredTables:
         """Store a table under its content's hash and return that id.
 
         The same table again is stored once, under the newer name; where its file was
-        damaged or gone, that mends it. Raises ValueError for a column that cannot be
-        stored, naming it.
+        damaged or gone, that mends it.
+
+        Raises
+        ------
+        ValueError
+            If a column cannot be stored, naming it.
         """
         content = _parquet(frame)
         table_id = hashlib.sha256(content).hexdigest()
@@ -68,8 +72,12 @@ class StoredTables:
     def table_file(self, table_id: str) -> Path:
         """Return the Parquet file of a table, which is what was stored.
 
-        Raises LookupError if there is none of this id, and StoreError if its file is
-        gone or is not what was stored, or its row was lost.
+        Raises
+        ------
+        LookupError
+            If there is none of this id.
+        StoreError
+            If its file is gone or is not what was stored, or its row was lost.
         """
         name, path = self._table_name(table_id), self._table_path(table_id)
         if why := why_damaged(path):

@@ -41,8 +41,12 @@ def cluster_address() -> str:
 def check_cluster(store: RunStore) -> None:
     """Raise unless runs of a store can be trained on the cluster that is named, if any.
 
-    That is ImportError if Dask's ``distributed`` is not installed, and ValueError if
-    other machines cannot open the store.
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    ValueError
+        If other machines cannot open the store.
     """
     if not (address := cluster_address()):
         return
@@ -73,8 +77,12 @@ def _check_installed(address: str) -> None:
 def connect(address: str) -> Client:
     """Connect to a Dask scheduler.
 
-    Raises ImportError if Dask's ``distributed`` is not installed, and OSError if no
-    scheduler answers at the address.
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    OSError
+        If no scheduler answers at the address.
     """
     _check_installed(address)
     from distributed import Client
@@ -96,8 +104,13 @@ def worker_addresses(client: Client) -> list[str]:
 def misfits(client: Client, store: RunStore | None = None) -> dict[str, str]:
     """Say by address why some workers cannot train.
 
-    They have another treelab or Python than this machine, or do not see the store whose
-    runs they are to train, if any.
+    They have another treelab or Python than this machine, or do not see the store.
+
+    Parameters
+    ----------
+    client : Client
+    store : RunStore, optional
+        Whose runs they are to train; none: they need no store.
     """
     answers: Any = client.run(eval, _VERSIONS, on_error="return")  # this client waits
     found = {address: _difference(answer) for address, answer in answers.items()}
@@ -153,8 +166,14 @@ def _why_unseen(home: str, server: Server, mark: str) -> str:
 def help_search(run_id: str, home: str, server: Server) -> None:
     """Try trials of a sweep on a worker of the cluster, while they are wanted there.
 
-    The sweep's run is in training; ``home`` and ``server`` are the store's folder and
-    database.
+    Parameters
+    ----------
+    run_id : str
+        A run in training.
+    home : str
+        Folder of the run store.
+    server : Server
+        Its database.
     """
     from treelab.runs.jobs.sweep import SEARCH, help_sweep  # loads Optuna
 
@@ -167,9 +186,24 @@ def help_search(run_id: str, home: str, server: Server) -> None:
 class Caller:
     """Calls functions on the workers of a cluster, many at once.
 
-    The address is that of the Dask scheduler; the workers have to see the store, if one
-    is given. Raises ImportError if Dask's ``distributed`` is not installed, and OSError
-    if no scheduler answers, or none of its workers can train.
+    Parameters
+    ----------
+    address : str
+        Of the Dask scheduler.
+    store : RunStore, optional
+        That the workers have to see; none: they need no store.
+
+    Raises
+    ------
+    ImportError
+        If Dask's ``distributed`` is not installed.
+    OSError
+        If no scheduler answers, or none of its workers can train.
+
+    Attributes
+    ----------
+    words : str
+        Names the cluster.
     """
 
     def __init__(self, address: str, store: RunStore | None = None):
@@ -197,11 +231,23 @@ class Caller:
     def calls(
         self, function: Callable, shared: Sequence, each: Sequence[Sequence]
     ) -> Iterator[tuple[int, Any]]:
-        """Call ``function(*own, *shared)`` for the own arguments of each call.
+        """Call a function, and yield what it returns as the calls end.
 
-        Yields, as the calls end, the place of a call and what it returned; the
-        exception where Dask gave up. What is shared is sent to each worker once. Dask
-        calls the function once more where a worker is lost.
+        Dask calls it once more where a worker is lost.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(*own, *shared)``.
+        shared : sequence
+            Arguments of all calls, sent to each worker once.
+        each : sequence of sequence
+            A call's own arguments.
+
+        Yields
+        ------
+        (int, object)
+            Place of the call, and what it returned; the exception where Dask gave up.
         """
         from distributed import as_completed
 

@@ -24,12 +24,21 @@ class Queue(WorkerPool):
     queues, in any number of processes, may share a store. Where ``TREELAB_CLUSTER``
     holds the address of a Dask scheduler, the one worker of this machine has them
     trained there.
+
+    Parameters
+    ----------
+    store : RunStore
+    command : sequence of str
+        The command that starts a worker.
     """
 
     def submit(self, run_id: str) -> None:
         """Have a queued run trained as soon as there is room for it.
 
-        Raises as ``check_cluster`` does if a cluster is named that cannot train.
+        Raises
+        ------
+        ImportError, ValueError
+            If a cluster is named that cannot train; see ``check_cluster``.
         """
         check_cluster(self.store)
         self.store.submit(run_id)
@@ -59,8 +68,12 @@ class Queue(WorkerPool):
     def check(self) -> list[str]:
         """Look after runs and workers; pages call it about once a second.
 
-        Runs whose process died become "interrupted", dead workers are replaced. Returns
-        the runs found dead by this call.
+        Runs whose process died become "interrupted", dead workers are replaced.
+
+        Returns
+        -------
+        list of str
+            The runs found dead by this call.
         """
         interrupted = self.store.interrupt_dead_runs()
         self.ensure_workers()
@@ -112,7 +125,10 @@ class Queue(WorkerPool):
     def shut_down(self, timeout: float = 10.0) -> None:
         """End the workers of this store on this machine, and the runs they train.
 
-        Those that do not react are killed after ``timeout`` seconds.
+        Parameters
+        ----------
+        timeout : float, default=10.0
+            Seconds until those that do not react are killed.
         """
         super().shut_down(timeout)
         self.store.interrupt_dead_runs()

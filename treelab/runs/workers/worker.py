@@ -29,9 +29,13 @@ from treelab.runs.workers.worker_pool import (
 
 
 def log_line(run_id: str, words: str) -> None:
-    """Print a line on a run to standard error, which is the worker's log.
+    """Print a line to standard error, which is the worker's log.
 
-    Line ends in what happened become spaces.
+    Parameters
+    ----------
+    run_id : str
+    words : str
+        What happened; line ends in it become spaces.
     """
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     print(f"{now} {run_id} {' '.join(words.split())}", file=sys.stderr, flush=True)
@@ -49,11 +53,17 @@ GRACE_SECONDS = 8.0  # for a training to react when the process has to end
 class Worker:
     """Takes runs from the store, trains them here, and records that it is alive.
 
-    It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never ends
-    in the middle of a run because the app went away. With ``end_when_unused`` it ends
-    when no app that asked for workers is alive and no run waits, so that nothing is
-    left behind a closed app; else it stays until ended by a signal. For slots see
-    ``treelab.runs.workers.worker_pool``.
+    It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never
+    ends in the middle of a run because the app went away.
+
+    Parameters
+    ----------
+    store : RunStore
+    slot : str
+        See ``treelab.runs.workers.worker_pool``.
+    end_when_unused : bool, default=False
+        End when no app that asked for workers is alive and no run waits, so that
+        nothing is left behind a closed app. Else stay until ended by a signal.
     """
 
     def __init__(self, store: RunStore, slot: str, *, end_when_unused: bool = False):
@@ -77,7 +87,10 @@ class Worker:
     def work(self) -> None:
         """Train runs until it is time to end.
 
-        Raises ValueError if another worker fills the slot.
+        Raises
+        ------
+        ValueError
+            If another worker fills the slot.
         """
         self._register()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -138,7 +138,13 @@ class WorkerPool:
     """Keeps one worker process in each slot of this machine.
 
     Workers end by themselves when no app is left. Any number of pools may share a
-    store: a lock sees to it that each slot has one worker. ``command`` starts one.
+    store: a lock sees to it that each slot has one worker.
+
+    Parameters
+    ----------
+    store : RunStore
+    command : sequence of str
+        The command that starts a worker.
     """
 
     def __init__(self, store: RunStore, command: Sequence[str] = WORKER_COMMAND):

@@ -22,8 +22,19 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the
-    threshold. That one is returned, for ``x <= threshold`` in float64; an infinite one
-    stays. ``strict`` says that the other program sends ``x < threshold`` left.
+    threshold. That one is returned.
+
+    Parameters
+    ----------
+    threshold : float array of shape (n,)
+        In the other program; an infinite one stays.
+    strict : bool
+        Whether that program sends ``x < threshold`` left instead of ``x <= threshold``.
+
+    Returns
+    -------
+    float64 array of shape (n,)
+        For ``x <= threshold``, with x in float64.
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -60,9 +71,20 @@ MOST_SCORES = 2**23  # of the categories of all sets: 64 MB
 class Columns:
     """Features by column, and by set of categories where a split tests those.
 
-    ``categories`` are the names of each category column's categories, in the order of
-    their codes; ``missing`` is a number, or code of a category, that counts as missing
-    once it is a float32.
+    Parameters
+    ----------
+    names : sequence of str
+    units : mapping of str to str
+        Unit of each column that has one.
+    categories : mapping of int to sequence of str
+        Names of the categories of each category column, in the order of their codes.
+    missing : float, default=nan
+        Number, or code of a category, that counts as missing once it is a float32.
+
+    Attributes
+    ----------
+    features : list of Feature
+        One a column, then those of the sets.
     """
 
     def __init__(
@@ -74,7 +96,6 @@ class Columns:
     ):
         self.names, self.categories, self.missing = names, categories, missing
         marked = None if np.isnan(missing) else float32_range(missing)
-        # One a column, then those of the sets.
         self.features = [
             Feature(name, unit=units.get(name, ""), missing_range=marked)
             for name in names
@@ -83,11 +104,24 @@ class Columns:
         self._n_scores = 0
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
-        """Return the place in ``features`` of what a split tests.
+        """Return the feature that a split tests; a set of categories has its own.
 
-        A set of categories has a feature of its own: the codes of ``right`` have the
-        score 1, the others 0. None where the split tests a number. Raises ValueError if
-        the sets of all splits hold too many categories.
+        Parameters
+        ----------
+        column : int
+        right : frozenset of int, default=None
+            Codes that go right; their score is 1, that of the others 0. None where
+            the split tests a number.
+
+        Returns
+        -------
+        int
+            Place in ``features``.
+
+        Raises
+        ------
+        ValueError
+            If the sets of all splits hold too many categories.
         """
         if right is None:
             return column
@@ -122,7 +156,14 @@ class Columns:
 def refuse_wrapped(model) -> None:
     """Raise ValueError where a model stands inside another estimator.
 
-    Such are a Pipeline and a search.
+    Parameters
+    ----------
+    model : object
+
+    Raises
+    ------
+    ValueError
+        If it is a Pipeline or a search.
     """
     if hasattr(model, "steps"):
         raise ValueError(

@@ -30,10 +30,21 @@ _NEEDED = (
 
 
 class Graph:
-    """Collects the operators and constants of a model that reads some columns.
+    """Collects the operators and constants of a model.
 
-    Raises ImportError if the package onnx is not installed, and ValueError if it reads
-    no column, or one column as numbers and as text.
+    Parameters
+    ----------
+    features : sequence of Feature
+        The model's.
+    read : list of Input
+        The columns that it reads.
+
+    Raises
+    ------
+    ImportError
+        If the package onnx is not installed.
+    ValueError
+        If it reads no column, or one column as numbers and as text.
     """
 
     def __init__(self, features: Sequence[Feature], read: list[Input]):

@@ -287,11 +287,14 @@ def number(value: float) -> str:
 
     It has an exponent, without which DuckDB reads a decimal number, not a double.
 
-    Databases older than 2023 read a literal with an error of about a thousandth of the
-    last place (SQLite 3.40 did so for 1 in 10,000). That matters only where the
+    Databases older than 2023 read a literal with an error of about a thousandth of
+    the last place (SQLite 3.40 did so for 1 in 10,000). That matters only where the
     shortest text lies almost halfway to a neighbour; 17 digits never do.
 
-    Raises ValueError if it is infinite, which no literal is in all databases.
+    Raises
+    ------
+    ValueError
+        If it is infinite, which no literal is in all databases.
     """
     value = float(value)
     if value != value:
@@ -311,7 +314,10 @@ def number(value: float) -> str:
 def text(value: str) -> str:
     """Write text as a literal.
 
-    Raises ValueError for a character that SQL has no way to write.
+    Raises
+    ------
+    ValueError
+        If it holds a character that SQL has no way to write.
     """
     return _quoted(value, "'")
 

@@ -182,11 +182,18 @@ def _term(index: int, feature: Feature, weight: float) -> Term:
 
 
 class Writer(ABC):
-    """Writes one tree; a language adds how its numbers, columns and labels look."""
+    """Writes one tree; a language adds how its numbers, columns and labels look.
+
+    Attributes
+    ----------
+    tree : Tree
+    inputs : list of Input
+        The columns that the code reads.
+    """
 
     def __init__(self, tree: Tree):
         self.tree = tree
-        self.inputs = inputs(tree)  # the columns that the code reads
+        self.inputs = inputs(tree)
 
     @abstractmethod
     def number(self, value: float) -> str:
@@ -347,13 +354,18 @@ class Style:
 
 
 class NestedWriter(Writer):
-    """Writes a tree as functions of nested ifs."""
+    """Writes a tree as functions of nested ifs.
+
+    Attributes
+    ----------
+    names : dict of Input to str
+        An identifier for each column.
+    """
 
     style: ClassVar[Style]
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        # An identifier for each column.
         self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
 
     @abstractmethod

@@ -13,14 +13,26 @@ MOST_SECONDS = 20
 def read_duckdb(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> tuple[list[ColumnReading], list[str]]:
-    """Read the columns of one table, or of one SELECT, with notes; from a copy.
+    """Read the columns of one table, or of one SELECT, with notes.
 
-    ``sheet`` is the table or view; None takes the only one. A ``query``, one SELECT
-    statement, goes before it. Messages call the file ``name``.
+    Parameters
+    ----------
+    content : bytes
+        A DuckDB database; a copy of it is read.
+    name : str
+        The file, in messages.
+    sheet : str or None
+        The table or view; None takes the only one.
+    query : str or None
+        One SELECT statement, which goes before ``sheet``.
 
-    Raises ChoiceError if there are several tables, and none was chosen, and TableError
-    if the package duckdb is not installed, the database is damaged, or the query is
-    none, fails, reads another file, or takes too much time or memory.
+    Raises
+    ------
+    ChoiceError
+        If there are several tables, and none was chosen.
+    TableError
+        If the package duckdb is not installed, the database is damaged, or the query
+        is none, fails, reads another file, or takes too much time or memory.
     """
     if find_spec("duckdb") is None:
         raise TableError(

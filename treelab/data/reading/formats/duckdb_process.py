@@ -40,9 +40,19 @@ TABLES = (
 def as_parquet(
     content: bytes, name: str, sheet: str | None, query: str | None, seconds: float
 ) -> tuple[dict, bytes]:
-    """Return the rows of one table, or of one SELECT, as Parquet; see ``read_duckdb``.
+    """Return the rows of one table, or of one SELECT, as Parquet.
 
-    The query may take so many seconds.
+    Parameters
+    ----------
+    content : bytes
+    name : str
+        The file, in messages.
+    sheet : str or None
+        The table or view; None takes the only one.
+    query : str or None
+        One SELECT statement, which goes before ``sheet``.
+    seconds : float
+        How long the query may take.
     """
     import duckdb
 

@@ -20,7 +20,16 @@ TITLES = {
 
 
 def as_parquet(content: bytes, name: str, kind: str) -> tuple[dict, bytes]:
-    """Return a file's table as Parquet; the kind is one of ``TITLES``."""
+    """Return a file's table as Parquet.
+
+    Parameters
+    ----------
+    content : bytes
+    name : str
+        The file, in messages.
+    kind : str
+        "arrow", "stata", "spss", "sas" or "xport".
+    """
     read = _read_arrow if kind == "arrow" else _read_statistics
     try:
         table = read(content, name, kind)

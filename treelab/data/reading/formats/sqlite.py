@@ -29,14 +29,26 @@ DAMAGED = "is a database that is damaged or cut off. Copy it again."
 def read_sqlite(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> Cells:
-    """Read the rows of one table, or of one SELECT; from a copy in memory.
+    """Read the rows of one table, or of one SELECT.
 
-    ``sheet`` is the table or view; None takes the only one. A ``query``, one SELECT
-    statement, goes before it. Messages call the file ``name``.
+    Parameters
+    ----------
+    content : bytes
+        An SQLite database; it is read as a copy in memory.
+    name : str
+        The file, in messages.
+    sheet : str or None
+        The table or view; None takes the only one.
+    query : str or None
+        One SELECT statement, which goes before ``sheet``.
 
-    Raises ChoiceError if there are several tables, and none was chosen, and TableError
-    if the database is damaged, or the query is none, fails, takes more than 20 seconds,
-    or gives too many cells.
+    Raises
+    ------
+    ChoiceError
+        If there are several tables, and none was chosen.
+    TableError
+        If the database is damaged, or the query is none, fails, takes more than 20
+        seconds, or gives too many cells.
     """
     began = time.monotonic()
     if _is_cut_off(content):

@@ -13,13 +13,25 @@ def sheet_text(
     Cells become text as a person would write it, dates as 2019-07-31, so that the
     reader of text reads them by the rules that hold for a CSV file.
 
-    ``sheet`` None takes the only one that is filled. ``header`` is the row that names
-    the columns, from 1; 0 if none does, None finds it. ``known`` are columns of another
-    table that this one is read as; the row that names most of them is the header.
-    Messages call the file ``name``.
+    Parameters
+    ----------
+    content : bytes
+    name : str
+        The file, in messages.
+    sheet : str or None
+        None takes the only sheet that is filled.
+    header : int or None
+        The row that names the columns, from 1; 0 if none does, None finds it.
+    known : list of str
+        Columns of another table that this one is read as; the row that names most of
+        them is the header.
 
-    Raises ChoiceError if several sheets are filled and none was chosen, and TableError
-    if the workbook is damaged, empty, protected, or unpacks to too much.
+    Raises
+    ------
+    ChoiceError
+        If several sheets are filled and none was chosen.
+    TableError
+        If the workbook is damaged, empty, protected, or unpacks to too much.
     """
     if content[:2] == b"PK":
         check_parts(content, name)
