@@ -46,12 +46,13 @@ def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
     assert covered(model, *noisy(4000, seed=1)) == pytest.approx(level, abs=0.05)
 
 
-@pytest.mark.parametrize("learner", [CartRegressor, GradTreeRegressor])
+@pytest.mark.parametrize("learner", FAST)
 def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
     found = []
     for seed in range(2):
         X, y = make_friedman1(2600, noise=1.0, random_state=seed)
         settings = {"loss": "quantile", "random_state": seed, **FAST[learner]}
+        settings.pop("leaves", None)  # linear ones predict one number
         model = learner(quantile=(0.1, 0.5, 0.9), **settings).fit(X[:600], y[:600])
         low, _, high = model.predict(X[600:]).T
         found.append([np.mean(y[600:] <= low), np.mean(y[600:] <= high)])
@@ -59,6 +60,16 @@ def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
     assert "held out of folds" in " ".join(model.tree_.notes)
     assert y[:600].min() <= low.min()
     assert high.max() <= y[:600].max()
+
+
+def test_as_many_new_rows_lie_below_a_quantile_of_linear_leaves():
+    found, level = [], 0.1
+    for seed in range(3):
+        X, y = make_friedman1(2600, n_features=8, noise=2.0, random_state=seed)
+        settings = FAST[GetRegressor] | {"loss": "quantile", "quantile": level}
+        model = GetRegressor(random_state=seed, **settings).fit(X[:600], y[:600])
+        found.append(np.mean(y[600:] <= model.predict(X[600:])))
+    assert np.mean(found) == pytest.approx(level, abs=0.05)
 
 
 def test_leaves_of_a_wide_target_have_wide_intervals():

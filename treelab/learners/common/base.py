@@ -19,7 +19,7 @@ from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1
 from treelab.learners.common.folds import hold_out
-from treelab.learners.common.intervals import with_interval
+from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import (
     TreesBySize,
@@ -789,9 +789,23 @@ class TableRegressor(RegressorMixin, TableEstimator):
         return self.model_.predict_interval(frame)
 
     def _with_certainty(self, path, frame, y, weight=None):
-        """Let the chosen tree know between which values most rows lie."""
-        level = getattr(self, "interval", None)
-        if level is None or self.outputs_:
+        """Let quantiles be those of new rows; say between which values most rows lie.
+
+        Of several targets, or where no interval is wanted, neither.
+        """
+        level, loss = getattr(self, "interval", None), self._loss_of_rows
+        if level is None or (self.outputs_ and not self._levels):
+            return path
+        if loss.name == "quantile":
+            path = with_quantiles(
+                path,
+                frame,
+                y[:, 0] if self._levels else y,
+                levels=np.ravel(loss.parameter),
+                seed=self._draw_seed(),
+                weight=weight,
+            )
+        if self.outputs_:
             return path
         trees = [*path.trees]
         trees[path.chosen] = with_interval(

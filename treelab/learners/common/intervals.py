@@ -91,12 +91,12 @@ def with_quantiles(
 ) -> SizePath:
     """Return trees whose quantiles are moved to where those of new rows lie.
 
-    All leaves of a tree move by the same, but no farther than targets go.
+    All leaves of a tree move by the same, constant ones no farther than targets go.
 
     Parameters
     ----------
     path : SizePath
-        Trees whose constant leaves predict quantiles, with these rows.
+        Trees whose leaves predict quantiles, with these rows.
     levels : sequence of float
         Those that they predict, ascending.
     frame, y, seed, weight
@@ -110,15 +110,27 @@ def with_quantiles(
     if len(y) < FEWEST_ROWS:
         return path
     each = np.ones(len(y)) if weight is None else weight
-    trees = []
-    found, weights = _unseen(path.trees, frame, y, each, levels, seed)
-    for tree, residual in zip(path.trees, found):
-        columns = zip(residual.T, levels)
-        by = np.array([_quantile_of(own, weights, level) for own, level in columns])
-        value = np.maximum.accumulate(tree.value + by, axis=1).clip(y.min(), y.max())
-        notes = (*tree.notes, MOVED) if by.any() else tree.notes
-        trees.append(replace(tree, value=value, notes=notes))
+    batches, trees = [path.trees], []
+    if path.tree.leaf_weights is not None:  # each leaves something else unexplained
+        batches = [(tree,) for tree in path.trees]
+    for batch in batches:
+        is_linear = batch[0].leaf_weights is not None
+        target = y - batch[0].predict(frame) if is_linear else y
+        found, weights = _unseen(batch, frame, target, each, levels, seed)
+        for tree, residuals in zip(batch, found):
+            columns = zip(residuals.T, levels)
+            by = [_quantile_of(own, weights, level) for own, level in columns]
+            trees.append(_moved(tree, np.array(by), y))
     return replace(path, trees=tuple(trees))
+
+
+def _moved(tree: Tree, by: np.ndarray, y: np.ndarray) -> Tree:
+    """Move quantiles by (n_levels,), never past one another, with a note of it."""
+    if not by.any():
+        return tree
+    value = np.maximum.accumulate(tree.value + by, axis=1).clip(y.min(), y.max())
+    bias = None if tree.leaf_bias is None else tree.leaf_bias + by
+    return replace(tree, value=value, leaf_bias=bias, notes=(*tree.notes, MOVED))
 
 
 def _apart(ends: np.ndarray, by: float) -> np.ndarray:
@@ -144,10 +156,14 @@ def _unseen(
     """What rows have beyond the quantiles of greedy trees that did not see them.
 
     Leaves hold as many rows as those of each of the trees, which is what optimism hangs
-    on. Returns residuals (n, n_levels) for each tree, and the weights (n,) of the rows.
+    on; where these are linear, there are as many leaves as numbers. Returns residuals
+    (n, n_levels) for each tree, and the weights (n,) of the rows.
     """
     some = slice(None, None, -(-len(y) // MOST_ROWS))
-    leaves_a_row = [greedy_size(tree) / len(y) for tree in trees]
+    leaves_a_row = [
+        (tree.n_leaves if tree.leaf_weights is None else greedy_size(tree)) / len(y)
+        for tree in trees
+    ]
     frame, y, weight = frame[some], y[some], weight[some]
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     found = np.empty((len(trees), len(repeats), len(y), len(levels)))

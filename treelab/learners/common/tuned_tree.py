@@ -21,7 +21,6 @@ from treelab.learners.common.base import (
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
-from treelab.learners.common.intervals import with_quantiles
 from treelab.learners.common.objective import FINE, TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.settings import (
@@ -803,24 +802,6 @@ class TunedClassifier(TunedTree, GrownClassifier):
 
 class TunedRegressor(TunedTree, GrownRegressor):
     """What the regressors share."""
-
-    def _with_certainty(self, path, frame, y, weight=None):
-        """Let quantiles be those of new rows, too, unless no interval is wanted."""
-        is_one = self._levels or not self.outputs_  # target
-        if (
-            self._loss_of_rows.name == "quantile"
-            and self.interval is not None
-            and is_one
-        ):
-            path = with_quantiles(
-                path,
-                frame,
-                y[:, 0] if self._levels else y,
-                levels=np.ravel(self._loss_of_rows.parameter),
-                seed=self._draw_seed(),
-                weight=weight,
-            )
-        return super()._with_certainty(path, frame, y, weight)
 
     def _ccp_alpha(self, settings):
         """A variance; of several targets a fraction of that of each."""
