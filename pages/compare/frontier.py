@@ -180,7 +180,7 @@ def show_frontier(pair: Pair) -> None:
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     names = names_and_colors(current_runs())
     titles = [names[own.loaded.run.id][0] for own in runs]
-    held_out = {own.loaded.run.held_out_title for own in runs}
+    held_out = {own.run.held_out_title for own in pair}
     with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
         column = st.segmented_control(
             "Scores on",
@@ -209,6 +209,7 @@ def show_frontier(pair: Pair) -> None:
     metric = TITLES[runs[0].loaded.headline]
     if column == HELD_OUT:
         (metric,) = held_out
+        runs = [own for own in runs if own.loaded.run.held_out_title == metric]
     known = finished_runs()
     drawn = [_drawn_line(own, names, column, few, known) for own in runs]
     show_figure(
