@@ -12,7 +12,7 @@ from pages.widgets.page import (
     load_style,
     mode,
 )
-from pages.widgets.store_trouble import guarded, say_lost_runs, say_what_failed
+from pages.widgets.words import guarded, say_lost_runs, say_what_failed
 
 st.set_page_config(
     page_title="treelab",

@@ -5,35 +5,14 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached.store import store, table
-from pages.cached.tables import (
-    column_kinds,
-    findings,
-    first_rows_html,
-    inferred_task,
-    problem_errors,
-    target_colors,
-)
-from pages.data.columns import show_columns
+from pages.cached import store as cached
+from pages.data.columns import column_editor, date_parts, model_column, show_columns
 from pages.data.split import pick_split, show_split, test_file
-from pages.state.problem import (
-    FIRST_TABLE,
-    REAL_TABLE,
-    changes,
-    choose_table,
-    current_problem,
-    forget_table,
-    table_key,
-    table_titles,
-)
-from pages.state.run import start_runs
-from pages.widgets.columns import column_editor, date_parts, model_column
-from pages.widgets.confirm import confirm_delete
+from pages.state import choices
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
-from pages.widgets.store_trouble import explained
 from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
-from pages.widgets.words import plain
+from pages.widgets.words import confirm_delete, explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
 from treelab.figures.target import target_figure
@@ -47,13 +26,13 @@ TASKS = {"binary": "Binary", "multiclass": "Multiclass", "regression": "Regressi
 
 def runs_on(table_id: str) -> list[Run]:
     """Return the runs that need a table."""
-    return [run for run in store().runs() if table_id in run.table_ids]
+    return [run for run in cached.store().runs() if table_id in run.table_ids]
 
 
 def may_delete(table_id: str) -> bool:
     """Whether the visitor may delete a table with the runs on it."""
-    may_change = all(store().may_change(run) for run in runs_on(table_id))
-    return may_change and store().may_delete_table(table_id)
+    may_change = all(cached.store().may_change(run) for run in runs_on(table_id))
+    return may_change and cached.store().may_delete_table(table_id)
 
 
 def ask_to_delete(table_id: str, name: str) -> None:
@@ -68,10 +47,10 @@ def ask_to_delete(table_id: str, name: str) -> None:
 def delete_table(table_id: str) -> None:
     """Delete a table with its runs, and show the first one."""
     for run in runs_on(table_id):
-        store().delete(run.id)
-    store().delete_table(table_id)
-    forget_table(table_id)
-    choose_table(FIRST_TABLE)
+        cached.store().delete(run.id)
+    cached.store().delete_table(table_id)
+    st.session_state.get("problems", {}).pop(table_id, None)
+    choices.choose_table(choices.FIRST_TABLE)
 
 
 def with_task(problem: Problem, task: str) -> Problem:
@@ -82,27 +61,29 @@ def with_task(problem: Problem, task: str) -> Problem:
 
 def show_first_rows(problem: Problem, key: str) -> None:
     """Show the table at full width, and below it what it is."""
-    frame = table(problem.table_id)
+    frame = cached.table(problem.table_id)
     names = [str(name) for name in frame.columns]
     left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
-    numbers = [name for name, kind in column_kinds(problem).items() if kind == "number"]
+    numbers = [
+        name for name, kind in cached.column_kinds(problem).items() if kind == "number"
+    ]
     if problem.task != "regression" and problem.target in numbers:
         numbers.remove(problem.target)
     shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
-    st.html(first_rows_html(problem.table_id, **shown))
+    st.html(cached.first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
     with st.container(horizontal=True, vertical_alignment="center", key="about"):
         st.caption(
             f"{about}Histograms of all {counted(len(frame), 'row')}.", width="stretch"
         )
-        if key == FIRST_TABLE:
+        if key == choices.FIRST_TABLE:
+            real = BUILTIN[choices.REAL_TABLE].title.lower()
             st.button(
-                f"Open {BUILTIN[REAL_TABLE].title.lower()}, a table of patients",
+                f"Open {real}, a table of patients",
                 icon=":material/table:",
                 type="tertiary",
                 key="open-real-table",
-                on_click=explained(choose_table),
-                args=(REAL_TABLE,),
+                on_click=explained(choices.choose_table, choices.REAL_TABLE),
             )
         if key not in BUILTIN and st.button(
             "Delete this table",
@@ -121,11 +102,11 @@ def show_first_rows(problem: Problem, key: str) -> None:
 def show_target(problem: Problem, is_fine: bool) -> None:
     """Draw how the target is distributed."""
     st.subheader(plain(problem.target), anchor=False)
-    target = table(problem.table_id)[problem.target]
-    is_number = column_kinds(problem)[problem.target] == "number"
+    target = cached.table(problem.table_id)[problem.target]
+    is_number = cached.column_kinds(problem)[problem.target] == "number"
     if problem.task != "regression" or is_number:
         unit = dict(problem.units).get(problem.target, "")
-        colors = target_colors(problem) if is_fine else {}
+        colors = cached.target_colors(problem) if is_fine else {}
         figure = target_figure(target, problem.task, unit, colors, mode())
         each = "value range" if problem.task == "regression" else "class"
         n_known = counted(int(target.notna().sum()), "row")
@@ -144,7 +125,9 @@ def show_evaluation(problem: Problem) -> None:
             min_value=0,
             max_value=2**31 - 1,
             value=problem.seed,
-            **changes(problem, "seed", lambda now, seed: replace(now, seed=seed)),
+            **choices.changes(
+                problem, "seed", lambda now, seed: replace(now, seed=seed)
+            ),
             help="Of the split and the training: the same seed gives the same result.",
             width=130,
         )
@@ -155,17 +138,17 @@ page_title(
     "What do you want to predict?",
     "Choose a table and its target. Trees learn to predict it from the other columns.",
 )
-problem = current_problem()
-titles = table_titles()
-key = table_key(problem)
+problem = choices.current_problem()
+titles = choices.table_titles()
+key = choices.table_key(problem)
 with st.container(horizontal=True, vertical_alignment="bottom", key="data-choices"):
     with st.popover(
         "Upload", icon=":material/upload:", key=UPLOAD_OPEN, on_change="rerun"
     ):
         upload_box()
     # Only now: where it is damaged, the same is uploaded again.
-    names = [str(name) for name in table(problem.table_id).columns]
-    likely = inferred_task(problem.table_id, problem.target)
+    names = [str(name) for name in cached.table(problem.table_id).columns]
+    likely = cached.inferred_task(problem.table_id, problem.target)
     st.selectbox(
         "Task",
         list(TASKS),
@@ -173,11 +156,13 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
         format_func=lambda task: (
             TASKS[task] + (" (detected)" if task == likely else "")
         ),
-        **changes(problem, f"task-{problem.table_id}-{problem.target}", with_task),
+        **choices.changes(
+            problem, f"task-{problem.table_id}-{problem.target}", with_task
+        ),
         width=180,
     )
     st.space("stretch")
-    errors = problem_errors(problem)
+    errors = cached.problem_errors(problem)
     pressed = st.button(
         "Train with defaults",
         type="primary",
@@ -187,7 +172,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     )
 
 if pressed:
-    started = start_runs(
+    started = choices.start_runs(
         problem, {key: LEARNERS[key].defaults(problem.task) for key in DEFAULT_LEARNERS}
     )
     st.switch_page("pages/train.py", query_params={"run": started[-1]})
@@ -215,7 +200,7 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
-        found = findings(problem)
+        found = cached.findings(problem)
         notes += [each.sentence for each in found if each.level == "note"]
         label = f"{counted(len(notes), 'thing')} we noticed"
         none = "No gaps in the target, no ids, no column that tells it all."

@@ -4,14 +4,10 @@ import streamlit as st
 
 from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS
-from pages.state.problem import fill_form, why_not_filled
-from pages.state.run import start_longer
-from pages.widgets.confirm import confirm_delete
+from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.page import end_page, page_title
-from pages.widgets.run_cards import state_color
-from pages.widgets.runs import pause_button, resume_button
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.widgets.runs import pause_button, resume_button, state_color
+from pages.widgets.words import confirm_delete, explained, plain
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.reports.runs_table import runs_table
@@ -98,12 +94,9 @@ picked = st.dataframe(
     on_select="rerun",
     selection_mode="multi-row",
     height=min(35 * (len(runs) + 1) + 3, 600),
-    column_config={
-        "learner": "Learner",
+    column_config={name: name.capitalize() for name in table.columns}
+    | {
         "name": st.column_config.TextColumn("Name", width=140),
-        "table": "Table",
-        "target": "Target",
-        "state": "State",
         "score": st.column_config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
         ),
@@ -112,11 +105,9 @@ picked = st.dataframe(
             help="Mean test score ± standard error (number of splits or folds). "
             "Compare tests the difference.",
         ),
-        "metric": "Metric",
         "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
         "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
         "created": st.column_config.DatetimeColumn("Started", format="calendar"),
-        "owner": "Owner",
         "origin": st.column_config.TextColumn(
             "Origin", help="What the model started from, and what training changed."
         ),
@@ -154,8 +145,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Train longer",
                 icon=":material/more_time:",
                 key="train-longer",
-                on_click=explained(start_longer),
-                args=(run,),
+                on_click=explained(start_longer, run),
                 help="Goes on where it ended, with twice the epochs, as a new run.",
             )
         if st.button("See the curves", icon=":material/show_chart:", key="open-train"):
@@ -175,8 +165,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Share" if run.is_private else "Make private",
                 icon=":material/group:" if run.is_private else ":material/lock:",
                 key="share",
-                on_click=explained(store().set_private),
-                args=(run.id, not run.is_private),
+                on_click=explained(store().set_private, run.id, not run.is_private),
                 disabled=not may_change,
                 help="Whether others see this run and its table.",
             )
@@ -185,8 +174,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
                 "Name",
                 run.title,
                 key=f"title-{run.id}",
-                on_change=explained(rename),
-                args=(run,),
+                on_change=explained(rename, run),
                 max_chars=80,
             )
     if 2 <= len(selected) <= MOST_COMPARED:

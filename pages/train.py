@@ -5,31 +5,21 @@ from functools import partial
 import streamlit as st
 
 from pages.cached.store import find_run
-from pages.state.problem import current_problem
-from pages.state.run import (
-    choose_run,
-    current_run,
-    current_runs,
-    new_in_address,
-    start_folds,
-    start_runs,
-    write_address,
-)
+from pages.state import choices
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
-from pages.widgets.clusters import clusters_form, pick_aim, pick_labels
 from pages.widgets.page import page_title, require_app_shell, show_tabs
-from pages.widgets.settings import FOLDS, chosen_splits, learners_form, pick_learners
+from pages.widgets.settings import (
+    FOLDS,
+    chosen_splits,
+    clusters_form,
+    learners_form,
+    pick_aim,
+    pick_labels,
+    pick_learners,
+)
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
-
-
-def follow_sweep() -> None:
-    """Show the sweep that the address names, and its problem."""
-    if named := find_run(new_in_address(ADDRESS)):
-        write_address(ADDRESS, named.id)
-        st.session_state["chosen-sweep"] = named.id
-        choose_run(named.id)
 
 
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
@@ -37,20 +27,20 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
     try:
         if n_splits == FOLDS:
             each = [(key, given, problem) for key, given in settings.items()]
-            started = start_folds(each)
+            started = choices.start_folds(each)
         else:
-            started = start_runs(problem, settings, int(n_splits))
+            started = choices.start_runs(problem, settings, int(n_splits))
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
-    choose_run(started[-1])
+    choices.choose_run(started[-1])
 
 
 def train(problem: Problem) -> None:
     """Show the form in one row and a drawer, and below them the runs."""
     form, below = st.container(), st.container()
-    shown = current_run()
-    runs = [run for run in current_runs() if not run.repeat_of or run == shown]
+    shown = choices.current_run()
+    runs = [run for run in choices.current_runs() if not run.repeat_of or run == shown]
     newest = runs[0].id if runs else ""
     is_new = newest != st.session_state.get("newest-shown", "")
     st.session_state["newest-shown"] = newest
@@ -94,7 +84,10 @@ def show_form(problem: Problem) -> bool:
 
 
 require_app_shell()
-follow_sweep()
+if sweep := find_run(choices.new_in_address(ADDRESS)):  # shown with its problem
+    choices.write_address(ADDRESS, sweep.id)
+    st.session_state["chosen-sweep"] = sweep.id
+    choices.choose_run(sweep.id)
 page_title("Train and watch")
-problem = current_problem()
+problem = choices.current_problem()
 show_tabs({"Train": partial(train, problem), "Tune": partial(tune, problem)})

@@ -4,49 +4,20 @@ import streamlit as st
 
 from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
 from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
-from pages.compare.outcomes import outcomes_title, show_outcomes
-from pages.state.run import select_node, selected_node
+from pages.compare.errors import outcomes_title, show_outcomes
+from pages.state.choices import select_node, selected_node
+from pages.tree import facts
+from pages.tree import size as sizes
 from pages.tree.alternatives import show_alternatives
-from pages.tree.edit import show_editing
-from pages.tree.edit_log import show_edits
-from pages.tree.facts import (
-    draw_tree,
-    has_sums,
-    open_rows,
-    overview,
-    show_facts,
-    show_lens,
-    show_node,
-    show_rules,
-    show_surrogate,
-)
+from pages.tree.edit import show_editing, show_edits
 from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
-from pages.tree.size import (
-    Size,
-    offer_run,
-    pick_predictor,
-    show_curve,
-    show_dial,
-    show_pair,
-    size_of,
-)
+from pages.widgets import tree_choices as views
 from pages.widgets.export import export_box, report_buttons
 from pages.widgets.page import page_tabs, page_title
 from pages.widgets.runs import pick_output, pick_whole_run
-from pages.widgets.store_trouble import guarded
-from pages.widgets.tree_choices import (
-    AREAS,
-    EDIT,
-    STATIC,
-    TRAINING,
-    TREE,
-    TreeChoices,
-    pick_estimator,
-    tree_choices,
-)
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
-from pages.widgets.words import fitted_words, plain
+from pages.widgets.words import fitted_words, guarded, plain
 from treelab.editing.apply import why_not_edited
 from treelab.figures.viewer.payload import (
     FIRST_PATH,
@@ -69,8 +40,8 @@ SCORES, EXPORT = "Scores", "Export"
 def show_page(own: LoadedRun, estimator: int | None) -> None:
     """Show the viewer, and below it what is said of the tree that it shows."""
     view = f"tree-view-{own.run.id}"
-    choices = tree_choices(own)
-    if choices.view == EDIT:
+    choices = views.tree_choices(own)
+    if choices.view == views.EDIT:
         if reason := why_not_edited(run_tree(own), own.run.constraints):
             st.info(reason, icon=":material/info:")
         else:
@@ -78,7 +49,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         return
     size = None
     if not own.is_ensemble:
-        size = size_of(own, view, pick_predictor(own))
+        size = sizes.size_of(own, view, sizes.pick_predictor(own))
     loaded = own if size is None else size.shown
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")
@@ -87,32 +58,32 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     with right.container(height=PANEL, border=False, key="beside"):
         show_beside(loaded, one, own, tree, key)
         if size is not None and key is None:
-            offer_run(size)
+            sizes.offer_run(size)
     show_tabs(loaded, one, size, estimator)
 
 
 def draw(
     loaded: LoadedRun,
-    size: Size | None,
+    size: sizes.Size | None,
     estimator: int | None,
-    choices: TreeChoices,
+    choices: views.TreeChoices,
     view: str,
 ) -> tuple[Tree, str | None]:
     """Draw the tree as it was asked for; return it, and the key of the node chosen."""
     run_id, tree = loaded.run.id, run_tree(loaded, estimator)
-    if choices.view == STATIC:
-        draw_tree(tree, loaded, "learned")
+    if choices.view == views.STATIC:
+        facts.draw_tree(tree, loaded, "learned")
         return tree, None
-    if choices.view in AREAS:
+    if choices.view in views.AREAS:
         name = f"areas-{estimator}{loaded.variant}"
         one = loaded.of_output(chosen_output(loaded))
-        clicked = overview(_of(one, tree), one, AREAS[choices.view], name)
+        clicked = facts.overview(_of(one, tree), one, views.AREAS[choices.view], name)
         if clicked is not None:
             select_node(run_id, keys(tree)[clicked])
         return tree, selected_node(run_id)
     picture = picture_of(loaded, size, estimator, choices)
     frame = None
-    if choices.view == TREE:
+    if choices.view == views.TREE:
         frame = picture.steps.index(size.step) if size is not None else None
         tree = picture.tree(frame)
     rows = [loaded.split.X_test.iloc[[at]] for at in choices.places]
@@ -122,7 +93,7 @@ def draw(
     ]
     selection = tree_viewer(
         picture.payload,
-        view if choices.view == TREE else f"{view}-training",
+        view if choices.view == views.TREE else f"{view}-training",
         paths=paths,
         flow=choices.label and {"class": short(choices.label, NAME_LENGTH)},
         select=selected_node(run_id),
@@ -133,20 +104,23 @@ def draw(
     select_node(run_id, selection.key)
     for row in rows:
         note_empty_branch(loaded, row, estimator)
-    if choices.view == TRAINING:
+    if choices.view == views.TRAINING:
         tree = picture.tree(selection.frame)
         st.caption("What stands below is of the final tree.")
     return tree, selection.key
 
 
 def picture_of(
-    loaded: LoadedRun, size: Size | None, estimator: int | None, choices: TreeChoices
+    loaded: LoadedRun,
+    size: sizes.Size | None,
+    estimator: int | None,
+    choices: views.TreeChoices,
 ) -> TreePicture:
     """Return what the viewer draws: the trees of every size, of every epoch, or one."""
     if size is None:
         tree = run_tree(loaded, estimator)
         return tree_picture(loaded, tree, f"tree {estimator}", choices.split)
-    if choices.view == TRAINING:
+    if choices.view == views.TRAINING:
         tree = run_tree(size.run)
         found = training_picture(size.run, tree, choices.split)
         return found or tree_picture(size.run, tree, "final", choices.split)
@@ -164,16 +138,16 @@ def show_beside(
     """Show the node that is selected, or the whole tree's facts where none is."""
     node = None if key is None else node_at(tree, key)
     if node is None:
-        show_facts(loaded, tree, own)
+        facts.show_facts(loaded, tree, own)
         return
     loaded, tree = one, _of(one, tree)
-    show_node(loaded, tree, node)
+    facts.show_node(loaded, tree, node)
     if st.button("Rows at this node", icon=":material/table_rows:", key="node-rows"):
-        open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
+        facts.open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
 
 
 def show_tabs(
-    whole: LoadedRun, loaded: LoadedRun, size: Size | None, estimator: int | None
+    whole: LoadedRun, loaded: LoadedRun, size: sizes.Size | None, estimator: int | None
 ) -> None:
     """Show what is said of the tree, or of one of its outputs, a tab at a time."""
     tree, own = run_tree(loaded, estimator), size.run if size else loaded
@@ -182,9 +156,9 @@ def show_tabs(
     tabs = dict(zip(names, page_tabs(*names)))
     if tabs[RULES].open:
         with tabs[RULES]:
-            show_rules(loaded, tree, estimator)
-            if has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
-                show_lens(loaded)
+            facts.show_rules(loaded, tree, estimator)
+            if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
+                facts.show_lens(loaded)
     if tabs[ROUTES].open:
         with tabs[ROUTES]:
             show_routes(loaded, estimator)
@@ -202,7 +176,7 @@ def show_tabs(
             report_buttons([own])
 
 
-def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
+def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
     """Show scores by size, where they come from, and the outcomes on test rows."""
     own = size.run if size else loaded
     words = own.run.provenance
@@ -211,13 +185,13 @@ def show_scores(loaded: LoadedRun, size: Size | None, tree: Tree) -> None:
     st.markdown(plain(words.strip()))
     show_edits(own)
     if size is None:
-        show_dial(loaded)
+        sizes.show_dial(loaded)
     elif len(size.steps.trees) > 1:
-        show_curve(size)
+        sizes.show_curve(size)
         if not own.outputs and st.toggle("Compare two sizes", key="two-sizes"):
-            show_pair(size)
+            sizes.show_pair(size)
     if own.run.problem.is_surrogate and own.epoch is None:
-        show_surrogate(loaded)
+        facts.show_surrogate(loaded)
     if not own.has_labels:
         return
     st.subheader(outcomes_title(loaded), anchor=False)
@@ -237,7 +211,7 @@ page_title(
     "Move the slider for smaller trees: nothing is trained. Click a node for its rows.",
 )
 loaded = pick_whole_run()
-estimator = pick_estimator(loaded)
+estimator = views.pick_estimator(loaded)
 if estimator is not None:
     st.subheader(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
 show_page(loaded, estimator)

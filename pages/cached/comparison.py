@@ -26,20 +26,8 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
+from treelab.evaluation import comparison
 from treelab.evaluation import pruning as pruning_table
-from treelab.evaluation.comparison import (
-    FEWEST_SPLITS,
-    ClassCurves,
-    class_curves,
-    column_use,
-    have_same_test_rows,
-    mean_over_splits,
-    most_used,
-    own_splits,
-    split_band,
-    surface,
-    typical_row,
-)
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.figures.viewer.payload import keys, small_trees, to_json
@@ -71,15 +59,18 @@ def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
         for name in first
         if name in second and column_kind(first[name]) == "number"
     ]
-    uses = [column_use(own.model if own.is_ensemble else run_tree(own)) for own in pair]
-    return most_used(uses, shared)
+    uses = [
+        comparison.column_use(own.model if own.is_ensemble else run_tree(own))
+        for own in pair
+    ]
+    return comparison.most_used(uses, shared)
 
 
 @shared(48)
 def held_row(loaded: LoadedRun, place: int | None) -> pd.DataFrame:
     """Return a test row, or where none is named the typical training row."""
     if place is None:
-        return typical_row(loaded.split.X_train)
+        return comparison.typical_row(loaded.split.X_train)
     return loaded.split.X_test.iloc[[place]]
 
 
@@ -93,16 +84,16 @@ def surface_of(
     """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
     x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
     row = held_row(loaded, place)
-    return x, y, surface(loaded.model, row, columns, x, y)
+    return x, y, comparison.surface(loaded.model, row, columns, x, y)
 
 
 @shared(48)
-def curves_of(loaded: LoadedRun, label) -> ClassCurves:
+def curves_of(loaded: LoadedRun, label) -> comparison.ClassCurves:
     """Return a run's curves of one class against the rest, on the test rows."""
     column = list(loaded.model.classes).index(label)
     _, truth, weight = loaded.split.rows("test")
     is_class = (truth == label).to_numpy()
-    return class_curves(is_class, probabilities(loaded)[:, column], weight)
+    return comparison.class_curves(is_class, probabilities(loaded)[:, column], weight)
 
 
 @copied(32)
@@ -114,13 +105,13 @@ def marked_splits(
         (run_tree(own, estimator), own.split.X_test.iloc[:MARKING_ROWS])
         for own, estimator in zip(pair, estimators)
     )
-    found = own_splits(tree, other, X, X_other), own_splits(other, tree, X_other, X)
+    found = (
+        comparison.own_splits(tree, other, X, X_other),
+        comparison.own_splits(other, tree, X_other, X),
+    )
     names = keys(tree), keys(other)
     first, second = ([own[j] for j in at] for own, at in zip(names, found))
     return first, second
-
-
-# The trees by size of runs that compare, and over data splits, measured once.
 
 
 MOST_TREES = 10  # of an ensemble that are marked; more are no small model
@@ -160,7 +151,8 @@ def comparable_runs(run: Run, most: int) -> list[Run]:
     same = [
         own
         for own in finished_runs()
-        if have_same_test_rows(own.problem, run.problem) and own.loss == run.loss
+        if comparison.have_same_test_rows(own.problem, run.problem)
+        and own.loss == run.loss
     ]
     return newest_of_each_kind(without_sizes(same))[:most]
 
@@ -218,25 +210,25 @@ def trained_run(run: Run) -> Run:
     return find_run(run.summary.get("pruned_from")) or run
 
 
-def band_of(
-    run: Run, column: str, known: Sequence[Run]
-) -> tuple[pd.DataFrame | None, int]:
+def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
     """Return a run's scores by size over data splits, and how many splits these are.
 
     None where there are fewer than two. An ensemble has one score a split, whatever its
     size: one row.
     """
-    runs = list(runs_by_seed(trained_run(run), known).values())
-    if len(runs) < FEWEST_SPLITS:
+    runs = list(runs_by_seed(trained_run(run), finished_runs()).values())
+    if len(runs) < comparison.FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:
         split = "valid" if column == HELD_OUT else "test"
         name = run.headline
-        mean, error = mean_over_splits([own.metrics[split][name] for own in runs])
+        mean, error = comparison.mean_over_splits(
+            [own.metrics[split][name] for own in runs]
+        )
         found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
         return pd.DataFrame(found), len(runs)
     lines = [line for own in runs if (line := _line(store().home, own.id)) is not None]
-    band = split_band(lines, column)
+    band = comparison.split_band(lines, column)
     return (None if band.empty else band), len(lines)
 
 

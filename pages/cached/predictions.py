@@ -9,7 +9,6 @@ from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import Rows
-from treelab.data.writing import FORMATS
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -35,16 +34,12 @@ from treelab.evaluation.predictions import (
     new_table,
     prediction_columns,
     with_amounts,
-    with_predictions,
 )
 from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
 from treelab.runs.jobs.residual import run_imitation
 from treelab.trees.feature import forms_of_model
 from treelab.trees.tree import Tree
-
-# A run's predictions, its scores and the weights of its trees, computed once.
-
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
@@ -88,10 +83,7 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the trees of highest mean weight on the test rows, and these, (k,) each.
-
-    The heaviest comes first; weights are in [0, 1].
-    """
+    """Return trees by mean weight on the test rows, the heaviest first, and these."""
     return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
 
 
@@ -99,10 +91,7 @@ def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
 def score_differences(
     first: LoadedRun, second: LoadedRun
 ) -> dict[str, ScoreDifference]:
-    """Return how the second run's test scores differ from the first's.
-
-    Of runs of one loss its D² is among them.
-    """
+    """Return how a second run's test scores differ; of one loss, its D², too."""
     loss = first.model.loss if first.model.loss == second.model.loss else None
     return paired_bootstrap(
         first.run.problem.task,
@@ -128,9 +117,6 @@ def imitations(loaded: LoadedRun) -> dict[str, Imitation]:
         "fitted": imitation(run.problem.task, of_model, predicted, weight=weight),
         "test": run_imitation(run, loaded.model, table(run.problem.table_id)),
     }
-
-
-# Rows of a table that a visitor brings, and what a run predicts for them, once.
 
 
 @dataclass(frozen=True)
@@ -187,23 +173,6 @@ def scores_on(
     return new_scores(loaded.model, given.frame, X, loaded.run.problem)
 
 
-def prediction_file(
-    loaded: LoadedRun,
-    given: GivenTable,
-    fill_absent: bool,
-    parts: tuple[str, ...],
-    ending: str,
-) -> bytes:
-    """Return the predictions as a file of the kind that its ending names."""
-    predicted = predicted_columns(loaded, given, fill_absent, parts)
-    return FORMATS[ending].write(
-        with_predictions(given.written, predicted, parts, given.name)
-    )
-
-
-# What explains a run on its test rows, computed once.
-
-
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"
 
 
@@ -219,10 +188,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
 def ranked_rows(
     loaded: LoadedRun, order: str, label=None, split: str = "test"
 ) -> np.ndarray:
-    """Return places, from 0, of the rows of a data split in one of the orders above.
-
-    ``label`` is the class of which rows are typical; None: of all rows.
-    """
+    """Return places, from 0, of a data split's rows in an order; typical of a label."""
     X, y, _ = rows_of(loaded, split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
@@ -259,9 +225,6 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     if loaded.split.weight is None:
         return found
     return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
-
-
-# How few trees of a run's ensemble decide, computed once.
 
 
 HELD_OUT = ("valid", "test")

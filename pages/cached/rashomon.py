@@ -50,9 +50,7 @@ def tree_predictions(
 
     Class codes, or values, (T, n_rows); and of two classes the second's probability.
     """
-    found = trees_like(loaded)
-    assert found is not None
-    predicted, value = predictions(found.trees, loaded.rows(split).X)
+    predicted, value = predictions(trees_like(loaded).trees, loaded.rows(split).X)
     if loaded.model.classes is None:
         return predicted.astype(np.float32), None
     is_binary = value.shape[-1] == 2

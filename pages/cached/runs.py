@@ -149,13 +149,7 @@ def load_run(run: Run) -> LoadedRun:
 
 
 def load_whole(run: Run) -> LoadedRun:
-    """Return a run as ``load_run`` does, but with all outputs of its tree.
-
-    Raises
-    ------
-    LookupError, OSError, ValueError
-        If the model, or the table it was trained on, is gone or cannot be read.
-    """
+    """Return a run as ``load_run`` does, but with all outputs of its tree."""
     if run.has_model:
         return LoadedRun(run, model_of(run), split_of(run.problem))
     for epoch in reversed(store().snapshots(run.id)):
@@ -202,10 +196,7 @@ def run_colors(loaded: LoadedRun) -> dict:
 
 
 def error_costs(loaded: LoadedRun, labels: Sequence) -> np.ndarray | None:
-    """Return what errors cost where a run was trained by costs; None elsewhere.
-
-    True classes down, predicted classes across, (n_labels, n_labels).
-    """
+    """Return costs, (true, predicted), where a run was trained by costs; else None."""
     return trained_costs(loaded.run.constraints, loaded.model.classes or (), labels)
 
 
@@ -214,15 +205,9 @@ def ranked_classes(loaded: LoadedRun) -> list:
     return list(run_colors(loaded))
 
 
-# The trees of a run, made once: counted, drawn and routed alike on all pages.
-
-
 @shared(256, "Routing the rows…")
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
-    """Return the tree of a run, or one of its ensemble, with the rows it was fitted to.
-
-    It is shared, and never changed.
-    """
+    """Return a run's tree, or one of its ensemble, with its rows; never changed."""
     tree = shown_tree(loaded.model, estimator=estimator)
     if loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
         tree = tree.with_rows(*loaded.rows("fitted"))
@@ -237,9 +222,6 @@ def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
 def kept_constraints(run_id: str, tree: Tree, _asked: Constraints):
     """Return what was asked of a run's trees, and where one breaks it."""
     return constraint_checks(tree, _asked)
-
-
-# The epochs that a run has reported, read from the store as they come.
 
 
 FRESH_SECONDS = 0.8  # for which what one watcher has read serves the others

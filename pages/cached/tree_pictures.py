@@ -28,8 +28,6 @@ from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
-# Every tree of a run's pruning path with its scores, measured once.
-
 
 def scored_path_of(loaded: LoadedRun) -> SizePath | None:
     """Return a run's trees by size, where their scores on held-out rows are known."""
@@ -41,10 +39,7 @@ def scored_path_of(loaded: LoadedRun) -> SizePath | None:
 
 @shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
-    """Return every tree of a run's pruning path with its scores.
-
-    With ``tree_alone`` a tree predicts by its leaves, not by the predictor on top.
-    """
+    """Return a path's trees with scores; ``tree_alone``: their leaves predict."""
     steps = pruning.pruning_steps(
         loaded.model,
         scored_path_of(loaded),
@@ -67,9 +62,6 @@ def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:
     run = replace(loaded.run, metrics=None)  # those of the retained tree
     variant = f"step {step}{', tree alone' * tree_alone}"
     return replace(loaded, run=run, model=model, variant=variant)
-
-
-# What the tree viewer shows of a run: one tree, or a tree a frame, made once.
 
 
 _SCRUBBER = 70  # pixels, with the marks below it
@@ -123,10 +115,7 @@ def _viewer_payload(payload: dict) -> ViewerPayload:
 def tree_picture(
     loaded: LoadedRun, _tree: Tree, name: str, split: str = "fitted"
 ) -> TreePicture:
-    """Return the picture of one tree of a run, with its rows of a data split.
-
-    Caches know the tree by its name among the run's trees.
-    """
+    """Return a tree, known by its name in the run, with rows of a data split."""
     return _picture(loaded, [_tree], split)
 
 
@@ -142,10 +131,7 @@ def sketch(loaded: LoadedRun, _tree: Tree, name: str) -> ViewerPayload:
 def training_picture(
     loaded: LoadedRun, tree: Tree, split: str = "fitted"
 ) -> TreePicture | None:
-    """Return a run's trees during its training; None where it saved no snapshot.
-
-    The last frame is the tree that the run ended with.
-    """
+    """Return a run's trees in training, the final one last; None without any."""
     epochs = tuple(store().snapshots(loaded.run.id))
     return _training_picture(loaded, epochs, split, tree) if epochs else None
 
@@ -239,9 +225,6 @@ def _picture(
     places = tuple(frames.labels.index(label) for label in shown["labels"])
     left = tuple(trees[i] for i in places)
     return TreePicture(_viewer_payload(payload), left, shown["chosen"], places)
-
-
-# A run's tree as it stands now: of its model, or of its newest snapshot.
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,6 @@ from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
 from treelab.figures.predictions import confusion_figure
 from treelab.trees.words import rounded, significant
 
-# What errors cost: a threshold for two classes, a cost matrix for more.
-
-
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 
 
@@ -206,9 +203,6 @@ def _show_confusion(
         key=f"costs-confusion-{key}",
         alt=f"Confusion matrix of {name} under these costs.",
     )
-
-
-# ROC, precision-recall and calibration of both runs, and what errors cost.
 
 
 # Title, ClassCurves' points, and both axes; the last two have a diagonal to go by.

@@ -15,45 +15,37 @@ from pages.cached.comparison import (
     small_pictures,
 )
 from pages.cached.predictions import score_differences
-from pages.cached.store import finished_runs
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
-from pages.state.run import choose_run, current_runs
+from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
 from pages.widgets.page import ASSETS, mode, show_figure
-from pages.widgets.run_cards import names_and_colors
-from pages.widgets.store_trouble import explained, guarded
+from pages.widgets.runs import names_and_colors
 from pages.widgets.tree_viewer import tree_viewer
-from pages.widgets.words import plain
+from pages.widgets.words import explained, guarded, plain
 from treelab.evaluation.frontier import HELD_OUT, TEST, size_words
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.style import learner_symbol
 from treelab.figures.viewer.page import viewer_script, viewer_style
-from treelab.runs.store.run import Run
 from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
-
-# What the trees of two runs reach at one size, in words.
 
 
 def _size_words(
     pair: tuple[RunOnFrontier, RunOnFrontier], names: Sequence[str], leaves: int
 ) -> str:
     """Say on the test rows what two runs reach with at most so many leaves."""
-    first, second = (own.line for own in pair)
-    if first is None or second is None:
+    lines = first, second = pair[0].line, pair[1].line
+    if None in lines:
         return ""
     places = first.place_for(leaves), second.place_for(leaves)
-    if places[0] is None or places[1] is None:
+    if None in places:
         return ""
-    at = (own.at(place) for own, place in zip(pair, places) if place is not None)
+    at = (own.at(place) for own, place in zip(pair, places))
     best = score_differences(*at)[pair[0].loaded.headline]
-    return size_words(best, (first, second), (names[0], names[1]), leaves)
-
-
-# The small tree of the point of a chart that the pointer rests on.
+    return size_words(best, lines, (names[0], names[1]), leaves)
 
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
@@ -63,21 +55,6 @@ _mount = st.components.v2.component(
     js=viewer_script() + (ASSETS / "hover-tree.js").read_text("utf-8"),
     css=viewer_style() + (ASSETS / "hover-tree.css").read_text("utf-8"),
 )
-
-
-def hover_trees(runs: Sequence[RunOnFrontier], chart: str) -> None:
-    """Show the tree of a point of a chart while the pointer rests on it.
-
-    The chart is named by its container's key, runs by the number its points carry.
-    """
-    lines = ",".join(small_pictures(own) for own in runs)
-    size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
-    data = f'{{"chart":"{chart}",{size},"lines":[{lines}]}}'
-    with st.container(key=f"aside-{chart}"):  # see the style sheet
-        _mount(key=f"hover-{chart}", data=data.encode())
-
-
-# A point of the chart, by a click or by fields: its tree, which all pages may show.
 
 
 ENSEMBLE = -1  # in the place of a tree's row
@@ -140,8 +117,7 @@ def _pick_point(
         key=f"{chart}-use",
         help="All pages then show it; a size that is not the run's own is saved as a "
         "run.",
-        on_click=explained(_use),
-        args=(own, place),
+        on_click=explained(_use, own, place),
     )
 
 
@@ -153,9 +129,6 @@ def _use(own: RunOnFrontier, place: int) -> None:
         if step != pruning_steps(own.loaded).own:
             run_id = save_step(own.loaded, step)
     choose_run(run_id)
-
-
-# Score against number of leaves, for all runs with the same test rows.
 
 
 MOST_RUNS = 8
@@ -210,8 +183,7 @@ def show_frontier(pair: Pair) -> None:
     if column == HELD_OUT:
         (metric,) = held_out
         runs = [own for own in runs if own.loaded.run.held_out_title == metric]
-    known = finished_runs()
-    drawn = [_drawn_line(own, names, column, few, known) for own in runs]
+    drawn = [_drawn_line(own, names, column, few) for own in runs]
     show_figure(
         frontier_figure(
             drawn,
@@ -224,7 +196,12 @@ def show_frontier(pair: Pair) -> None:
         alt=f"{metric} of each run's trees against their leaves.",
         on_select=partial(take_click, key, runs),
     )
-    hover_trees(runs, f"still-{key}")
+    # While the pointer rests on a point, its tree; each has the number of its run.
+    lines = ",".join(small_pictures(own) for own in runs)
+    size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
+    data = f'{{"chart":"still-{key}",{size},"lines":[{lines}]}}'
+    with st.container(key=f"aside-still-{key}"):  # see the style sheet
+        _mount(key=f"hover-still-{key}", data=data.encode())
     st.caption(
         f"Ring: the selected tree. {_band_words(drawn, column)}"
         f"{'Star: each row by its heaviest trees alone. ' * few}"
@@ -232,16 +209,10 @@ def show_frontier(pair: Pair) -> None:
     )
 
 
-def _drawn_line(
-    own: RunOnFrontier,
-    names: dict[str, tuple[str, str]],
-    column: str,
-    few: bool,
-    known: list[Run],
-) -> DrawnLine:
+def _drawn_line(own: RunOnFrontier, names: dict, column: str, few: bool) -> DrawnLine:
     """Return what is drawn of a run."""
     run, (name, color) = own.loaded.run, names[own.loaded.run.id]
-    band, n_splits = band_of(run, column, known)
+    band, n_splits = band_of(run, column)
     line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
     line = replace(line, symbol=learner_symbol(run.learner, run.settings))
     if own.line is not None:
@@ -267,9 +238,9 @@ def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
 def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
     """Let the visitor ask what two runs reach at one size; None at first."""
     lines = [own.line for own in runs[:2]]
-    if len(lines) < 2 or lines[0] is None or lines[1] is None:
+    if len(lines) < 2 or None in lines:
         return None
-    leaves = [line.table["leaves"] for line in lines if line is not None]
+    leaves = [line.table["leaves"] for line in lines]
     low = max(int(own.iloc[0]) for own in leaves)
     high = max(low, *(int(own.iloc[-1]) for own in leaves))
     return st.number_input(

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, load_readable
-from pages.state.run import PAIR, current_runs, new_in_address, write_address
+from pages.state.choices import PAIR, current_runs, new_in_address, write_address
 from pages.widgets.page import end_page, mode
 from pages.widgets.runs import loaded_or_end, pick_loaded_run
 from treelab.evaluation.comparison import have_same_test_rows
@@ -18,10 +18,7 @@ Names = tuple[str, str]
 
 
 def pick_runs() -> tuple[Pair, list[LoadedRun]]:
-    """Let the visitor choose what the bar's run is compared with.
-
-    First the one chosen here and that of the bar, then up to two more.
-    """
+    """Return the run that is chosen to compare with, the bar's, and up to two more."""
     loaded = pick_loaded_run(growing=False)
     partners = {
         run.id: run

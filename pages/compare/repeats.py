@@ -9,11 +9,10 @@ from pages.cached.comparison import trained_run
 from pages.cached.runs import LoadedRun
 from pages.cached.store import all_runs, finished_runs, store
 from pages.compare.pair import Names, Pair, pair_colors
-from pages.state.run import start_folds, start_repeats
+from pages.state.choices import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import (
@@ -22,31 +21,20 @@ from treelab.evaluation.comparison import (
 )
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
-from treelab.runs.jobs.repeats import (
-    all_repeats,
-    can_be_repeated,
-    on_folds,
-    run_kind,
-    runs_by_fold,
-    runs_by_seed,
-)
+from treelab.runs.jobs import repeats as jobs
 from treelab.runs.run_words import repeats_words, score
 from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted
-
-# The runs shown again on more data splits: asked for, followed, stopped.
-
 
 FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20
 
 
 def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> None:
-    """Offer to repeat some runs on more data splits, and follow the repeats.
-
-    With ``only_begun`` nothing is shown where there is no repeat yet.
-    """
-    trained = {own.id: own for run in runs if can_be_repeated(own := trained_run(run))}
+    """Offer repeats on more data splits, and follow them; or only those begun."""
+    trained = {
+        own.id: own for run in runs if jobs.can_be_repeated(own := trained_run(run))
+    }
     apart = [run for run in trained.values() if not run.problem.n_folds]
     before = _repeats(trained.values())
     if not trained or (only_begun and not before):
@@ -81,7 +69,6 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
             waiting = [run for run in repeats if not run.is_finished]
 
             def stop() -> None:
-                """Stop the repeats that wait or train."""
                 for run in waiting:
                     if store().may_change(run):
                         store().request_stop(run.id)
@@ -131,7 +118,9 @@ def _folds_button(runs: list[Run], key: str) -> None:
     ):
         try:
             # Once, where a learner is shown with and without folds.
-            alike = {run_kind(on_folds(run, N_FOLDS)): run for run in runs}.values()
+            alike = {
+                jobs.run_kind(jobs.on_folds(run, N_FOLDS)): run for run in runs
+            }.values()
             start_folds([(run.learner, run.settings, run.problem) for run in alike])
         except ValueError as error:
             st.error(plain(str(error)), icon=":material/error:")
@@ -141,7 +130,7 @@ def _folds_button(runs: list[Run], key: str) -> None:
 
 def _repeats(runs: Iterable[Run]) -> list[Run]:
     """Return the repeats of some runs, and the runs on folds of their kind."""
-    return all_repeats(runs, all_runs(), N_FOLDS)
+    return jobs.all_repeats(runs, all_runs(), N_FOLDS)
 
 
 def _words(runs: list[Run], repeats: list[Run]) -> str:
@@ -161,24 +150,23 @@ def n_data_splits(loaded: LoadedRun) -> int:
     run, known = loaded.run, finished_runs()
     folds = {run.problem.n_folds, N_FOLDS}
     return max(
-        len(runs_by_seed(trained_run(run), known)),
-        *(len(runs_by_fold(run, known, n_folds)) for n_folds in folds),
+        len(jobs.runs_by_seed(trained_run(run), known)),
+        *(len(jobs.runs_by_fold(run, known, n_folds)) for n_folds in folds),
     )
-
-
-# Both learners on several data splits, and whether they differ by chance alone.
 
 
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
     show_repeats([loaded.run for loaded in pair], key="repeats")
-    if run_kind(on_folds(pair[0].run, 0)) == run_kind(on_folds(pair[1].run, 0)):
+    if jobs.run_kind(jobs.on_folds(pair[0].run, 0)) == jobs.run_kind(
+        jobs.on_folds(pair[1].run, 0)
+    ):
         st.markdown("Both runs are of one learner and the same settings.")
         return
     known = finished_runs()
     shown = False
     for n_folds in sorted({0, N_FOLDS, pair[0].run.problem.n_folds}):
-        first, second = (runs_by_fold(own.run, known, n_folds) for own in pair)
+        first, second = (jobs.runs_by_fold(own.run, known, n_folds) for own in pair)
         seeds = sorted(set(first) & set(second))
         if len(seeds) >= FEWEST_SEEDS:
             both = [(first[seed], second[seed]) for seed in seeds]

@@ -27,9 +27,6 @@ from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
 from treelab.trees.words import signed, significant
 
-# The verdict: which run scores more, and how sure that is.
-
-
 ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 SIZES = {
     "leaves": "leaves",
@@ -100,9 +97,6 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
         rows.append(row)
     table = pd.DataFrame(rows, index=list(names)).fillna("")  # what only some have
     return table.loc[:, (table != "").any()]
-
-
-# Their trees, with what only one of them has.
 
 
 TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees

@@ -6,14 +6,7 @@ from itertools import chain
 import numpy as np
 import streamlit as st
 
-from pages.cached.comparison import (
-    GREEDY_ROWS,
-    comparable_runs,
-    greedy_gap_of,
-    held_row,
-    number_columns,
-    surface_of,
-)
+from pages.cached import comparison as cached
 from pages.cached.runs import LoadedRun, load_readable, run_colors, run_tree
 from pages.cached.store import size_path_of
 from pages.compare.pair import Names, Pair
@@ -35,12 +28,9 @@ def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
     found: dict[str, Callable[[Pair, Names], None]] = {}
     if any(map(_is_trained_tree, pair)):
         found["Why"] = _show_why
-    if len(number_columns(pair)) > 1:
+    if len(cached.number_columns(pair)) > 1:
         found["Surfaces"] = _show_surfaces
     return found
-
-
-# A split of little immediate and much final gain, which greedy would not make.
 
 
 MOST_POINTS = 1500
@@ -57,7 +47,7 @@ def _show_why(pair: Pair, names: Names) -> None:
     for loaded, name in zip(pair, names):
         if not _is_trained_tree(loaded):
             continue
-        gap = greedy_gap_of(loaded)
+        gap = cached.greedy_gap_of(loaded)
         if gap is None:
             st.markdown(
                 plain(f"Greedy would have done as well at every {name} split."),
@@ -66,9 +56,9 @@ def _show_why(pair: Pair, names: Names) -> None:
             )
         else:
             _show_gap(gap, loaded, name)
-        if (n_rows := loaded.n_rows("fitted")) > GREEDY_ROWS:
+        if (n_rows := loaded.n_rows("fitted")) > cached.GREEDY_ROWS:
             st.caption(
-                f"On a sample of {GREEDY_ROWS:,} of the {n_rows:,} "
+                f"On a sample of {cached.GREEDY_ROWS:,} of the {n_rows:,} "
                 f"{SPLIT_NAMES[loaded.fitted_split]} rows, and of at most as many test "
                 "rows."
             )
@@ -130,15 +120,12 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     )
 
 
-# How far both trees are from the best ones of their depth.
-
-
 MOST_RUNS = 50  # among which an optimal tree is looked for
 
 
 def _show_optimality(pair: Pair, names: Names) -> None:
     """Say how many more errors each tree makes than the best one of its depth."""
-    runs = comparable_runs(pair[0].run, MOST_RUNS)
+    runs = cached.comparable_runs(pair[0].run, MOST_RUNS)
     optimal = load_readable([run for run in runs if run.learner == "optimal"])
     if not optimal:
         return
@@ -162,16 +149,13 @@ def _show_optimality(pair: Pair, names: Names) -> None:
         )
 
 
-# What both predict over two columns, all others held.
-
-
 MOST_PLANE_POINTS = 600
 
 
 def _show_surfaces(pair: Pair, names: Names) -> None:
     """Draw what both predict over two columns that the visitor picks."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="plane"):
-        known, key = number_columns(pair), f"{pair[0].run.id}-{pair[1].run.id}"
+        known, key = cached.number_columns(pair), f"{pair[0].run.id}-{pair[1].run.id}"
         x = st.selectbox("Column across", known, key=f"surface-x-{key}", width=250)
         others = [name for name in known if name != x]
         y = st.selectbox("Column upward", others, key=f"surface-y-{key}", width=250)
@@ -185,7 +169,9 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         for name in columns
     )
     box = (across.low, across.high, up.low, up.high)
-    found = [Surface(*surface_of(loaded, columns, box, place)) for loaded in pair]
+    found = [
+        Surface(*cached.surface_of(loaded, columns, box, place)) for loaded in pair
+    ]
     test, scale = pair[0].split.rows("test"), None
     points = plane_points(test.X, test.y, columns, place, MOST_PLANE_POINTS)
     first, second = (own.predicted for own in found)
@@ -199,13 +185,17 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         scale = float(values.min()), float(values.max())
     colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
     for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
+        lines: list[SplitLine] = []  # none of an ensemble
+        if not loaded.is_ensemble:
+            held_at = cached.held_row(loaded, place)
+            lines = lines_between(run_tree(loaded), columns, held_at, box)
         with side:
             st.markdown(f"**{plain(name)}**")
             show_figure(
                 plane_figure(
                     points,
                     (across, up),
-                    _lines(loaded, columns, box, place),
+                    lines,
                     colors=colors,
                     behind=behind,
                     scale=scale,
@@ -230,12 +220,3 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         f"{split_words(pair[0], 'test')}, coloured by the target. Lines: splits of "
         "single trees, the first one thick."
     )
-
-
-def _lines(
-    loaded: LoadedRun, columns: tuple[str, str], box, place: int | None
-) -> list[SplitLine]:
-    """Return the splits of a single tree in the plane; none of an ensemble."""
-    if loaded.is_ensemble:
-        return []
-    return lines_between(run_tree(loaded), columns, held_row(loaded, place), box)

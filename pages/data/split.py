@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from pages.cached.store import split_of, store, table
-from pages.cached.tables import columns_to_split_by
-from pages.state.problem import changes, choose_problem, is_shown
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.cached.store import columns_to_split_by, split_of, store, table
+from pages.state.choices import changes, choose_problem, is_shown
+from pages.widgets.words import explained, plain
 from treelab.data.problem import (
     Problem,
     make_problem,
@@ -84,8 +82,7 @@ def test_file(problem: Problem) -> None:
             "A table with the same columns and the target",
             type=KINDS,
             key=key,
-            on_change=explained(_append),
-            args=(problem, key),
+            on_change=explained(_append, problem, key),
             help="All rows of the table then train or validate, and the file's rows "
             "are the test rows. Both are stored as one new table.",
         )

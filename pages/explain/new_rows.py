@@ -1,46 +1,25 @@
 """New rows: a table that a visitor brings, and what a run predicts for it."""
 
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 
 import streamlit as st
 
-from pages.cached.predictions import (
-    GivenTable,
-    predicted_columns,
-    prediction_file,
-    read_given,
-    ready_table,
-    scores_on,
-)
+from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun
-from pages.cached.store import table
-from pages.cached.tables import stored_table_id
+from pages.cached.store import stored_table_id, table
 from pages.explain.which_row import open_new_row
-from pages.state.problem import table_titles
+from pages.state.choices import table_titles
 from pages.widgets.upload import LABEL
 from pages.widgets.words import plain
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
+from treelab.evaluation import predictions
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.predictions import (
-    DEFAULT_PARTS,
-    PARTS,
-    NewTable,
-    absent_columns,
-    empty_branch_note,
-    parts_of,
-    predicted_words,
-    with_predictions,
-)
 from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
 from treelab.trees.words import counted, listed, significant
-
-# Which table is predicted: a file, a pasted one, or one of the run store.
-
 
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
@@ -49,9 +28,9 @@ FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 class NewRows:
     """A table that a visitor brought, as the run's model reads it."""
 
-    given: GivenTable
+    given: cached.GivenTable
     fill_absent: bool
-    ready: NewTable
+    ready: predictions.NewTable
 
 
 def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
@@ -76,11 +55,15 @@ def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
         if not len(given.frame):
             st.info("The table has no row to predict.", icon=":material/info:")
             return None
-        fill_absent = bool(absent_columns(loaded.model, given.frame)) and st.toggle(
+        fill_absent = bool(
+            predictions.absent_columns(loaded.model, given.frame)
+        ) and st.toggle(
             "Predict without the absent columns, as if they were empty",
             key=f"predict-fill-{loaded.run.id}-{given.key}",
         )
-        return NewRows(given, fill_absent, ready_table(loaded, given, fill_absent))
+        return NewRows(
+            given, fill_absent, cached.ready_table(loaded, given, fill_absent)
+        )
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -103,7 +86,7 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     )
 
 
-def _stored() -> GivenTable:
+def _stored() -> cached.GivenTable:
     """Let the visitor choose a table of the run store."""
     titles = distinct(table_titles())
     key = st.selectbox(
@@ -115,7 +98,7 @@ def _stored() -> GivenTable:
     )
     table_id = stored_table_id(key)
     frame = table(table_id)
-    return GivenTable(frame, frame, titles[key], table_id)
+    return cached.GivenTable(frame, frame, titles[key], table_id)
 
 
 def _file() -> tuple[bytes, str, str] | None:
@@ -137,26 +120,22 @@ def _pasted() -> tuple[bytes, str, str] | None:
     return content, "Pasted table", sha256(content).hexdigest()
 
 
-def given_table(loaded: LoadedRun, content: bytes, name: str, key: str) -> GivenTable:
-    """Read what a visitor brought as a run's model does, and say how it was read.
-
-    It is not stored. Of several sheets the visitor chooses one.
-    """
+def given_table(
+    loaded: LoadedRun, content: bytes, name: str, key: str
+) -> cached.GivenTable:
+    """Read a visitor's table as the run's model does; of sheets they choose one."""
     try:
-        found = read_given(loaded, key, name, None, content)
+        found = cached.read_given(loaded, key, name, None, content)
     except ChoiceError as several:
         sheet = st.selectbox(
             "Sheet or table", several.choices, key=f"sheet-{key}", width=360
         )
-        found = read_given(loaded, key, name, sheet, content)
+        found = cached.read_given(loaded, key, name, sheet, content)
     if found.notes:
         with st.expander(f"How {plain(found.name)} was read"):
             for note in found.notes:
                 st.caption(plain(note))
     return found
-
-
-# What a run predicts for a table: what is odd, the scores, the rows, a file.
 
 
 MOST_SHOWN = 200  # rows; the file has all
@@ -171,11 +150,11 @@ _NAMES = {
 def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Show what is predicted for new rows: the first of them, and all as a file."""
     try:
-        predicted = predicted_columns(
+        predicted = cached.predicted_columns(
             loaded, new.given, new.fill_absent, ("prediction",)
         )
         for _, column in predicted.items():
-            words = predicted_words(loaded.model, column)
+            words = predictions.predicted_words(loaded.model, column)
             st.header(plain(words), anchor=False)
         _show_scores(loaded, new)
         for note in new.ready.notes:
@@ -193,7 +172,7 @@ def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
             f"nothing; its score on rows held out is {plain(score_words(loaded.run))}."
         )
         return
-    scores, note = scores_on(loaded, new.given, new.fill_absent)
+    scores, note = cached.scores_on(loaded, new.given, new.fill_absent)
     if scores:
         words = ", ".join(
             f"{TITLES[name]} **{plain(significant(value))}**"
@@ -210,25 +189,26 @@ def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
 
 def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
     """Let the visitor choose columns; show the first rows, and offer all as a file."""
-    offered = parts_of(loaded.model)
+    offered = predictions.parts_of(loaded.model)
     parts = st.pills(
         "Columns",
         offered,
         selection_mode="multi",
-        default=[part for part in DEFAULT_PARTS if part in offered],
+        default=[part for part in predictions.DEFAULT_PARTS if part in offered],
         format_func=lambda part: _NAMES.get(part, part),
         key=f"predict-parts-{loaded.run.id}",
         wrap=True,
-        help="; ".join(f"{_NAMES.get(p, p)}: {PARTS[p]}" for p in offered) + ".",
+        help="; ".join(f"{_NAMES.get(p, p)}: {predictions.PARTS[p]}" for p in offered)
+        + ".",
     )
     if not parts:
         st.info("Choose at least one kind of column above.")
         return
     chosen = tuple(part for part in offered if part in parts)
     given = new.given
-    predicted = predicted_columns(loaded, given, new.fill_absent, chosen)
+    predicted = cached.predicted_columns(loaded, given, new.fill_absent, chosen)
     first, own_first = given.written.head(MOST_SHOWN), predicted.head(MOST_SHOWN)
-    shown = with_predictions(first, own_first, chosen, given.name)
+    shown = predictions.with_predictions(first, own_first, chosen, given.name)
     own = predicted.columns.tolist()
     order = [*own, *(str(name) for name in shown.columns if name not in own)]
     key = f"predict-rows-{loaded.run.id}"
@@ -256,7 +236,7 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
         if loaded.is_ensemble:
             words.append("Leaf and rule are those of the tree of highest weight.")
         words += [ON_TOP] if loaded.model.has_predictor else []
-        words.append(empty_branch_note(loaded.model, new.ready.X))
+        words.append(predictions.empty_branch_note(loaded.model, new.ready.X))
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         ending = st.selectbox(
@@ -266,10 +246,13 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
             key="predict-format",
             width=160,
         )
-        write = partial(prediction_file, loaded, given, new.fill_absent, chosen, ending)
         st.download_button(
             "Download",
-            write,
+            lambda: FORMATS[ending].write(
+                predictions.with_predictions(
+                    given.written, predicted, chosen, given.name
+                )
+            ),
             f"predictions-{loaded.run.id}.{ending}",
             FORMATS[ending].mime,
             key=f"predict-download-{ending}",

@@ -8,14 +8,8 @@ from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, page_link, show_bars, show_figure
 from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
+from treelab.evaluation import importance
 from treelab.evaluation.ensembles import DecidedRows
-from treelab.evaluation.importance import (
-    MOST_ROWS,
-    REPEATS,
-    dependence,
-    impurity_importances,
-    shuffled_words,
-)
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
@@ -43,22 +37,23 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     metric = TITLES[loaded.headline]
     n_rows = len(loaded.split.y_test)
     rows = counted(n_rows, "test row")
-    if n_rows > MOST_ROWS:
-        rows = f"a sample of {MOST_ROWS:,} of {rows}"
-    words = f"**Shuffled**: {plain(shuffled_words(table, metric))}"
+    if n_rows > importance.MOST_ROWS:
+        rows = f"a sample of {importance.MOST_ROWS:,} of {rows}"
+    words = f"**Shuffled**: {plain(importance.shuffled_words(table, metric))}"
     used = table[(table["importance"] != 0) | (table["std"] > 0)]
     bars = used["column"], used["importance"], used["std"]
     show_bars("shuffled", words, *bars, title=f"fall in {metric}")
     st.caption(
-        f"{REPEATS} shuffles of each feature on {rows}; lines: standard deviation over "
-        "the shuffles. Features that stand in for each other all look unimportant."
+        f"{importance.REPEATS} shuffles of each feature on {rows}; lines: standard "
+        "deviation over the shuffles. Features that stand in for each other all look "
+        "unimportant."
     )
 
 
 def _show_impurity(loaded: LoadedRun) -> None:
     """Draw how much impurity the splits on each feature remove."""
     tree = run_tree(loaded)
-    table = impurity_importances(tree)
+    table = importance.impurity_importances(tree)
     if table.empty:
         return
     what = "variance" if tree.classes is None else "Gini impurity"
@@ -98,7 +93,7 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     if not len(found.values):
         st.markdown("No training row has a value of this feature.")
         return
-    own = dependence(loaded.model, row.values, column, found.values, output)
+    own = importance.dependence(loaded.model, row.values, column, found.values, output)
     title = named_with_unit(loaded.model.target, loaded.model.target_unit)
     if classes is not None:
         title = f"probability of “{classes[output]}”"
@@ -126,9 +121,6 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
         "other features as these rows have them (partial dependence); a thin line is "
         "one row (ICE). Some of these combinations may never occur."
     )
-
-
-# The rows that one tree of an ensemble decides, and its rules for them.
 
 
 SHARES = (0.3, 0.5, 0.7, 0.9)

@@ -53,9 +53,6 @@ def _heaviest_tree(loaded: LoadedRun, row: Row) -> int | None:
     return int(loaded.model.top_estimators(row.values)[0][0, 0])
 
 
-# The fields of a row's values.
-
-
 _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
@@ -224,9 +221,6 @@ def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
         help=f"Training rows: {shortest(low)} to {shortest(high)}; empty means "
         f"{_MISSING}.",
     )
-
-
-# The nearest rows that the run predicts otherwise.
 
 
 def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:

@@ -1,23 +1,15 @@
 """Which row is explained: of the test rows, the table, or new rows."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.predictions import (
-    ERRORS,
-    MISCLASSIFIED,
-    TYPICAL,
-    UNSURE,
-    WHOLE,
-    predictions,
-    ranked_rows,
-    rows_of,
-)
+from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun, ranked_classes
-from pages.state.run import new_in_address, write_address
+from pages.state.choices import new_in_address, write_address
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
@@ -27,7 +19,7 @@ from treelab.trees.tree import plain_label
 from treelab.trees.words import counted, shortest
 
 _TEST, _NEW = "test", "new"
-_SOURCES = {_TEST: "Test rows", WHOLE: "All rows", _NEW: "New rows"}
+_SOURCES = {_TEST: "Test rows", cached.WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
 _PREDICTION = "prediction"
 _MOST_CLASSES = 12  # of which typical rows are offered
@@ -81,7 +73,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
             key="rows-from",
             persist_state="session",
         )
-        X, y = (new.X, None) if source == _NEW else rows_of(loaded, source)[:2]
+        X, y = (new.X, None) if source == _NEW else cached.rows_of(loaded, source)[:2]
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
         place = st.number_input(
@@ -105,8 +97,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
                 key=_key(loaded, "order"),
                 width=210,
                 help=_HELP,
-                on_change=_go,
-                args=(loaded, 0),
+                on_change=partial(_go, loaded, 0),
             )
             with st.popover("Filter", icon=":material/filter_alt:"):
                 _pick_filter(loaded, source)
@@ -116,8 +107,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
                 label,
                 key=f"row-{label.lower()}",
                 disabled=not len(places),
-                on_click=_go,
-                args=(loaded, step, len(X)),
+                on_click=partial(_go, loaded, step, len(X)),
             )
     words = f"Row {place:,} of the {len(X):,} new ones"
     if source != _NEW:
@@ -137,12 +127,12 @@ def _orders(loaded: LoadedRun) -> dict[str, str]:
     """The orders in which rows can be gone through, and their names."""
     found = {_ALL: "In order"}
     if loaded.model.classes is not None:
-        found[MISCLASSIFIED] = "Misclassified"
-    found |= {UNSURE: "Least sure", ERRORS: "Largest error"}
+        found[cached.MISCLASSIFIED] = "Misclassified"
+    found |= {cached.UNSURE: "Least sure", cached.ERRORS: "Largest error"}
     if loaded.model.classes is None:
-        return found | {TYPICAL: "Typical"}
+        return found | {cached.TYPICAL: "Typical"}
     for k, label in enumerate(ranked_classes(loaded)[:_MOST_CLASSES]):
-        found[f"{TYPICAL}-{k}"] = f"Typical of “{label}”"
+        found[f"{cached.TYPICAL}-{k}"] = f"Typical of “{label}”"
     return found
 
 
@@ -151,10 +141,10 @@ def _places(loaded: LoadedRun, source: str) -> np.ndarray:
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     kind, _, number = order.partition("-")
     if kind == _ALL:
-        places = np.arange(len(rows_of(loaded, source).y))
+        places = np.arange(len(cached.rows_of(loaded, source).y))
     else:
         label = ranked_classes(loaded)[int(number)] if number else None
-        places = ranked_rows(loaded, kind, label, source)
+        places = cached.ranked_rows(loaded, kind, label, source)
     return places[_passing(loaded, source)[places]]
 
 
@@ -182,12 +172,12 @@ def _key(loaded: LoadedRun, name: str) -> str:
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     """What rows can be filtered by: the target, the prediction or a column."""
-    X, y, _ = rows_of(loaded, source)
+    X, y, _ = cached.rows_of(loaded, source)
     if name in X.columns:
         return X[name]
     if name == loaded.model.target:
         return y
-    return pd.Series(predictions(loaded, source), index=y.index)
+    return pd.Series(cached.predictions(loaded, source), index=y.index)
 
 
 def _pick_filter(loaded: LoadedRun, source: str) -> None:
@@ -224,7 +214,7 @@ def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
     """Which rows pass the filter, bool (n_rows,)."""
     column, state = st.session_state.get(_key(loaded, "column")), st.session_state
     if column is None:
-        return np.ones(len(rows_of(loaded, source).y), dtype=bool)
+        return np.ones(len(cached.rows_of(loaded, source).y), dtype=bool)
     return rows_where(
         _column(loaded, source, column),
         state.get(_key(loaded, f"at least-{column}")),
@@ -235,9 +225,9 @@ def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
 
 def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:
     """Write which row of the table this is, and where it stands in the order."""
-    row = rows_of(loaded, source).X.index[place]
+    row = cached.rows_of(loaded, source).X.index[place]
     words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
-    if source == WHOLE:
+    if source == cached.WHOLE:
         split = next(s for s in SPLITS if row in loaded.split.rows(s).X.index)
         words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)

@@ -19,39 +19,21 @@ from pages.widgets.words import (
     short_rule,
     with_unit,
 )
-from treelab.evaluation import rashomon
+from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
-from treelab.evaluation.explanations import (
-    because_sentence,
-    contributions,
-    has_shapley,
-    reasons,
-    sufficient_rule,
-)
 from treelab.evaluation.node_report import score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import FIRST_PATH, SECOND_PATH, row_path
+from treelab.trees import text
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.text import (
-    conditions_text,
-    interval_text,
-    number_text,
-    path_lines,
-    prediction_text,
-)
 from treelab.trees.tree import OBLIQUE, Tree, plain_label
 from treelab.trees.words import counted, percent, probability, shortest
 
-# The prediction, whether it is right, and why: what stays in place from row to row.
-
 
 def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
-    """Show the prediction, large, beside it what the row is, below it why.
-
-    ``before`` is what stands there in place of the row's target.
-    """
+    """Show a prediction and why; beside it the row's target, or ``before``."""
     color, beside = palette(mode()).accent, before
     if row.proba is not None:
         color = run_colors(loaded)[plain_label(row.predicted)]
@@ -63,11 +45,15 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
         elif row.predicted == row.target:
             beside = "Correct"
     words = dot(color, prediction_words(loaded, row))
-    likely = interval_text(loaded.model, row.values)
+    likely = text.interval_text(loaded.model, row.values)
     beside = html.escape(". ".join(filter(None, [likely, beside])))
     st.html(f'<div class="prediction">{words}<small>{beside}</small></div>')
     with st.container(key="because-changed" if before else "because"):
-        st.markdown(_because(loaded, row))
+        model = loaded.model if loaded.is_ensemble else run_tree(loaded)
+        why = "The predictor on top reads how far the row passes each node of the tree."
+        if not loaded.model.has_predictor:
+            why = plain(explanations.because_sentence(model, row.values, row.output))
+        st.markdown(why)
 
 
 def show_other_outputs(whole: LoadedRun, row: Row) -> None:
@@ -75,8 +61,8 @@ def show_other_outputs(whole: LoadedRun, row: Row) -> None:
     if not whole.outputs:
         return
     leaf = run_tree(whole).apply(row.values)[0]
-    words = number_text(run_tree(whole), int(leaf))
-    if likely := interval_text(whole.model, row.values):
+    words = text.number_text(run_tree(whole), int(leaf))
+    if likely := text.interval_text(whole.model, row.values):
         words += f". {likely}"
         if inside := split_scores(whole, "test").get("coverage"):
             words += f", which holds for {percent(inside)} of the test rows"
@@ -93,19 +79,6 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
         likeliest = loaded.model.classes[int(row.proba.argmax())]
         words += f"; “{likeliest}” {probability(most)}"
     return words
-
-
-def _because(loaded: LoadedRun, row: Row) -> str:
-    """Write which features speak for the prediction, the strongest first."""
-    if loaded.model.has_predictor:
-        return (
-            "The predictor on top reads how far the row passes each node of the tree."
-        )
-    model = loaded.model if loaded.is_ensemble else run_tree(loaded)
-    return plain(because_sentence(model, row.values, row.output))
-
-
-# The tree that decides, its path lit, beside what each feature changes.
 
 
 HEIGHT = 460  # pixels of the tree
@@ -212,7 +185,7 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
     method = PATH
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**What each feature changes**", width="content")
-        if has_shapley(model):
+        if explanations.has_shapley(model):
             method = st.segmented_control(
                 "Method",
                 [SHAPLEY, PATH],
@@ -222,9 +195,11 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
                 key=f"contributions-{loaded.run.id}",
                 help=_HELP,
             )
-    most = BARS if has_shapley(model) else BARS_OF_SUMS
-    found = contributions(model, row.values, row.output, along_path=method == PATH)
-    listed = reasons(model, row.values, found)
+    most = BARS if explanations.has_shapley(model) else BARS_OF_SUMS
+    found = explanations.contributions(
+        model, row.values, row.output, along_path=method == PATH
+    )
+    listed = explanations.reasons(model, row.values, found)
     colors, title = None, named_with_unit(loaded.model.target, loaded.model.target_unit)
     if row.proba is not None:  # what speaks for the class, and what against it
         what = "log-odds" if _has_log_odds(loaded) else "probability"
@@ -271,7 +246,7 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
             words += f"Log-odds are {against}. "
     if method == SHAPLEY:
         return f"{words}Exact Shapley values (TreeSHAP)."
-    if has_shapley(model):
+    if explanations.has_shapley(model):
         return f"{words}Each split counts where it stands on the path (Saabas)."
     return (
         f"{words}Each weighted sum on the path counts as a whole (Saabas); Shapley "
@@ -279,13 +254,10 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
     )
 
 
-# The path in words, what settles the class, and whether comparable trees agree.
-
-
 def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> None:
     """Write the row's decision path, a line a column, and how good its leaf is."""
-    lines = [plain(line) for line in path_lines(tree, row.values, most=3)]
-    end = plain(prediction_text(tree, path[-1], most=3))
+    lines = [plain(line) for line in text.path_lines(tree, row.values, most=3)]
+    end = plain(text.prediction_text(tree, path[-1], most=3))
     if loaded.model.has_predictor:
         end = f"The predictor on top predicts {plain(prediction_words(loaded, row))}."
     st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
@@ -304,12 +276,12 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
     """Write which part of the path settles the class, and how good that rule is."""
     if tree.classes is None:
         return
-    rule = sufficient_rule(tree, row.values)
+    rule = explanations.sufficient_rule(tree, row.values)
     score = rule.score(*loaded.split.rows("test"))
     st.markdown(f"**Sufficient conditions for “{plain(rule.prediction)}”**")
     needed = "Those of the path, of which none can be left out"
     if rule.n_dropped:
-        needed = plain(conditions_text(tree, rule.conditions, most=6))
+        needed = plain(text.conditions_text(tree, rule.conditions, most=6))
     st.markdown(f"{needed}.")
     words = (
         "Whatever else a row holds. They hold for "

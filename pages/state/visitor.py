@@ -38,10 +38,7 @@ def needs_sign_in() -> bool:
 
 
 def visitor() -> Visitor | None:
-    """Return who has signed in; None where nobody is asked.
-
-    The page ends here for one who has not signed in.
-    """
+    """Return who has signed in, None where nobody is asked; others see no page."""
     if not asks_sign_in():
         return None
     user = _user()

@@ -10,15 +10,13 @@ from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import find_run, newest_of_each_kind, store
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
-from pages.state.run import choose_run, current_run, current_runs
+from pages.state.choices import choose_run, current_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
-from pages.widgets.run_cards import names_and_colors, run_card
-from pages.widgets.runs import pause_button, resume_button
-from pages.widgets.store_trouble import explained
+from pages.widgets.runs import names_and_colors, pause_button, resume_button, run_card
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.runs.run_words import cluster_result_words, origin_words, result_words
 from treelab.runs.store.run import Run
@@ -111,10 +109,7 @@ class _Training:
         return tuple(states), live and live.id
 
     def show_result(self) -> None:
-        """Show in one line what was found, or that training goes on.
-
-        The links lead to the run whose tree is drawn below.
-        """
+        """Show in a line what was found, with links to the run that is drawn below."""
         live, runs = self.live(), self.now()
         if live is None:
             return
@@ -185,43 +180,35 @@ class _Training:
         return card, run.stop_requested, run.has_model, live.id == run_id
 
     def show_card(self, run_id: str) -> None:
-        """Draw a run's card."""
+        """Draw a run's line, and what can be done with the run beside it."""
         run, live = self.find(run_id), self.live()
-        if run and live:
-            is_live = live.id == run_id
-            _show_card(run, self.names[run_id], is_live=is_live)
-
-
-def _show_card(run: Run, name: tuple[str, str], *, is_live: bool) -> None:
-    """Draw a run's line, and what can be done with the run beside it."""
-    with st.container(
-        horizontal=True, vertical_alignment="center", border=True, key=f"card-{run.id}"
-    ):
-        st.html(run_card(run, *name))
-        st.button(
-            "Show",
-            icon=":material/visibility:",
-            key=f"show-{run.id}",
-            on_click=choose_run,
-            args=(run.id,),
-            type="tertiary",
-            disabled=is_live,
-            help="Shows this run's tree beside the curves.",
-        )
-        if run.can_resume:
-            resume_button(run, "resume")
-        elif run.is_finished:
-            page_link("tree", "Open", disabled=not run.has_model, run=run.id)
-        else:
-            pause_button(run, "pause")
+        if run is None or live is None:
+            return
+        given = {"horizontal": True, "vertical_alignment": "center", "border": True}
+        with st.container(key=f"card-{run_id}", **given):
+            st.html(run_card(run, *self.names[run_id]))
             st.button(
-                "Stop",
-                icon=":material/stop:",
-                key=f"stop-{run.id}",
-                on_click=explained(store().request_stop),
-                args=(run.id,),
+                "Show",
+                icon=":material/visibility:",
+                key=f"show-{run.id}",
+                on_click=explained(choose_run, run.id),
                 type="tertiary",
-                disabled=run.stop_requested or not store().may_change(run),
-                help="Ends the training and saves the best tree so far.",
-                width=86,
+                disabled=live.id == run_id,
+                help="Shows this run's tree beside the curves.",
             )
+            if run.can_resume:
+                resume_button(run, "resume")
+            elif run.is_finished:
+                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            else:
+                pause_button(run, "pause")
+                st.button(
+                    "Stop",
+                    icon=":material/stop:",
+                    key=f"stop-{run.id}",
+                    on_click=explained(store().request_stop, run.id),
+                    type="tertiary",
+                    disabled=run.stop_requested or not store().may_change(run),
+                    help="Ends the training and saves the best tree so far.",
+                    width=86,
+                )

@@ -6,11 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import find_run, place_in_queue, queue, store
-from pages.state.run import write_address
+from pages.state.choices import write_address
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import plain
+from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
@@ -81,9 +80,6 @@ def tune(problem: Problem) -> None:
     show_sweep(sweeps[chosen])
 
 
-# What a sweep tries: learner, search space, trials, and how they are scored.
-
-
 SCORING_WORDS = {
     "own": "its own cross-validation",
     "folds": "folds",
@@ -93,10 +89,7 @@ MOST_TRIALS = 1000
 
 
 def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
-    """Show the form of a sweep; return the learner, what all trials have, and the plan.
-
-    None for a plan that cannot be read, or that the learner does not allow.
-    """
+    """Ask for a sweep; return learner, fixed settings and plan, None if refused."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         learner = st.selectbox(
             "Learner",
@@ -188,9 +181,6 @@ def _space_table(
     }
 
 
-# A sweep as it goes: its progress, its trials in pictures, and a trial as a run.
-
-
 MIN_TRIALS = 4  # of which the settings' importance is estimated
 
 
@@ -202,7 +192,6 @@ def show_sweep(run: Run) -> None:
     plan = SweepPlan.from_json(text)
 
     def now() -> Run:
-        """Return the sweep as it is now."""
         return find_run(run.id) or run
 
     watcher = Watcher(
@@ -284,8 +273,7 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 "Stop and train with the best",
                 icon=":material/stop:",
                 key="sweep-stop",
-                on_click=explained(store().request_stop),
-                args=(run.id,),
+                on_click=explained(store().request_stop, run.id),
                 disabled=run.stop_requested or not store().may_change(run),
             )
         elif run.has_model:

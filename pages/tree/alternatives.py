@@ -7,25 +7,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.cached import rashomon as cached
 from pages.cached.comparison import MARKING_ROWS
-from pages.cached.rashomon import (
-    DEFAULT_TOLERANCE,
-    map_of,
-    near_value,
-    tree_predictions,
-    trees_like,
-)
 from pages.cached.runs import LoadedRun, error_costs, run_tree
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import sketch
 from pages.compare.costs import ask_costs
-from pages.state.run import choose_run
+from pages.state.choices import choose_run
 from pages.tree.groups import ask_group
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import fitted_words, plain, split_words
+from pages.widgets.words import explained, fitted_words, plain, split_words
 from treelab.evaluation.comparison import cost_curve, own_splits
 from treelab.evaluation.fairness import RATES, gaps_of_models
 from treelab.evaluation.metrics import COST_SAVED, TITLES
@@ -33,15 +26,8 @@ from treelab.evaluation.rashomon import TreeFilter, column_use, otherwise, passi
 from treelab.figures.rashomon import likeness_map
 from treelab.figures.style import escape_html
 from treelab.figures.viewer.payload import keys
+from treelab.runs.jobs import rashomon as jobs
 from treelab.runs.jobs.fit import why_no_others
-from treelab.runs.jobs.rashomon import (
-    N_RESTARTS,
-    N_THRESHOLDS,
-    can_find_more,
-    create_all,
-    create_more,
-    save_member,
-)
 from treelab.runs.run_words import duration, run_name
 from treelab.runs.store.run import Run
 from treelab.trees.rashomon import RashomonSet
@@ -75,7 +61,7 @@ class _Set:
 
 def show_alternatives(loaded: LoadedRun) -> None:
     """Show the trees that score like a run's own, and what they have in common."""
-    trees = trees_like(loaded)
+    trees = cached.trees_like(loaded)
     if trees is None:
         whole = loaded.output and "it predicts several numbers"
         reason = whole or why_no_others(run_tree(loaded), loaded.run.constraints)
@@ -88,7 +74,7 @@ def show_alternatives(loaded: LoadedRun) -> None:
         "Tolerance",
         0.0,
         _MOST,
-        DEFAULT_TOLERANCE,
+        cached.DEFAULT_TOLERANCE,
         0.005,
         format="%.3f",
         key="rashomon-tolerance",
@@ -121,9 +107,6 @@ def show_alternatives(loaded: LoadedRun) -> None:
     st.subheader("The trees", anchor=False)
     _show_gallery(own, places, facts)
     _show_disputed(own)
-
-
-# Which trees of the set are shown: by columns, size, order, rates and costs.
 
 
 DIRECTIONS = {"up": "never falls", "down": "never rises"}
@@ -207,7 +190,7 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         "to.",
     )
     code = list(own.loaded.model.classes).index(asked.label)
-    predicted = tree_predictions(own.loaded, "fitted")[0][places] == code
+    predicted = cached.tree_predictions(own.loaded, "fitted")[0][places] == code
     is_class = (own.loaded.rows("fitted").y == asked.label).to_numpy()
     gaps = gaps_of_models(predicted, is_class, asked.group, rate)
     for place, gap in zip(places.tolist(), gaps.tolist()):
@@ -234,8 +217,7 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     )
     if most is None and false_positive == false_negative == 1.0:
         return places
-    chance = tree_predictions(own.loaded, "fitted")[1]
-    assert chance is not None
+    chance = cached.tree_predictions(own.loaded, "fitted")[1]
     is_class = (own.loaded.rows("fitted").y == label).to_numpy()
     left = []
     for place in places.tolist():
@@ -246,9 +228,6 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         if most is None or least <= most:
             left.append(place)
     return np.array(left, dtype=int)
-
-
-# A gallery of trees that score alike, each with a button that chooses it.
 
 
 IN_A_ROW, ROWS_SHOWN = 3, 2
@@ -290,7 +269,7 @@ def _show_gallery(own: _Set, places: np.ndarray, facts: Facts) -> None:
 
 def _apart(own: _Set, place: int) -> float:
     """Return on which fraction of the fitted rows, or how far, a tree is from ours."""
-    predicted, _ = tree_predictions(own.loaded, "fitted")
+    predicted, _ = cached.tree_predictions(own.loaded, "fitted")
     apart = np.abs(predicted[place] - predicted[own.trees.chosen].astype(float))
     return float((apart if own.loaded.model.classes is None else apart > 0).mean())
 
@@ -321,7 +300,9 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
 
     def choose() -> None:
         """Save the tree as a run, and make it the one that all pages show."""
-        choose_run(save_member(store(), loaded.run, own.trees, place, own.tolerance))
+        choose_run(
+            jobs.save_member(store(), loaded.run, own.trees, place, own.tolerance)
+        )
 
     chosen = st.button(
         "Choose this tree",
@@ -334,23 +315,22 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
         st.rerun()  # the picker above shows the new run
 
 
-# More trees beside a run's own: a batch of restarts, or all trees of a small depth.
-
-
 def _offer_more(own: _Set) -> None:
     """Offer to look for more trees, and list the runs that did or do."""
     run = own.loaded.run
     if run.problem.origin:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        if can_find_more(run) and own.trees.complete is None:
+        if jobs.can_find_more(run) and own.trees.complete is None:
             st.button(
                 "Find more",
                 icon=":material/search:",
                 key=f"rashomon-more-{run.id}",
-                help=f"Trains {N_RESTARTS} more trees of each size on all rows, as a "
-                "run of its own; nothing is chosen again.",
-                on_click=explained(lambda: queue().submit(create_more(store(), run))),
+                help=f"Trains {jobs.N_RESTARTS} more trees of each size on all rows, "
+                "as a run of its own; nothing is chosen again.",
+                on_click=explained(
+                    lambda: queue().submit(jobs.create_more(store(), run))
+                ),
             )
         with st.popover("All trees of a small depth", icon=":material/select_all:"):
             _ask_for_all(run)
@@ -361,7 +341,7 @@ def _ask_for_all(run: Run) -> None:
     """Ask for a depth and thresholds, and offer to look at every tree of these."""
     depth = st.segmented_control(
         "Depth",
-        list(N_THRESHOLDS),
+        list(jobs.N_THRESHOLDS),
         default=2,
         required=True,
         key=f"rashomon-depth-{run.id}",
@@ -371,7 +351,7 @@ def _ask_for_all(run: Run) -> None:
         "Candidate thresholds of a column",
         1,
         100,
-        N_THRESHOLDS[depth],
+        jobs.N_THRESHOLDS[depth],
         key=f"rashomon-thresholds-{run.id}-{depth}",
         help="At quantiles of its values; a column of fewer values gets them all.",
     )
@@ -380,16 +360,13 @@ def _ask_for_all(run: Run) -> None:
         "near the best are listed: then it is known that there are no others. They "
         "are scored on the training rows."
     )
-
-    def start() -> None:
-        """Queue the run that looks at all trees of a depth."""
-        queue().submit(create_all(store(), run, depth, n_thresholds))
-
     st.button(
         f"Look at all trees of depth {depth}",
         type="primary",
         key=f"rashomon-all-{run.id}",
-        on_click=explained(start),
+        on_click=explained(
+            lambda: queue().submit(jobs.create_all(store(), run, depth, n_thresholds))
+        ),
     )
 
 
@@ -419,9 +396,6 @@ def _show_newest(run: Run) -> None:
         key=f"rashomon-see-{child.id}",
     ):
         choose_run(child.id)
-
-
-# What the trees have in common, where they lie apart, which rows they dispute.
 
 
 MOST_MAPPED = 200
@@ -507,7 +481,7 @@ def _show_map(own: _Set, places: np.ndarray) -> int | None:
     ours = np.flatnonzero(mapped == trees.chosen)
     picked = show_figure(
         likeness_map(
-            map_of(loaded, tuple(mapped.tolist())),
+            cached.map_of(loaded, tuple(mapped.tolist())),
             trees.score[mapped],
             mapped.tolist(),
             hover,
@@ -536,9 +510,9 @@ def _show_disputed(own: _Set) -> None:
     """Say how many test rows some tree predicts otherwise; link to the worst."""
     loaded, near = own.loaded, own.near
     st.subheader("Rows on which they disagree", anchor=False)
-    predicted, _ = tree_predictions(loaded, "test")
+    predicted, _ = cached.tree_predictions(loaded, "test")
     ours = int(np.flatnonzero(near == own.trees.chosen)[0])
-    share = otherwise(predicted[near], ours, near_value(loaded))
+    share = otherwise(predicted[near], ours, cached.near_value(loaded))
     how = "another class"
     if loaded.model.classes is None:
         how = "a value more than 0.1 standard deviations away"

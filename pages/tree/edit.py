@@ -1,66 +1,129 @@
-"""A run's tree changed by hand: the tree, the selected node, saved or trained on."""
+"""A run's tree changed by hand: the selected node, its split, the log, a new run."""
 
+import json
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 
 from pages.cached.predictions import tree_score
-from pages.cached.runs import LoadedRun
+from pages.cached.runs import LoadedRun, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
-from pages.state.run import edit_session, select_node, selected_node, set_edit_session
-from pages.tree.edit_log import (
-    EditedTree,
-    Editing,
-    after,
-    bench,
-    change_session,
-    do,
-    log_of,
-    show_log,
-    show_refusal,
+from pages.state.choices import (
+    edit_session,
+    select_node,
+    selected_node,
+    set_edit_session,
 )
-from pages.tree.edit_split import show_split
-from pages.widgets.page import page_link
-from pages.widgets.store_trouble import explained
+from pages.widgets.page import ASSETS, mode, page_link, show_figure
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import plain, split_words
+from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
-from treelab.editing.candidates import gain_of
-from treelab.editing.edits import Allow, Edit, Forbid, Lock, Prefer, Prune, Unlock
+from treelab.editing import edits as kinds
+from treelab.editing.apply import apply_edit
+from treelab.editing.candidates import Candidate, gain_of
+from treelab.editing.edited import Edited
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
+from treelab.editing.regrow import class_weights, refit, refit_all
+from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.splits import headline_scores, split_terms
+from treelab.figures.editing import (
+    Groups,
+    category_figure,
+    one_group,
+    threshold_rows,
+    threshold_stops,
+)
 from treelab.figures.viewer.payload import node_at
-from treelab.runs.jobs.edited import create_trained, save_edited
+from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
-from treelab.trees.constraints import violations
+from treelab.trees.constraints import violations, with_order
+from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
-from treelab.trees.text import node_title
-from treelab.trees.tree import OBLIQUE, goes_left
-from treelab.trees.words import counted, significant
+from treelab.trees.text import left_categories, node_title
+from treelab.trees.tree import OBLIQUE, Tree, goes_left
+from treelab.trees.words import counted, parse, significant
+
+
+@dataclass(frozen=True, eq=False)
+class EditedTree:
+    """A tree after some edits."""
+
+    edited: Edited
+    tree: Tree  # its leaves fitted to the rows that the first tree was fitted to
+    valid: float  # validation score with all leaves fitted to training rows alone
+
+
+@shared(8, "Reading the rows…")
+def bench(loaded: LoadedRun) -> Bench:
+    """Return the run's tree and the rows by which it is edited."""
+    return bench_of(loaded.model, loaded.split, loaded.run.constraints)
+
+
+@shared(256)
+def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
+    """Return the run's tree after edits in turn; a ValueError says why it cannot be."""
+    table = bench(loaded)
+    edited = Edited.of(table.tree, table.constraints)
+    if edits:
+        edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
+    weights = class_weights(table.tree)
+    refitted = refit_all(edited.tree, table.train, weights)
+    task, rows = loaded.run.problem.task, loaded.split.rows("valid")
+    score = headline_scores([with_order(refitted, table.constraints)], task, *rows)[0]
+    return EditedTree(edited, refit(edited, table.fitted), score)
+
+
+@shared(128)
+def candidates_at(
+    loaded: LoadedRun, edits: tuple[kinds.Edit, ...], path: str
+) -> list[Candidate]:
+    """Return the best split of each column that is allowed at a node."""
+    return after(loaded, edits).edited.candidates(path, bench(loaded).train)
+
+
+@dataclass(frozen=True)
+class Editing:
+    """What the parts of the page read."""
+
+    loaded: LoadedRun
+    session: Session
+    now: EditedTree
+    before: EditedTree  # the run's own
+    path: str  # of the selected node
+
+    def key(self, name: str) -> str:
+        """Return a key of a control that belongs to the run."""
+        return f"edit-{name}-{self.loaded.run.id}"
+
 
 MORE = 130  # pixels, for the controls beside the picture
 
 
 def show_editing(loaded: LoadedRun, view: str) -> None:
-    """Draw the tree as it is edited, the selected node's menu, and the log.
-
-    ``view`` names the viewer, which stays while it turns from the run's tree to this.
-    """
-    session = edit_session(loaded.run.id)
-    now = current_tree(loaded, session)
+    """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
+    try:
+        now = after(loaded, edit_session(loaded.run.id).current)
+    except ValueError as error:
+        set_edit_session(loaded.run.id, Session())
+        st.warning(f"The edits no longer fit this tree: {error}")
+        now = after(loaded, ())
     left, right = st.columns([5, 3], gap="medium")
     with left:
         path = draw(loaded, now, view)
     current = edit_session(loaded.run.id)
     editing = Editing(loaded, current, now, after(loaded, ()), path)
     with right.container(height=PANEL + MORE, border=False, key="beside"):
-        show_refusal()
+        if (reason := st.session_state.pop("edit-refused", None)) is not None:
+            st.warning(reason, icon=":material/block:")
         show_scores(editing)
         show_node_title(editing)
         column = show_split(editing)
@@ -73,16 +136,6 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
         show_log(editing)
     with runs:
         show_finish(editing)
-
-
-def current_tree(loaded: LoadedRun, session: Session) -> EditedTree:
-    """Return the tree as it is edited; a session that no longer fits starts anew."""
-    try:
-        return after(loaded, session.current)
-    except ValueError as error:
-        set_edit_session(loaded.run.id, Session())
-        st.warning(f"The edits no longer fit this tree: {error}")
-        return after(loaded, ())
 
 
 def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
@@ -101,7 +154,20 @@ def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
     return path_of_key(key)
 
 
-Offer = tuple[str, str, Edit, str | None]  # label, icon, edit, help
+def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
+    """Do one edit, or remember why it cannot be done."""
+    session = edit_session(loaded.run.id).do(edit)
+    try:
+        after(loaded, session.current)
+    except ValueError as error:
+        st.session_state["edit-refused"] = str(error)
+        return
+    set_edit_session(loaded.run.id, session)
+
+
+def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
+    """Undo, redo or end what was done, as the session does it."""
+    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
 
 
 def show_node_title(editing: Editing) -> None:
@@ -120,17 +186,286 @@ def show_node_title(editing: Editing) -> None:
     st.caption(plain(" · ".join(said)))
 
 
+_mount = st.components.v2.component(
+    "treelab_threshold_line",
+    js=(ASSETS / "threshold-line.js").read_text("utf-8"),
+    css=(ASSETS / "threshold-line.css").read_text("utf-8"),
+)
+
+
+SUM = "its weighted sum"  # what an oblique split tests
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What the visitor looks at: a column of the node, and the split it has of it."""
+
+    column: str
+    is_current: bool
+    candidate: Candidate | None  # the best split of the column
+    tree: Tree
+    node: int
+    feature: Feature | None  # None of a weighted sum
+    at: np.ndarray  # training rows at the node
+    is_held: bool  # whether it is the split of a locked node
+
+    @property
+    def missing_left(self) -> bool:
+        """Whether rows without a value go left."""
+        if self.is_current or self.candidate is None:
+            return bool(self.tree.missing_left[self.node])
+        return self.candidate.missing_left
+
+
+def show_split(editing: Editing) -> str | None:
+    """Let the visitor choose a column and its cut; return the column, None of a sum."""
+    choice = _pick_column(editing)
+    if choice is None:
+        st.caption("No column divides the training rows of this node any further.")
+        return None
+    feature = choice.feature
+    if feature is not None and feature.kind == "category":
+        _show_categories(editing, choice, feature)
+    else:
+        _show_threshold(editing, choice)
+    return None if feature is None else choice.column
+
+
+def _pick_column(editing: Editing) -> _Choice | None:
+    """Let the visitor choose among the columns, the most useful first."""
+    edited, path = editing.now.edited, editing.path
+    tree, node = edited.tree, node_of(edited.tree, path)
+    found = candidates_at(editing.loaded, editing.session.current, path)
+    of = {candidate.column: candidate for candidate in found}
+    now = None
+    if tree.feature[node] == OBLIQUE:
+        now = SUM
+    elif not tree.is_leaf[node]:
+        now = tree.features[tree.feature[node]].column
+    names = [*of] if now is None or now in of else [now, *of]
+    if not names:
+        return None
+    key = f"{editing.key('by')}-{path}"
+    if st.session_state.get(key) not in names:
+        st.session_state[key] = now if now in names else names[0]
+
+    def label(name: str) -> str:
+        """Name a column with what its best split gains, the node's own or not."""
+        up_to = "up to " * (name == now)
+        gain = f" · gain {up_to}{significant(of[name].gain)}" if name in of else ""
+        return f"{name}{gain}{' · now' * (name == now)}"
+
+    column = st.selectbox(
+        "Split by",
+        names,
+        format_func=label,
+        key=key,
+        help="The best split of each column among the training rows of this node, by "
+        "how much impurity (Gini, or variance) it removes.",
+    )
+    features = {feature.column: feature for feature in edited.features}
+    at, is_now = bench(editing.loaded).train.at(tree, node), column == now
+    own = tree, node, features.get(column), at, is_now and path in edited.locked
+    return _Choice(column, is_now, of.get(column), *own)
+
+
+def _show_threshold(editing: Editing, choice: _Choice) -> None:
+    """Draw the rows along a number column or a sum, with a threshold to be dragged."""
+    tree, node, feature = choice.tree, choice.node, choice.feature
+    if feature is None:
+        X = editing.loaded.split.X_train
+        x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
+        fitted = None
+    else:
+        rows = bench(editing.loaded)
+        x = rows.train.numbers(feature)[choice.at]
+        fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
+        title = named_with_unit(feature.column, feature.unit)
+    if choice.is_current:
+        wanted = float(tree.threshold[node])
+    else:
+        wanted = None if choice.candidate is None else choice.candidate.threshold
+    threshold = wanted
+    if len(threshold_stops(x, fitted, wanted)) > 1:
+        threshold = _enter(editing, choice, x, fitted, wanted)
+    stops = threshold_stops(x, fitted, threshold)
+    side, missing = choice.missing_left, ""
+    if n_missing := int(np.isnan(x).sum()):
+        missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
+    key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
+
+    def move() -> None:
+        """Take the stop at which the line was let go, before the page runs again."""
+        # Also a refused move changes the data: the line goes back.
+        st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
+        stop = st.session_state[key].threshold
+        if stop in stops and choice.is_current:
+            do(editing.loaded, kinds.SetThreshold(editing.path, float(stop)))
+        elif stop in stops:
+            st.session_state[_threshold_key(editing, choice)] = float(stop)
+
+    # Under one key the component stays as it is while data change.
+    data = threshold_rows(x, _groups(editing, choice.at), stops, threshold) | {
+        "title": title,
+        "alt": f"Training rows of the node by {title}, with the threshold.",
+        "missing": missing,
+        "fades": editing.now.tree.classes is None,  # bars that go right are pale
+        "fixed": len(stops) < 2 or choice.is_held,
+        "moves": st.session_state.get(n_moves, 0),
+    }
+    _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
+    if not choice.is_current and threshold is not None:
+        _offer_split(
+            editing, kinds.SetSplit(editing.path, choice.column, threshold, None, side)
+        )
+
+
+def _enter(
+    editing: Editing,
+    choice: _Choice,
+    x: np.ndarray,
+    fitted: np.ndarray | None,
+    wanted: float | None,
+) -> float | None:
+    """Let the visitor write the threshold; the split's own follows at once."""
+    key = _threshold_key(editing, choice)
+    if choice.is_current or st.session_state.get(key) is None:
+        text = ""
+        if wanted is not None and fitted is not None:
+            # As the line and the tree write it, which sends each row the same way.
+            text = threshold_stops(x, fitted, wanted).get(wanted, "")
+        key = _shown(editing, choice, parse(text) if text else wanted)
+    now = st.session_state[key]
+    written = threshold_stops(x, fitted, now).get(now, "")
+    decimals = len(written.partition(".")[2])
+    return st.number_input(
+        "Threshold",
+        value=None,
+        # About a hundredth of what the column spans.
+        step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
+        format="%.6g" if "e" in written else f"%.{decimals}f",
+        key=key,
+        disabled=choice.is_held,
+        on_change=_move if choice.is_current else None,
+        args=(editing, key, now),
+        help="Or drag the line.",
+    )
+
+
+def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
+    """Put a threshold into its field; return the field's key.
+
+    Where the threshold was changed by other means than its field, as by the line or
+    by *Undo*, it gets a new field: the browser may report the old one's value late.
+    """
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
+    number, drawn = st.session_state.get(name, (0, None))
+    held = st.session_state.get(f"{name}-{number}")
+    if held is not None and held == drawn != threshold:
+        number += 1
+    st.session_state[name] = number, threshold
+    st.session_state[f"{name}-{number}"] = threshold
+    return f"{name}-{number}"
+
+
+def _move(editing: Editing, key: str, drawn: float | None) -> None:
+    """Move the split's threshold to the one that was written.
+
+    An interrupted page's field is reported as changed once more, though nobody wrote
+    in it, or its edit is done, or undone, already.
+    """
+    now, then = edit_session(editing.loaded.run.id), editing.session
+    is_late = (now.edits, now.position) != (then.edits, then.position)
+    threshold = st.session_state[key]
+    if threshold not in (None, drawn) and not is_late:
+        do(editing.loaded, kinds.SetThreshold(editing.path, threshold))
+
+
+def _threshold_key(editing: Editing, choice: _Choice) -> str:
+    """Return the key of the threshold's field of one column at one node, as it is."""
+    name = f"{editing.key('at')}-{editing.path}-{choice.column}"
+    return f"{name}-{st.session_state.get(name, (0, None))[0]}"
+
+
+def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> None:
+    """Draw the rows by category, and let the visitor say which go left."""
+    codes = bench(editing.loaded).train.codes(feature)[choice.at]
+    present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
+    if choice.is_current:
+        wanted: Sequence[str] = left_categories(choice.tree, choice.node)
+    else:
+        wanted = (choice.candidate.categories or ()) if choice.candidate else ()
+    default = [name for name in present if name in wanted]
+    position = editing.session.position if choice.is_current else 0
+    left = st.multiselect(
+        "Go left",
+        present,
+        default=default,
+        key=f"{editing.key('left')}-{editing.path}-{choice.column}-{position}",
+    )
+    is_left = np.isin(codes, [feature.categories.index(name) for name in left])
+    show_figure(
+        category_figure(
+            codes,
+            feature.categories,
+            left,
+            _groups(editing, choice.at),
+            title=feature.column,
+            mode=mode(),
+        ),
+        key="edit-rows",
+        alt=f"Training rows of the node by {feature.column}; pale ones go right.",
+    )
+    st.caption(
+        f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
+        f"{int((~is_left).sum()):,} rows, right."
+    )
+    is_split = 0 < len(left) < len(present)
+    if is_split and (left != default or not choice.is_current):
+        side, names = choice.missing_left, tuple(left)
+        _offer_split(
+            editing, kinds.SetSplit(editing.path, choice.column, None, names, side)
+        )
+
+
+def _offer_split(editing: Editing, edit: kinds.SetSplit) -> None:
+    """Offer to give the node the split that is looked at."""
+    st.button(
+        "Set this split",
+        type="primary",
+        icon=":material/call_split:",
+        key=editing.key("set-split"),
+        help=plain(edit.sentence()),
+        on_click=explained(do, editing.loaded, edit),
+    )
+
+
+def _groups(editing: Editing, at: np.ndarray) -> Groups:
+    """Colour the rows of the node by class, where there are any."""
+    classes = editing.now.tree.classes
+    if classes is None:
+        return one_group(len(at))
+    codes = bench(editing.loaded).train.y[at]
+    return [
+        (str(label), codes == classes.index(label), color)
+        for label, color in run_colors(editing.loaded).items()
+    ]
+
+
+Offer = tuple[str, str, kinds.Edit, str | None]  # label, icon, edit, help
+
+
 def show_branch(editing: Editing) -> None:
     """Offer to lock the node, or all below it, and to prune it."""
     edited, path = editing.now.edited, editing.path
     held = "Held fixed, whatever is edited or trained after it."
     leaf = "Makes a leaf of this split."
-    offers = [("Lock", "lock", Lock(path), held)]
+    offers = [("Lock", "lock", kinds.Lock(path), held)]
     if path in edited.locked:
-        offers = [("Unlock", "lock_open", Unlock(path), None)]
+        offers = [("Unlock", "lock_open", kinds.Unlock(path), None)]
     if not edited.tree.is_leaf[node_of(edited.tree, path)]:
-        offers.append(("Lock all below", "lock", Lock(path, True), None))
-        offers.append(("Prune below", "content_cut", Prune(path), leaf))
+        offers.append(("Lock all below", "lock", kinds.Lock(path, True), None))
+        offers.append(("Prune below", "content_cut", kinds.Prune(path), leaf))
     _offer(editing, "branch", offers)
 
 
@@ -146,13 +481,13 @@ def show_column(editing: Editing, column: str) -> None:
     offers: list[Offer] = []
     for kind, word, icon, words in (
         (
-            Forbid,
+            kinds.Forbid,
             "Forbid",
             "block",
             "Splits that test it take their best other column.",
         ),
         (
-            Prefer,
+            kinds.Prefer,
             "Prefer",
             "thumb_up",
             "Splits test it where it gains at least half of what the best column does.",
@@ -162,7 +497,7 @@ def show_column(editing: Editing, column: str) -> None:
             offers.append((f"{word} here and below", icon, kind(path, column), None))
         offers.append((f"{word} everywhere", icon, kind("", column), words))
     if said:
-        offers.append(("Allow again", "undo", Allow(said[-1], column), None))
+        offers.append(("Allow again", "undo", kinds.Allow(said[-1], column), None))
     _offer(editing, "column", offers)
 
 
@@ -201,12 +536,154 @@ def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
                 icon=f":material/{icon}:",
                 key=editing.key(label.lower().replace(" ", "-")),
                 help=words,
-                on_click=do,
-                args=(editing.loaded, edit),
+                on_click=explained(do, editing.loaded, edit),
             )
 
 
-# What comes of the edits: a run as it is, or one that is trained on.
+def show_scores(editing: Editing) -> None:
+    """Show the scores of both trees, undo and redo, and the end of the session."""
+    loaded, session = editing.loaded, editing.session
+    metric = TITLES[loaded.headline]
+    with st.container(horizontal=True, key="edit-scores"):
+        st.metric(
+            f"{metric} · {split_words(loaded, 'valid')}",
+            significant(editing.now.valid),
+            _difference(editing.now.valid, editing.before.valid),
+            width="content",
+            help=_explained(editing),
+        )
+        # The leaves that rows reach, as every page counts them once the tree is a run.
+        both = editing.now, editing.before
+        leaves, own = (prune_empty(each.tree).n_leaves for each in both)
+        change = f" ({leaves - own:+d})" if leaves != own else ""
+        st.metric("Leaves", f"{leaves:,}{change}", width="content")
+        if session.seen_test is not None:
+            now, before = (tree_score(loaded, each.tree) for each in both)
+            st.metric(
+                f"{metric} · {split_words(loaded, 'test')}",
+                significant(now),
+                _difference(now, before),
+                width="content",
+            )
+    with st.container(horizontal=True):
+        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
+        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
+        if session.seen_test is None:
+            _button(editing, "End the session", "flag", Session.end)
+    if session.seen_test is None:
+        st.caption("Test scores stay unseen until the session ends.")
+    else:
+        st.caption(
+            f"The session was ended after {counted(session.seen_test, 'edit')}: later "
+            "edits know the test scores, and the log says so."
+        )
+
+
+def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
+    """Offer to undo, to redo or to end the session."""
+    st.button(
+        label,
+        icon=f":material/{icon}:",
+        key=editing.key(label.split()[0].lower()),
+        disabled=disabled,
+        on_click=explained(change_session, editing.loaded, change),
+    )
+
+
+def _difference(now: float, before: float) -> str | None:
+    """Write how far a score moved from the unedited tree's; None where it did not."""
+    moved = now - before
+    if not math.isfinite(moved) or moved == 0:
+        return None
+    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
+
+
+def _explained(editing: Editing) -> str:
+    """Say which rows the scores are of, and what they are worth."""
+    words = (
+        "Against the unedited tree. For the validation score the leaves of both trees "
+        "are fitted to the training rows alone."
+    )
+    if editing.loaded.fitted_split == JOINED:
+        words += (
+            " The unedited tree's splits were chosen with validation rows among "
+            "others, so its score is a little too high."
+        )
+    if editing.loaded.model.has_predictor:
+        words += " The predictor on top of the tree is left out: its leaves predict."
+    if editing.before.tree.leaf_weights is not None:
+        words += " Linear leaves count as constants; those not touched stay linear."
+    return words
+
+
+def start_over(loaded: LoadedRun) -> None:
+    """Forget all edits, not that test scores were seen."""
+    seen = edit_session(loaded.run.id).seen_test
+    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
+
+
+def log_of(
+    loaded: LoadedRun, session: Session, training: Training | None = None
+) -> EditLog:
+    """Return the edits that are in force as a log, with what is to be trained."""
+    seen = session.position if session.seen_test is None else session.seen_test
+    return replace(
+        bench(loaded).start(),
+        edits=session.current,
+        training=training,
+        seen_test=seen,
+        run=loaded.run.id,
+    )
+
+
+def show_log(editing: Editing) -> None:
+    """List the edits, and offer them as a file."""
+    session, loaded = editing.session, editing.loaded
+    st.subheader("Edits", anchor=False)
+    if not session.edits:
+        st.caption(
+            "None yet. Click a node in the tree, then change its split, lock it, prune "
+            "it, or forbid a column."
+        )
+        return
+    lines = [plain(edit.sentence()) for edit in session.edits]
+    for place in range(session.position, len(lines)):
+        lines[place] = f":gray[{lines[place]} Undone.]"
+    _list(lines)
+    with st.container(horizontal=True, key=editing.key("log")):
+        st.download_button(
+            "Download as JSON",
+            lambda: log_of(loaded, session).to_json(),
+            f"{loaded.run.id}-edits.json",
+            "application/json",
+            key=editing.key("log-file"),
+            on_click="ignore",
+            icon=":material/download:",
+            help="python -m treelab edit RUN --log FILE replays it.",
+        )
+        st.button(
+            "Start over",
+            icon=":material/restart_alt:",
+            key=editing.key("start-over"),
+            on_click=explained(start_over, loaded),
+        )
+
+
+def show_edits(loaded: LoadedRun) -> None:
+    """List the edits that a run's tree came from, if any."""
+    written = store().edits(loaded.run.id)
+    if written is None:
+        return
+    log = EditLog.from_json(written)
+    steps = [*log.edits, *([] if log.training is None else [log.training])]
+    with st.expander(f"Edited by hand: {counted(len(log.edits), 'edit')}"):
+        _list([plain(step.sentence()) for step in steps])
+
+
+def _list(lines: list[str]) -> None:
+    """Number sentences on edits, and say how nodes are named in them."""
+    st.markdown("\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1)))
+    st.caption("A node's name is the way to it from the root: L is yes, R is no.")
 
 
 _MOST_LISTED = 8
@@ -225,8 +702,7 @@ def show_finish(editing: Editing) -> None:
         key=editing.key("keep"),
         disabled=not editing.session.current,
         help="The tree as it stands, its leaves fitted to the rows of the first.",
-        on_click=explained(_make),
-        args=(editing.loaded, None),
+        on_click=explained(_make, editing.loaded, None),
     )
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
@@ -262,8 +738,9 @@ def _offer_training(editing: Editing) -> None:
         disabled=learner == "cart",
         help="Trains each of them from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
-        on_click=explained(_make),
-        args=(editing.loaded, Training(learner) if learner != "cart" else None),
+        on_click=explained(
+            _make, editing.loaded, Training(learner) if learner != "cart" else None
+        ),
     )
     tree, path = editing.now.edited.tree, editing.path
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
@@ -282,8 +759,7 @@ def _offer_training(editing: Editing) -> None:
         key=editing.key("regrow"),
         help="What is not locked at the selected node and below is grown anew; the "
         "rest of the tree stays.",
-        on_click=explained(_make),
-        args=(editing.loaded, Training(learner, path, int(leaves))),
+        on_click=explained(_make, editing.loaded, Training(learner, path, int(leaves))),
     )
 
 
@@ -342,83 +818,3 @@ def _cost(child: Run, free: Run) -> str:
         f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
         f"{metric} on {rows} against {significant(other)}: {change}"
     )
-
-
-# The edited tree beside the unedited one: validation score, size, test score.
-
-
-def show_scores(editing: Editing) -> None:
-    """Show the scores of both trees, undo and redo, and the end of the session."""
-    loaded, session = editing.loaded, editing.session
-    metric = TITLES[loaded.headline]
-    with st.container(horizontal=True, key="edit-scores"):
-        st.metric(
-            f"{metric} · {split_words(loaded, 'valid')}",
-            significant(editing.now.valid),
-            _difference(editing.now.valid, editing.before.valid),
-            width="content",
-            help=_explained(editing),
-        )
-        # The leaves that rows reach, as every page counts them once the tree is a run.
-        both = editing.now, editing.before
-        leaves, own = (prune_empty(each.tree).n_leaves for each in both)
-        change = f" ({leaves - own:+d})" if leaves != own else ""
-        st.metric("Leaves", f"{leaves:,}{change}", width="content")
-        if session.seen_test is not None:
-            now, before = (tree_score(loaded, each.tree) for each in both)
-            st.metric(
-                f"{metric} · {split_words(loaded, 'test')}",
-                significant(now),
-                _difference(now, before),
-                width="content",
-            )
-    with st.container(horizontal=True):
-        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
-        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
-        if session.seen_test is None:
-            _button(editing, "End the session", "flag", Session.end)
-    if session.seen_test is None:
-        st.caption("Test scores stay unseen until the session ends.")
-    else:
-        st.caption(
-            f"The session was ended after {counted(session.seen_test, 'edit')}: later "
-            "edits know the test scores, and the log says so."
-        )
-
-
-def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
-    """Offer to undo, to redo or to end the session."""
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        key=editing.key(label.split()[0].lower()),
-        disabled=disabled,
-        on_click=change_session,
-        args=(editing.loaded, change),
-    )
-
-
-def _difference(now: float, before: float) -> str | None:
-    """Write how far a score moved from the unedited tree's; None where it did not."""
-    moved = now - before
-    if not math.isfinite(moved) or moved == 0:
-        return None
-    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
-
-
-def _explained(editing: Editing) -> str:
-    """Say which rows the scores are of, and what they are worth."""
-    words = (
-        "Against the unedited tree. For the validation score the leaves of both trees "
-        "are fitted to the training rows alone."
-    )
-    if editing.loaded.fitted_split == JOINED:
-        words += (
-            " The unedited tree's splits were chosen with validation rows among "
-            "others, so its score is a little too high."
-        )
-    if editing.loaded.model.has_predictor:
-        words += " The predictor on top of the tree is left out: its leaves predict."
-    if editing.before.tree.leaf_weights is not None:
-        words += " Linear leaves count as constants; those not touched stay linear."
-    return words

@@ -39,7 +39,6 @@ from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
-from treelab.runs.store.run import Run
 from treelab.trees.constraints import Constraints
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
@@ -47,14 +46,9 @@ from treelab.trees.text import node_title, path_conditions, to_text
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, rounded, significant
 
-# The score of a run's tree, and how large it is.
-
 
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
-    """Show the score, how large the tree is, and whether it keeps what was asked.
-
-    The run is shown as if it had retained this tree; ``own`` is with its own one.
-    """
+    """Show a tree's score, size and constraints; ``own`` has the run's own tree."""
     _show_score(loaded, tree, own)
     sizes = {
         "Leaves": f"{tree.n_leaves:,}",
@@ -99,13 +93,18 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         st.caption("No labels are known, so these clusters have no score.")
         return
     scores = split_scores(loaded, "test")
-    best = loaded.headline
-    shown = _test_score(loaded)
+    best, shown = loaded.headline, _test_score(loaded)
+    moved, against = shown - _test_score(own), None
+    if loaded.variant:
+        leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
+        against = f"{moved:+.3f} against the retained tree, {leaves}"
+        if abs(moved) < 0.0005:
+            against = f"as the retained tree, {leaves}"
     st.metric(
         f"{TITLES[best]} · {split_words(loaded, 'test')}",
         significant(shown),
-        _against(shown, own) if loaded.variant else None,
-        delta_color="off" if abs(shown - _test_score(own)) < 0.0005 else "normal",
+        against,
+        delta_color="off" if abs(moved) < 0.0005 else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     if loaded.model.has_predictor:
@@ -136,15 +135,6 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         )
 
 
-def _against(score: float, own: LoadedRun) -> str:
-    """Write how far a score is from that of the tree that training retained."""
-    leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
-    moved = score - _test_score(own)
-    if abs(moved) < 0.0005:
-        return f"as the retained tree, {leaves}"
-    return f"{moved:+.3f} against the retained tree, {leaves}"
-
-
 def _test_score(loaded: LoadedRun) -> float:
     """Return the score of the tree as drawn, or of the ensemble, on the test rows."""
     if loaded.model.has_predictor:
@@ -152,14 +142,8 @@ def _test_score(loaded: LoadedRun) -> float:
     return split_scores(loaded, "test")[loaded.headline]
 
 
-# A whole tree as areas, an icicle or a sunburst, on a page: a click selects a node.
-
-
 def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
-    """Draw a tree as areas; return the node that was clicked just now, or None.
-
-    The kind is "icicle" or "sunburst"; another tree of the run needs another key.
-    """
+    """Draw an icicle or sunburst, a key for each tree; return the node just clicked."""
     event = show_figure(
         _overview(loaded, key, kind, mode(), tree),
         key=f"{key}-{kind}-{loaded.run.id}",
@@ -185,9 +169,6 @@ def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.F
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
 
 
-# A lens on weighted sums: the tree without its small terms, and what that costs.
-
-
 FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 
 
@@ -209,7 +190,13 @@ def show_lens(loaded: LoadedRun) -> None:
         "run stays as it is: this is a look at which terms matter.",
     )
     tree, lens = run_tree(loaded), _lens_tree(loaded, fraction)
-    st.markdown(_lens_words(loaded, tree, lens))
+    before, after = (each.predict(loaded.split.X_test) for each in (tree, lens))
+    words = dropped_words(tree, lens, before, after)
+    if loaded.has_labels:
+        was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
+        words += f"; {TITLES[loaded.headline]} {now} instead of {was} "
+        words += f"({split_words(loaded, 'test')})"
+    st.markdown(f"{words}.")
     show_tree(loaded, lens, "lens", f"lens {fraction}")
 
 
@@ -218,20 +205,6 @@ def _lens_tree(loaded: LoadedRun, fraction: float) -> Tree:
     """The tree without small terms, with the rows that the run was fitted to."""
     tree = without_small_terms(run_tree(loaded), fraction)
     return tree.with_rows(*loaded.rows("fitted"))
-
-
-def _lens_words(loaded: LoadedRun, tree: Tree, lens: Tree) -> str:
-    """Write how many terms are left, which predictions change, and the score."""
-    before, after = (each.predict(loaded.split.X_test) for each in (tree, lens))
-    words = dropped_words(tree, lens, before, after)
-    if not loaded.has_labels:
-        return f"{words}."
-    was, now = (significant(tree_score(loaded, each)) for each in (tree, lens))
-    rows = split_words(loaded, "test")
-    return f"{words}; {TITLES[loaded.headline]} {now} instead of {was} ({rows})."
-
-
-# A surrogate run: how well it imitates its model, and where it does not.
 
 
 def show_surrogate(loaded: LoadedRun) -> None:
@@ -252,14 +225,27 @@ def show_surrogate(loaded: LoadedRun) -> None:
         f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
         "against the model, not against the truth."
     )
-    if st.button(
+    if not st.button(
         "Find where it differs",
         icon=":material/difference:",
         key="residual",
         help="Trains a CART that predicts, from the same features, on which rows this "
         "tree differs from the model, or by how much. It becomes a run.",
     ):
-        _open_residual(loaded.run)
+        return
+    try:
+        problem = residual_problem(store(), loaded.run)
+    except ValueError as error:
+        st.info(plain(error), icon=":material/info:")
+        return
+    title = residual_title(loaded.run)
+    known = [r for r in store().runs() if r.title == title and r.problem == problem]
+    if known:  # it is opened again
+        run_id = known[0].id
+    else:
+        run_id = store().create("cart", {}, problem, title=title)
+        queue().submit(run_id)
+    st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
 def _error_words(found: Imitation, rows: str) -> str:
@@ -269,32 +255,10 @@ def _error_words(found: Imitation, rows: str) -> str:
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
 
 
-def _open_residual(run: Run) -> None:
-    """Train the residual tree, or open it where there is one, and turn to Train."""
-    try:
-        problem = residual_problem(store(), run)
-    except ValueError as error:
-        st.info(plain(error), icon=":material/info:")
-        return
-    title = residual_title(run)
-    known = [r for r in store().runs() if r.title == title and r.problem == problem]
-    if known:
-        run_id = known[0].id
-    else:
-        run_id = store().create("cart", {}, problem, title=title)
-        queue().submit(run_id)
-    st.switch_page("pages/train.py", query_params={"run": run_id})
-
-
-# A tree read as rules, one a leaf.
-
-
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """List the tree's rules, and the tree as text."""
-    n_rules = counted(tree.n_leaves, "rule")
-    st.markdown(
-        f"**{n_rules}, one per leaf, largest first.** Rows: {fitted_words(loaded)}."
-    )
+    n_rules, rows = counted(tree.n_leaves, "rule"), fitted_words(loaded)
+    st.markdown(f"**{n_rules}, one per leaf, largest first.** Rows: {rows}.")
     st.html(_rules(loaded, estimator))
     with st.expander("The tree as text"):
         st.code(to_text(tree), language=None, wrap_lines=True)
@@ -304,9 +268,6 @@ def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
 def _rules(loaded: LoadedRun, estimator: int | None) -> str:
     """Write the rules once."""
     return rules_table(run_tree(loaded, estimator), run_colors(loaded))
-
-
-# A tree as a still drawing.
 
 
 _MORE_LEVELS = 3  # that a visitor may add to those drawn at first
@@ -341,9 +302,6 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         st.html(legend)
     for note in without_origin(tree, loaded.run.provenance).notes:
         st.caption(plain(note))
-
-
-# A selected node: its rule, its statistics by data split, and its rows.
 
 
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:

@@ -1,18 +1,10 @@
 """Where rows go: of each class, of a file, of another time."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.routing import (
-    RoutedRows,
-    months_of,
-    routed_file,
-    routed_split,
-    routing_shift_of,
-)
+from pages.cached import routing as cached
 from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.explain.new_rows import given_table
 from pages.widgets.page import mode, show_figure
@@ -27,42 +19,13 @@ from pages.widgets.words import (
 )
 from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
+from treelab.evaluation import routing
 from treelab.evaluation.metrics import dendrogram_purity
-from treelab.evaluation.routing import (
-    BY_CHANCE,
-    LARGE,
-    LITTLE,
-    MOST_LISTED,
-    LeafPurity,
-    RouteSimilarity,
-    RoutingShift,
-    busiest_leaf,
-    compare_routes,
-    leaf_purity,
-    parting_split,
-    route_similarity,
-    routing_table,
-    split_name,
-)
+from treelab.figures import routing as figures
 from treelab.figures.html import color_legend, scale
-from treelab.figures.routing import (
-    MOST_LEAVES,
-    SMALL_WIDTH,
-    WIDTH,
-    difference_colors,
-    difference_figure,
-    heat_tree_figure,
-    levels_to_draw,
-    months_figure,
-    purity_figure,
-    similarity_figure,
-)
 from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent
-
-# The rows that are chosen, and the view of them.
-
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
@@ -75,8 +38,11 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     if routed is None:
         return
     is_number, run_id = loaded.model.classes is None, loaded.run.id
-    found = _similarity(routed)
-    shift = routing_shift_of(loaded, estimator, routed)
+    present, found = np.flatnonzero(routed.rows[:, 0]), None
+    if len(present) > 1 and routed.tree.n_splits:
+        names = [routed.names[i] for i in present]
+        found = routing.compare_routes(names, routed.rows[present])
+    shift = cached.routing_shift_of(loaded, estimator, routed)
     if found is not None:
         st.header(plain(found.finding), anchor=False)
         st.markdown(plain(_parting_words(routed, found)))
@@ -120,7 +86,7 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
         )
 
 
-def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
+def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows | None:
     """Let the visitor choose the rows; None until there is a file that can be read."""
     split = st.segmented_control(
         "Rows",
@@ -133,7 +99,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         persist_state="session",
     )
     if split != FILE:
-        return routed_split(loaded, split, estimator)
+        return cached.routed_split(loaded, split, estimator)
     file = st.file_uploader(
         LABEL,
         type=KINDS,
@@ -153,16 +119,16 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> RoutedRows | None:
         return None
     try:
         given = given_table(loaded, file.getvalue(), file.name, file.file_id)
-        return routed_file(loaded, estimator, given)
+        return cached.routed_file(loaded, estimator, given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
 
 
-def _pick_levels(routed: RoutedRows) -> int:
+def _pick_levels(routed: routing.RoutedRows) -> int:
     """Let the visitor choose how deep a large tree is drawn."""
     tree = routed.tree
-    levels = levels_to_draw(tree)
+    levels = figures.levels_to_draw(tree)
     if levels == tree.depth:
         return levels
     return st.slider(
@@ -176,14 +142,11 @@ def _pick_levels(routed: RoutedRows) -> int:
     )
 
 
-# Where the rows of each class go: a small tree a class.
-
-
 FIRST_SHOWN = 12  # classes that are shown until others are asked for
 _IN_TWOS = 4  # trees; more of them stand in three columns
 
 
-def _show_each(loaded: LoadedRun, routed: RoutedRows) -> None:
+def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     """Draw a small tree for each class that the visitor chose."""
     is_number = loaded.model.classes is None
     shown = st.pills(
@@ -200,7 +163,9 @@ def _show_each(loaded: LoadedRun, routed: RoutedRows) -> None:
         return
     levels = _pick_levels(routed)
     st.html(scale(VIRIDIS, "no row", "all rows of the class"))
-    across, width = (2, WIDTH) if len(shown) <= _IN_TWOS else (3, SMALL_WIDTH)
+    across, width = (
+        (2, figures.WIDTH) if len(shown) <= _IN_TWOS else (3, figures.SMALL_WIDTH)
+    )
     for first in range(0, len(shown), across):
         columns = st.columns(across, gap="medium")
         for column, name in zip(columns, shown[first : first + across]):
@@ -213,14 +178,16 @@ def _show_each(loaded: LoadedRun, routed: RoutedRows) -> None:
     )
 
 
-def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> None:
+def _show_heat_tree(
+    routed: routing.RoutedRows, name: str, levels: int, width: int
+) -> None:
     """Draw where the rows of one class go, under the leaf where most of them end."""
     n_rows = int(routed.of(name)[0])
     if n_rows == 0:
         st.markdown(f"**{plain(name)}** has no {routed.rows_name}.")
         return
     table = routed.table(name)
-    leaf = busiest_leaf(routed.tree, table)
+    leaf = routing.busiest_leaf(routed.tree, table)
     rule = short_rule(routed.tree, leaf)
     if len(rule) > LONGEST_RULE:
         rule = f"node {leaf} of the table below"
@@ -232,15 +199,15 @@ def _show_heat_tree(routed: RoutedRows, name: str, levels: int, width: int) -> N
     )
     show_figure(
         _heat_tree(routed, name, levels, width, mode()),
-        key=f"{'wide-' * (width == WIDTH)}heat-{routed.names.index(name)}",
+        key=f"{'wide-' * (width == figures.WIDTH)}heat-{routed.names.index(name)}",
         alt=f"Of {counts} of {name}, {fraction} end in one leaf: {rule}.",
     )
 
 
 @shared(96)
-def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
+def _heat_tree(routed: routing.RoutedRows, name: str, levels: int, width: int, mode):
     """Draw a class's rows in the tree, once."""
-    return heat_tree_figure(
+    return figures.heat_tree_figure(
         routed.tree,
         routed.table(name),
         rows_name=f"{routed.rows_name}s of {name}",
@@ -251,28 +218,19 @@ def _heat_tree(routed: RoutedRows, name: str, levels: int, width: int, mode):
     )
 
 
-# How alike the routes of the classes are, in a sentence and as a matrix.
-
-
-def _similarity(routed: RoutedRows) -> RouteSimilarity | None:
-    """Compare the routes of the classes that have rows; None where nothing parts."""
-    present = np.flatnonzero(routed.rows[:, 0])
-    if len(present) < 2 or routed.tree.n_splits == 0:
-        return None
-    return compare_routes([routed.names[i] for i in present], routed.rows[present])
-
-
-def _parting_words(routed: RoutedRows, found: RouteSimilarity) -> str:
+def _parting_words(routed: routing.RoutedRows, found: routing.RouteSimilarity) -> str:
     """Write which classes' routes are least alike, and where they part."""
     rows = np.array([routed.of(found.names[i]) for i in found.least_alike])
     return found.parting_words(routed.tree, rows)
 
 
-def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
+def _show_similarity(
+    routed: routing.RoutedRows, found: routing.RouteSimilarity
+) -> None:
     """Draw the matrix with its dendrogram."""
     with st.container(width=980):
         show_figure(
-            similarity_figure(found, mode=mode()),
+            figures.similarity_figure(found, mode=mode()),
             key="routes-alike",
             alt=f"{found.finding}. {_parting_words(routed, found)}",
         )
@@ -288,40 +246,26 @@ def _show_similarity(routed: RoutedRows, found: RouteSimilarity) -> None:
     )
 
 
-# At each node, which of two groups of rows more pass: two classes, or new and fitted.
-
-
 def _show_difference(
-    routed: RoutedRows,
-    rows: Sequence[pd.DataFrame],
-    names: Sequence[str],
-    ends: tuple[str, str],
-    key: str,
-    alt: str,
-    most: float = 1.0,
-    marked: np.ndarray | None = None,
+    routed: routing.RoutedRows, rows, ends: tuple[str, str], key: str, alt: str, **more
 ) -> None:
     """Draw how two groups of rows differ, each as ``routing_table`` describes it."""
     levels = _pick_levels(routed)
-    points = f"{100 * most:.0f} points"
+    points = f"{100 * more.get('most', 1):.0f} points"
     low, high = f"{ends[0]} (−{points})", f"{ends[1]} (+{points})"
-    st.html(scale(difference_colors(mode()), low, high))
+    st.html(scale(figures.difference_colors(mode()), low, high))
     show_figure(
-        difference_figure(
-            routed.tree,
-            *rows,
-            names=names,
-            marked=marked,
-            most=most,
-            max_depth=levels,
-            mode=mode(),
+        figures.difference_figure(
+            routed.tree, *rows, max_depth=levels, mode=mode(), **more
         ),
         key=key,
         alt=alt,
     )
 
 
-def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
+def _show_two(
+    routed: routing.RoutedRows, found: routing.RouteSimilarity, key: str
+) -> None:
     """Let the visitor choose two classes, and draw how their routes differ."""
     pair = []
     for label, own, at, column in zip(
@@ -337,24 +281,24 @@ def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
         st.info("Choose two different classes.", icon=":material/info:")
         return
     rows = np.array([routed.of(name) for name in pair])
-    node, fraction = parting_split(routed.tree, *rows)
+    node, fraction = routing.parting_split(routed.tree, *rows)
     words = f"{first} and {second} take the same route."
     if fraction:
         left = rows[:, routed.tree.left[node]] / rows[:, node]
-        overlap = percent(round(route_similarity(rows)[0, 1], 2))
+        overlap = percent(round(routing.route_similarity(rows)[0, 1], 2))
         words = (
             f"Route overlap of “{first}” and “{second}”: {overlap}. Most separate at "
-            f"{split_name(routed.tree, node)}: it holds for {percent(left[0])} and "
-            f"{percent(left[1])} of those that reach it."
+            f"{routing.split_name(routed.tree, node)}: it holds for {percent(left[0])} "
+            f"and {percent(left[1])} of those that reach it."
         )
     st.markdown(f"**{plain(words)}**")
     _show_difference(
         routed,
         [routed.table(name) for name in pair],
-        [f"{routed.rows_name}s of {name}" for name in pair],
         (f"more of {second}", f"more of {first}"),
         "routing-difference",
         words,
+        names=[f"{routed.rows_name}s of {name}" for name in pair],
     )
     st.caption(
         "Each node: of the first class's rows the percentage that passes it, less that "
@@ -363,40 +307,43 @@ def _show_two(routed: RoutedRows, found: RouteSimilarity, key: str) -> None:
     )
 
 
-# Whether rows look like those the tree was fitted to: in words, a tree, by month.
-
-
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
 _FEWEST_MONTHS = 2
 
 
 def _show_shift(
-    loaded: LoadedRun, estimator: int | None, routed: RoutedRows, shift: RoutingShift
+    loaded: LoadedRun,
+    estimator: int | None,
+    routed: routing.RoutedRows,
+    shift: routing.RoutingShift,
 ) -> None:
     """Draw at each node how many more of these rows pass it than of the fitted ones."""
-    fitted = routed_split(loaded, loaded.fitted_split, estimator)
-    new, old = (routing_table(each.tree, each.passing) for each in (routed, fitted))
+    fitted = cached.routed_split(loaded, loaded.fitted_split, estimator)
+    new, old = (
+        routing.routing_table(each.tree, each.passing) for each in (routed, fitted)
+    )
     names = [f"{routed.rows_name}s", fitted_words(loaded)]
     differing = shift.splits.index[shift.splits["differs"]]
     _show_difference(
         routed,
         [new, old],
-        names,
         (f"fewer of the {names[0]}", "more of them"),
         "routing-shift",
         shift.sentences(routed.tree, names[1]),
+        names=names,
         most=max(float(np.abs(new["fraction"] - old["fraction"]).max()), _LEAST_SCALE),
         marked=np.isin(np.arange(routed.tree.n_nodes), differing),
     )
     st.caption(
         f"Each node: the percentage of the {names[0]} that passes it, less that of the "
         f"{names[1]}. Ring and star: the rows that reach this split part differently "
-        f"by more than chance (Fisher's exact test, two-sided; {BY_CHANCE:.0%} false "
-        "discoveries among all splits). PSI: population stability index of the leaves, "
-        f"usually called little below {LITTLE} and large above {LARGE}."
+        "by more than chance (Fisher's exact test, two-sided; "
+        f"{routing.BY_CHANCE:.0%} false discoveries among all splits). PSI: population "
+        f"stability index of the leaves, usually called little below {routing.LITTLE} "
+        f"and large above {routing.LARGE}."
     )
     nodes = shift.splits.index
-    words = [split_text(routed.tree, node, most=MOST_LISTED) for node in nodes]
+    words = [split_text(routed.tree, node, most=routing.MOST_LISTED) for node in nodes]
     splits = shift.splits.assign(node=nodes, condition=words)
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
     columns = ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
@@ -416,12 +363,12 @@ def _show_shift(
         },
     )
     for column in routed.months:
-        found = months_of(loaded, estimator, routed, column)
+        found = cached.months_of(loaded, estimator, routed, column)
         _show_months(loaded, routed, found, column)
 
 
 def _show_months(
-    loaded: LoadedRun, routed: RoutedRows, found: pd.DataFrame, column: str
+    loaded: LoadedRun, routed: routing.RoutedRows, found: pd.DataFrame, column: str
 ) -> None:
     """Draw the stability index by month."""
     if len(found) < _FEWEST_MONTHS:
@@ -433,7 +380,9 @@ def _show_months(
         title = f"By {column}: {len(differing)} of {len(found)} months differ ({which})"
     st.subheader(plain(title), anchor=False)
     show_figure(
-        months_figure(found, mode=mode()), key=f"routing-months-{column}", alt=title
+        figures.months_figure(found, mode=mode()),
+        key=f"routing-months-{column}",
+        alt=title,
     )
     n_unknown = int((np.asarray(routed.months[column]) == "").sum())
     unknown = f" {counted(n_unknown, 'row')} without a date." if n_unknown else ""
@@ -445,10 +394,7 @@ def _show_months(
     )
 
 
-# The leaves as clusters: how pure they are, and what they tell of the class.
-
-
-def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
+def _show_purity(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     """Draw the rows of each class in each leaf, and list the leaves."""
     found, dendrogram = _purity(routed)
     leaves, tree = found.leaves, routed.tree
@@ -456,9 +402,9 @@ def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
     st.markdown(f"**{plain(words)}**")
     colors = {str(label): color for label, color in run_colors(loaded).items()}
     st.html(color_legend({name: colors[name] for name in found.rows if name in colors}))
-    figure = purity_figure(found, colors, mode=mode())
+    figure = figures.purity_figure(found, colors, mode=mode())
     show_figure(figure, key="routing-purity", alt=words)
-    shown = min(MOST_LEAVES, len(leaves))
+    shown = min(figures.MOST_LEAVES, len(leaves))
     in_tree = f" Dendrogram purity: {dendrogram:.2f}." if dendrogram >= 0 else ""
     which = f"The {shown} leaves of most rows" if shown < len(leaves) else "Bars"
     st.caption(
@@ -479,9 +425,9 @@ def _show_purity(loaded: LoadedRun, routed: RoutedRows) -> None:
 
 
 @shared(16, "Measuring the leaves…")
-def _purity(routed: RoutedRows) -> tuple[LeafPurity, float]:
+def _purity(routed: routing.RoutedRows) -> tuple[routing.LeafPurity, float]:
     """Return the leaves' purity, and that of the whole tree as a dendrogram."""
-    found = leaf_purity(routed.tree, routed.names, routed.rows)
+    found = routing.leaf_purity(routed.tree, routed.names, routed.rows)
     grouped = routed.group >= 0
     leaf, group = routed.leaf[grouped], routed.group[grouped]
     return found, dendrogram_purity(routed.tree.parent, leaf, group)

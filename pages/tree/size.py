@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from pages.cached import tree_pictures as cached
 from pages.cached.predictions import (
     heaviest_scores,
     predictions,
@@ -12,21 +13,13 @@ from pages.cached.predictions import (
 )
 from pages.cached.runs import LoadedRun, shared
 from pages.cached.store import store
-from pages.cached.tree_pictures import (
-    TreePicture,
-    path_picture,
-    pruning_steps,
-    run_at,
-    scored_path_of,
-)
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
-from pages.state.run import set_parameter
+from pages.state.choices import set_parameter
 from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.store_trouble import explained
 from pages.widgets.tree_viewer import selection
-from pages.widgets.words import plain, split_words, with_unit
+from pages.widgets.words import explained, plain, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.ensembles import are_equal
@@ -39,8 +32,6 @@ from treelab.reports.run_curves import VARIANCE_UNIT
 from treelab.runs.jobs.derived import save_pruned
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.words import counted, shortest, significant
-
-# The tree where the slider stands: everything below the viewer speaks of it.
 
 
 @dataclass(frozen=True)
@@ -60,16 +51,16 @@ class Size:
     @property
     def shown(self) -> LoadedRun:
         """The run as if training had retained this tree."""
-        return run_at(self.run, self.step, self.tree_alone)
+        return cached.run_at(self.run, self.step, self.tree_alone)
 
-    def picture(self, split: str = "fitted") -> TreePicture:
+    def picture(self, split: str = "fitted") -> cached.TreePicture:
         """Return the trees of the path, a frame each."""
-        return path_picture(self.run, self.tree_alone, split)
+        return cached.path_picture(self.run, self.tree_alone, split)
 
 
 def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
     """Return where a run's slider stands, in the viewer of a key or in the address."""
-    steps = pruning_steps(loaded, tree_alone)
+    steps = cached.pruning_steps(loaded, tree_alone)
     size = Size(loaded, steps, steps.own, tree_alone)
     run_id, known = loaded.run.id, f"size-{loaded.run.id}"
     frame = selection(view).frame
@@ -88,16 +79,13 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
 
 
 def pick_predictor(loaded: LoadedRun) -> bool:
-    """Let the visitor choose what predicts, where a predictor lies on top of the tree.
-
-    Returns True for the tree alone.
-    """
+    """Ask what predicts where there is a predictor; True for the tree alone."""
     if not (loaded.model.has_predictor and loaded.has_labels):
         return False
     metric = TITLES[loaded.headline]
     words = {}
     for tree_alone, name in ((False, "Predictor on top"), (True, "Tree alone")):
-        table = pruning_steps(loaded, tree_alone).table
+        table = cached.pruning_steps(loaded, tree_alone).table
         score = significant(table["test_score"].iloc[loaded.model.chosen])
         words[tree_alone] = f"{name} · {score}"
     return st.segmented_control(
@@ -114,9 +102,6 @@ def pick_predictor(loaded: LoadedRun) -> bool:
     )
 
 
-# That tree as a run of its own.
-
-
 def offer_run(size: Size) -> None:
     """Offer to save the tree as a run, which every page then shows."""
     loaded = size.run
@@ -127,7 +112,6 @@ def offer_run(size: Size) -> None:
     known = f"saved-of-{loaded.run.id}"
 
     def save() -> None:
-        """Save the tree, and remember the run for the line below the button."""
         st.session_state[known] = save_step(loaded, size.step, size.tree_alone)
 
     saved = st.session_state.pop(known, None)
@@ -151,17 +135,14 @@ def offer_run(size: Size) -> None:
 
 def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
     """Save the tree of a step as a run, unless it is one, and return the run's id."""
-    steps, path = pruning_steps(loaded, tree_alone), None
+    steps, path = cached.pruning_steps(loaded, tree_alone), None
     model = steps.trees[step]
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
     elif steps.kind == "leaves":
-        path = scored_path_of(loaded)
+        path = cached.scored_path_of(loaded)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
-
-
-# The score of every tree of the path.
 
 
 def show_curve(size: Size) -> None:
@@ -184,25 +165,20 @@ def show_curve(size: Size) -> None:
     line = "Line: the tree above"
     if steps.kind == "alpha":
         line += f", ccp_alpha {shortest(steps.table['strength'].iloc[size.step])}"
-    st.caption(f"{line}. {_path_words(size)}")
-
-
-def _path_words(size: Size) -> str:
-    """Say what the trees of the path are, which rows their scores are of, and more."""
-    loaded = size.run
-    if loaded.has_labels:
-        return size.steps.sentences(loaded.fitted_split)
-    return (
-        f"{size.steps.about} {CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower "
-        "is better. No labels are known, so nothing here shows whether the clusters "
-        "are right; with a label column, chosen on Train, their purity is measured."
+    words = (
+        f"{steps.about} {CLUSTER_LOSS} ({VARIANCE_UNIT}), on held-out rows; lower is "
+        "better. No labels are known, so nothing here shows whether the clusters are "
+        "right; with a label column, chosen on Train, their purity is measured."
     )
+    if size.run.has_labels:
+        words = steps.sentences(size.run.fitted_split)
+    st.caption(f"{line}. {words}")
 
 
 @shared(16)
 def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
     """Draw a run's path once, as the slider runs; that only moves the line over it."""
-    steps = pruning_steps(loaded, tree_alone)
+    steps = cached.pruning_steps(loaded, tree_alone)
     table, marks, strength = steps.table, steps.marks, "pruning strength λ"
     if steps.kind != "lambda":
         strength = "number of leaves"
@@ -224,9 +200,6 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
         n_rows={column: loaded.n_rows(split) for column, split in splits.items()},
         mode=mode,
     )
-
-
-# Two sizes of one path beside each other, and the rows that change between them.
 
 
 def show_pair(size: Size) -> None:
@@ -253,7 +226,7 @@ def show_pair(size: Size) -> None:
         losses = [steps.table["valid_loss"].iloc[step] for step in places]
         words = (f"{n} {significant(loss)}" for n, loss in zip(names, losses))
         st.header(plain(f"{', '.join(words)} validation loss"), anchor=False)
-    first, second = (run_at(loaded, step, size.tree_alone) for step in places)
+    first, second = (cached.run_at(loaded, step, size.tree_alone) for step in places)
     place, found = None, None
     if loaded.has_labels:
         task = loaded.run.problem.task
@@ -283,9 +256,6 @@ def show_pair(size: Size) -> None:
     show_trees((first, second), names, [], place)
     if found is not None:
         rows_that_differ(found, (first, second), names)
-
-
-# How many trees of an ensemble may decide, and what fewer cost.
 
 
 CLOSE = 0.01  # a score that is at most so much lower is as good

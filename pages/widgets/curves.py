@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
-from pages.cached.tables import baseline_loss, target_variance
+from pages.cached.store import baseline_loss, target_variance
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
@@ -30,11 +30,7 @@ TOGETHER, APART = "one chart", "one per run"
 
 
 def show_curves(
-    runs: list[Run],
-    names: dict[str, tuple[str, str]],
-    problem: Problem,
-    *,
-    of_clusters: bool,
+    runs: list[Run], names: dict[str, tuple], problem: Problem, *, of_clusters: bool
 ) -> None:
     """Draw the losses of all runs on one chart, or on one each.
 
@@ -78,9 +74,7 @@ def show_curves(
     has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
     words = " The mark: lowest validation loss." if has_both else ""
     points = [curve.valid_loss for curve in curves if len(curve.x) == 1]
-    if any(
-        np.isfinite(own).any() for own in points
-    ):  # of runs without a curve, as CART
+    if any(np.isfinite(own).any() for own in points):  # without a curve, as CART
         words += " Single points: filled on training rows, hollow on held-out rows."
     st.caption(f"{what}.{words}{_preparing_words(runs, names)}")
 

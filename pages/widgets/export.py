@@ -12,7 +12,6 @@ from treelab.reports.run_report import model_card, run_report
 from treelab.reports.tree_files import (
     HAS_ONNX,
     WHOLE,
-    TreeFile,
     picture_files,
     tree_files,
 )
@@ -20,15 +19,16 @@ from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree
 
-# A tree as a file: picture, page, code, text or data.
-
 
 def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     """Offer the tree as a file, made when it is asked for."""
     name = loaded.run.id
     if estimator is not None:
         name = f"{name}-tree-{estimator}"
-    files = _files(loaded, tree, estimator)
+    page = partial(html_page, tree, store(), loaded.run, estimator)
+    files = picture_files(tree) if has_dot() else {}
+    files |= {"Interactive page (HTML)": ("html", page, "text/html")}
+    files |= tree_files(loaded.model, tree)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox("Export", list(files), key="export-as")
         ending, data, mime = files[wanted]
@@ -66,17 +66,6 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
         more += [] if HAS_ONNX else ["ONNX needs the package onnx"]
         if more:
             st.caption(f"{'; '.join(more)}.")
-
-
-def _files(loaded: LoadedRun, tree: Tree, estimator: int | None) -> dict[str, TreeFile]:
-    """Return each kind of file: its ending, what writes it, and its MIME type."""
-    page = partial(html_page, tree, store(), loaded.run, estimator)
-    pictures = picture_files(tree) if has_dot() else {}
-    html = {"Interactive page (HTML)": ("html", page, "text/html")}
-    return pictures | html | tree_files(loaded.model, tree)
-
-
-# Runs as documents: a report, and the model card of one run.
 
 
 def report_buttons(shown: Sequence[LoadedRun]) -> None:

@@ -1,18 +1,79 @@
-"""The run that the bar names, as a page reads it, and the buttons of a run."""
+"""The run that the bar names, as a page reads it; buttons and the card of a run."""
 
+import html
+from collections import Counter
 from collections.abc import Callable
 
 import streamlit as st
 
 from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_whole
-from pages.cached.store import store
-from pages.state.problem import current_problem, finds_clusters
-from pages.state.run import current_run, resume_run
-from pages.widgets.page import end_page, page_link
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
-from treelab.runs.run_words import run_name
+from pages.cached.store import place_in_queue, queue, store
+from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
+from pages.widgets.page import end_page, mode, page_link
+from pages.widgets.words import explained, plain
+from treelab.figures.style import learner_color, palette, shade
+from treelab.learners.setting_text import setting_words
+from treelab.runs.run_words import duration, note_words, run_name, run_names
 from treelab.runs.store.run import Run
+
+
+def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
+    """Return names and colours by run id; a learner's newest has its full colour."""
+    found: dict[str, tuple[str, str]] = {}
+    names = run_names(runs)
+    of_color: Counter[str] = Counter()
+    for run in runs:
+        color = learner_color(run.learner, run.settings)
+        found[run.id] = names[run.id], shade(color, of_color[color], mode())
+        of_color[color] += 1
+    return found
+
+
+STATE_COLORS = {
+    "queued": "muted",
+    "running": "accent",
+    "done": "good",
+    "stopped": "muted",
+    "failed": "bad",
+    "interrupted": "warn",
+    "paused": "muted",
+}
+
+
+def state_color(state: str) -> str:
+    """Return the hex colour of a run's state in the visitor's theme."""
+    return getattr(palette(mode()), STATE_COLORS[state])
+
+
+def run_card(run: Run, name: str, color: str) -> str:
+    """Return a run as one line of HTML: name, bar, state and a note."""
+    done = 1.0 if run.state == "done" else min(run.epoch / max(run.max_epochs, 1), 1.0)
+    settings = setting_words(run.learner, run.settings, run.problem.task)
+    state = state_color(run.state)
+    word = run.state
+    if run.state == "running" and run.stop_requested:
+        word = "pausing" if run.pause_requested else "stopping"
+    under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
+    return (
+        '<div class="run">'
+        f'<span class="name"><span class="dot" style="background:{color}"></span>'
+        f"{html.escape(name)}{under}</span>"
+        f'<span class="bar" role="progressbar" aria-label="{html.escape(name, True)}"'
+        f' aria-valuenow="{100 * done:.0f}">'
+        f'<span style="width:{done:.1%};background:{color}"></span></span>'
+        f'<span class="state"><span class="dot" style="background:{state}"></span>'
+        f"{word}</span>"
+        f'<span class="note">{html.escape(_note(run))}</span></div>'
+    )
+
+
+def _note(run: Run) -> str:
+    """Write what matters about a run in its state."""
+    if run.state != "queued":
+        return note_words(run)
+    place, wait = place_in_queue(run.id), queue().expected_start(run.id)
+    words = "next in the queue" if place <= 1 else f"{place - 1} ahead in the queue"
+    return words if wait is None else f"{words}, begins within {duration(wait)}"
 
 
 def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
@@ -75,9 +136,6 @@ def loaded_or_end(run: Run, load: Callable[[Run], LoadedRun] = load_run) -> Load
         st.stop()
 
 
-# Buttons that pause a run, or take up one that did not end by itself.
-
-
 RESUME_WORDS = {
     "paused": ("Resume", "Goes on where it was."),
     "interrupted": (
@@ -95,8 +153,7 @@ def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
         "Pause" if has_word else "",
         icon=":material/pause:",
         key=f"{key}-{run.id}",
-        on_click=explained(store().request_pause),
-        args=(run.id,),
+        on_click=explained(store().request_pause, run.id),
         type="tertiary",
         disabled=run.stop_requested or not store().may_change(run),
         help="Saves where the training is; Resume goes on from there.",
@@ -111,8 +168,7 @@ def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
         word if has_word else "",
         icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
         key=f"{key}-{run.id}",
-        on_click=explained(resume_run),
-        args=(run,),
+        on_click=explained(resume_run, run),
         type="tertiary",
         disabled=not store().may_change(run),
         help=help_words,

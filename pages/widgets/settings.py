@@ -1,23 +1,349 @@
-"""The form of learners and their settings."""
+"""The form of Train: learners, settings, weights, constraints, clusters, imports."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.cached.tables import problem_errors
-from pages.state.run import set_parameter
-from pages.widgets.constraints import constraint_fields, read_constraints
-from pages.widgets.import_model import import_box
-from pages.widgets.weights import weight_fields
+from pages.cached.store import column_kinds, problem_errors, split_of, store, table
+from pages.state.choices import (
+    AIM,
+    AIMS,
+    CLUSTER,
+    PREDICT,
+    base_table,
+    changes,
+    set_parameter,
+)
 from pages.widgets.words import plain
-from treelab.data.problem import Problem
+from treelab.data.columns import useful_columns
+from treelab.data.problem import Problem, several_targets, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
+from treelab.runs.jobs.clusters import clusters_problem
+from treelab.runs.jobs.import_model import (
+    import_model,
+    model_from_bytes,
+    read_categories,
+)
+from treelab.trees.constraints import DOWN, UP, Constraints
 
-# Settings of the learners as a form, and in words where they were changed.
+
+def weight_fields(problem: Problem) -> None:
+    """Let the visitor choose the columns of weights and of the exposure."""
+    kinds = column_kinds(problem)
+    numbers = [
+        name
+        for name, kind in kinds.items()
+        if kind == "number" and name not in (*problem.targets, problem.truth)
+    ]
+    with st.container(horizontal=True, key="weights"):
+        _column_field(
+            problem,
+            "weight",
+            "Weight",
+            [name for name in numbers if name != problem.exposure],
+            "rows count alike",
+            "A column that says what each row counts in training and in every score. "
+            "It is not predicted from; rows of weight 0 are left out.",
+        )
+        if problem.task == "regression" and not problem.is_surrogate:
+            if not problem.exposure:
+                _more_targets(problem, numbers)
+            if problem.more_targets:
+                return
+            _column_field(
+                problem,
+                "exposure",
+                "Exposure",
+                [name for name in numbers if name != problem.weight],
+                "none",
+                f"Predicts {problem.target} per unit of this column, such as claims "
+                "per year insured; rows count by it. It is not predicted from.",
+            )
+
+
+def _more_targets(problem: Problem, numbers: list[str]) -> None:
+    """Let the visitor choose numbers that the same tree predicts, too."""
+
+    def with_targets(now: Problem, chosen: list[str]) -> Problem:
+        """Predict these, too; columns that were targets are predicted from again."""
+        useful = useful_columns(table(now.table_id), now.target)
+        again = [name for name in now.more_targets if name in useful]
+        columns = tuple(dict.fromkeys((*now.columns, *again)))
+        if not {*columns} - {*chosen}:  # nothing to predict from
+            return now
+        plain = replace(now, more_targets=(), columns=columns)
+        return several_targets(plain, chosen)
+
+    st.multiselect(
+        "More targets",
+        [*problem.more_targets, *(name for name in numbers if name != problem.weight)],
+        default=problem.more_targets,
+        **changes(
+            problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets
+        ),
+        placeholder="none",
+        help="Numbers that the same tree predicts, too: every leaf has one for each. "
+        "CART, GradTree and GET do that.",
+        width=320,
+    )
+
+
+def _column_field(
+    problem: Problem, name: str, label: str, columns: list[str], none: str, words: str
+) -> None:
+    """Show the choice of one of the two columns."""
+    chosen = getattr(problem, name)
+    options = list(dict.fromkeys(["", *columns, chosen]))
+
+    def with_column(now: Problem, column: str) -> Problem:
+        """Take a column; the one that was chosen before is predicted from again."""
+        frame = table(now.table_id)
+        both = {"weight": now.weight, "exposure": now.exposure} | {name: column}
+        useful = useful_columns(frame, now.target)
+        kept = {*now.columns} | ({getattr(now, name)} & {*useful})
+        columns = [str(own) for own in frame.columns if str(own) in kept]
+        columns += [own for own in now.columns if own not in columns]
+        if not {*columns} - {*both.values()}:  # nothing to predict from
+            return now
+        return weighted_problem(now, **both, columns=columns)
+
+    st.selectbox(
+        label,
+        options,
+        index=options.index(chosen),
+        format_func=lambda column: column or none,
+        **changes(problem, f"{name}-{problem.table_id}-{problem.target}", with_column),
+        help=words,
+        width=260,
+    )
+
+
+TITLE = "Constraints"
+_TEXTS = {
+    "together": (
+        "Allowed column combinations",
+        "age, income; age, job",
+        "Groups between semicolons: a decision path tests columns of one group. "
+        "Columns in no group form one more.",
+    ),
+    "allowed": (
+        "Allowed columns by level",
+        "0: age, income; other: job",
+        "Which columns a split may test: the root is level 0; “other” are all levels "
+        "that are not named.",
+    ),
+    "column_costs": (
+        "Column costs",
+        "scan: 0.05, age: 0.01",
+        "Fraction of the root's impurity that a column must save beyond its splits' "
+        "own gain to be used at all.",
+    ),
+}
+
+
+def constraint_fields(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
+    """Show the constraints in a panel of their own; return what was written."""
+    with st.expander(TITLE, icon=":material/rule:", key="constraints"):
+        st.caption("They hold on every possible row, not only on the table's.")
+        return _monotone(problem, specs) | _counts() | _texts(problem)
+
+
+def read_constraints(
+    given: dict[str, Any], problem: Problem, specs: Sequence[LearnerSpec]
+) -> tuple[Any, bool]:
+    """Return constraints as a run takes them, and whether all learners keep them.
+
+    None where nothing is asked, or where they cannot be read: the page shows why.
+    """
+    try:
+        constraints = Constraints.read(given)
+        constraints.check_columns(problem.columns)
+        constraints.check_classes(_classes(problem))
+        for spec in specs:
+            spec.check_constraints(constraints)
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None, False
+    return constraints.to_dict() or None, True
+
+
+def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
+    """Ask which columns must raise or lower the prediction, and of which class."""
+    kinds, classes = column_kinds(problem), _classes(problem)
+    numbers = [name for name in problem.columns if kinds.get(name) != "category"]
+    of, named = "", None
+    if classes is not None:
+        named = st.selectbox(
+            "Positive class",
+            classes,
+            index=len(classes) - 1,
+            key="constraint-class",
+            format_func=plain,
+            persist_state="session",
+        )
+        of = f' for "{plain(named)}"'
+    monotone: dict[str, int] = {}
+    left, right = st.columns(2, gap="medium")
+    for place, word, verb, key, sign in (
+        (left, "Increasing", "lowers", "up", UP),
+        (right, "Decreasing", "raises", "down", DOWN),
+    ):
+        chosen = place.multiselect(
+            f"{word} features (monotone){of}",
+            [name for name in numbers if name not in monotone],
+            key=f"constraint-{key}",
+            format_func=plain,
+            persist_state="session",
+            help=f"More of them never {verb} the prediction.",
+        )
+        monotone |= dict.fromkeys(chosen, sign)
+    if not monotone:
+        return {}
+    if any(not spec.single_tree and spec.keeps_constraints for spec in specs):
+        st.caption(
+            "GRANDE then gives each tree one weight for all rows: otherwise the "
+            "ensemble would not be monotone."
+        )
+    return {"monotone": monotone, "monotone_class": named}
+
+
+def _counts() -> dict[str, Any]:
+    """Ask how many columns and rows there may be."""
+    given = {"min_value": 1, "value": None, "step": 1, "persist_state": "session"}
+    left, right = st.columns(2, gap="medium")
+    return {
+        name: place.number_input(
+            label, placeholder=default, key=f"constraint-{name}", **given
+        )
+        for place, name, label, default in (
+            (left, "max_columns", "Max features", "all"),
+            (right, "min_samples_leaf", "Min rows per leaf", "1"),
+        )
+    }
+
+
+def _texts(problem: Problem) -> dict[str, str]:
+    """Ask for what is written: groups, levels, costs."""
+    asked, given = dict(_TEXTS), {}
+    if (classes := _classes(problem)) is not None:
+        first, last = classes[0], classes[-1]
+        asked["class_costs"] = (
+            "Error costs",
+            f"{last} as {first}: 5, {first} as {last}: 1",
+            "True class “as” predicted class: cost. What is not written costs 1. "
+            "Leaves predict the class with the lowest expected cost.",
+        )
+    places = st.columns(2, gap="medium")
+    for number, (name, (label, example, help_text)) in enumerate(asked.items()):
+        given[name] = places[number % 2].text_input(
+            label,
+            placeholder=example,
+            help=help_text,
+            key=f"constraint-{name}",
+            persist_state="session",
+        )
+    return given
+
+
+def _classes(problem: Problem) -> list[str] | None:
+    """Labels of the target in a learner's order, as text; None for numbers."""
+    if problem.task == "regression":
+        return None
+    labels = table(problem.table_id)[problem.target].dropna().unique().tolist()
+    try:
+        labels = sorted(labels)
+    except TypeError:  # numbers and text, which no learner takes either
+        labels = sorted(labels, key=str)
+    return [str(label) for label in labels]
+
+
+def import_box(problem: Problem) -> None:
+    """Offer a place for a model's file; what fits the problem becomes a run."""
+    with st.expander("Import model", icon=":material/upload_file:", key="import"):
+        file = st.file_uploader(
+            "A model of treelab, xgboost or LightGBM",
+            type=["treelab", "json", "txt"],
+            key="import-file",
+            help="Written by treelab's export, or by save_model: JSON of xgboost, text "
+            "of LightGBM. It is read as data; nothing in it is run.",
+        )
+        classes = None if problem.task == "regression" else _class_order(problem)
+        unsaid = {} if file is None else _unsaid(file.name)
+        st.caption(
+            f"The model becomes a run that predicts {plain(problem.target)}, scored on "
+            f"{plain(problem.table_name)}. For a tree or forest of scikit-learn, write "
+            "treelab.from_sklearn(model).save('model.treelab')."
+        )
+        if st.button("Import", disabled=file is None, key="import-start"):
+            try:
+                lines = unsaid.pop("categories", [])
+                model = model_from_bytes(
+                    file.getvalue(),
+                    file.name,
+                    classes,
+                    categories=read_categories(filter(str.strip, lines)),
+                    **unsaid,
+                )
+                title = file.name.rpartition(".")[0]
+                run_id = import_model(store(), model, problem, title)
+            except ValueError as error:
+                st.error(plain(error), icon=":material/error:")
+                return
+            st.switch_page("pages/tree.py", query_params={"run": run_id})
+
+
+def _unsaid(name: str) -> dict:
+    """Let the visitor say what a file of xgboost or LightGBM may not tell."""
+    if name.endswith(".treelab"):
+        return {}
+    missing = None
+    if name.endswith(".json"):
+        missing = st.number_input(
+            "Missing value in an xgboost model's training",
+            value=None,
+            placeholder="empty cells only",
+            key="import-missing",
+            help="A number that counted as missing, such as -999: xgboost's file does "
+            "not tell.",
+        )
+    rounds = st.number_input(
+        "Boosting rounds",
+        min_value=1,
+        value=None,
+        placeholder="as the model predicts",
+        key="import-rounds",
+        help="Read only the first rounds of an xgboost or LightGBM model.",
+    )
+    categories = st.text_area(
+        "Categories",
+        key="import-categories",
+        placeholder="colour=red,green,blue",
+        help="Only where an xgboost or LightGBM file lacks them: one column a line, "
+        "its categories in the order of training.",
+    )
+    return {
+        "missing": missing,
+        "iteration_range": None if rounds is None else (0, int(rounds)),
+        "categories": categories.splitlines(),
+    }
+
+
+def _class_order(problem: Problem) -> list:
+    """Let the visitor name the labels behind xgboost's class numbers."""
+    labels = sorted(split_of(problem).y_train.unique().tolist(), key=str)
+    return st.multiselect(
+        "Classes 0, 1, … of an xgboost or LightGBM model",
+        labels,
+        default=labels,
+        key=f"import-classes-{problem.table_id}-{problem.target}",
+        help="Both store class numbers, not names. Sorted is the order of "
+        "scikit-learn's LabelEncoder; a treelab model names its own classes.",
+    )
 
 
 _INVALID = object()  # a setting that cannot be read
@@ -27,10 +353,7 @@ _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen co
 def settings_form(
     specs: list[LearnerSpec], task: str, columns: Sequence[str] = ()
 ) -> tuple[dict[str, dict], bool]:
-    """Show the settings of some learners side by side; some name columns of the table.
-
-    Returns them by learner, as a run takes them, and whether all can be read.
-    """
+    """Show learners' settings side by side; return them, and whether all are read."""
     chosen: dict[str, dict] = {}
     complete = True
     places = st.columns(max(len(specs), 3), gap="medium")
@@ -113,9 +436,6 @@ def _columns(setting: Setting, columns: Sequence[str], given: dict) -> Any:
     return _INVALID
 
 
-# Which learners are trained, and with which settings.
-
-
 ADDRESS = "learners"  # name of the choice in the address
 SPLITS = "data-splits"  # key of their number
 N_SPLITS = (1, 3, 5)
@@ -138,7 +458,6 @@ def pick_learners() -> list[str]:
         st.session_state["learners"] = named if known else list(DEFAULT_LEARNERS)
 
     def pill(key: str) -> str:
-        """Write a learner's name after a dot in its colour."""
         dot = f":{PILL_COLORS[key]}[●]" if key in PILL_COLORS else "●"
         return f"{dot} {LEARNERS[key].title}"
 
@@ -195,3 +514,71 @@ def learners_form(
     for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors
+
+
+def pick_aim() -> bool:
+    """Let the visitor choose what trees are trained for; True for clusters."""
+    if st.session_state.get(AIM) not in AIMS:
+        st.session_state[AIM] = PREDICT
+    words = {PREDICT: "Predict", CLUSTER: "Find clusters"}
+    chosen = st.segmented_control(
+        "Goal",
+        AIMS,
+        format_func=words.__getitem__,
+        required=True,
+        key=AIM,
+        persist_state="session",
+        help="Clusters need no target: similar rows end in the same leaf of one tree.",
+    )
+    return chosen == CLUSTER
+
+
+def pick_labels(problem: Problem) -> str | None:
+    """Let the visitor name the column of known labels; None for none."""
+    base = base_table(problem)
+    names = [str(name) for name in table(base).columns]
+    first = 0
+    if problem.task != "regression" and problem.target in names:
+        first = names.index(problem.target) + 1
+    place = st.selectbox(
+        "Known labels",
+        range(len(names) + 1),
+        index=first,
+        format_func=["none", *names].__getitem__,
+        key=f"known-{base}",
+        help="A column to compare the clusters with. It is not used for training; it "
+        "measures how pure the clusters are.",
+        width=230,
+    )
+    return names[place - 1] if place else None
+
+
+def clusters_form(
+    problem: Problem, known: str | None
+) -> tuple[Problem | None, dict[str, dict], bool]:
+    """Show the settings of a search for clusters, compared with known labels or none.
+
+    Returns what a run is to be about, its settings, and whether all can be read; no
+    problem where the table allows no clusters.
+    """
+    base = base_table(problem)
+    columns = {*problem.columns, problem.target} - {known}
+    wanted = None
+    try:
+        wanted = clusters_problem(
+            table(base),
+            table_id=base,
+            table_name=problem.table_name,
+            known=known,
+            columns=columns,
+            kinds=[pair for pair in problem.kinds if pair[0] in columns],
+            seed=problem.seed,
+            units=problem.units,
+        )
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
+    with st.expander("Learner settings", icon=":material/tune:", key="settings"):
+        settings, complete = settings_form(
+            [CLUSTERS], "multiclass", wanted.columns if wanted else ()
+        )
+    return wanted, settings, complete

@@ -4,14 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.cached.store import (
-    all_runs,
-    device,
-    look_after_queue,
-    place_in_queue,
-    readiness,
-    startup_error,
-)
+from pages.cached import store as cached
 from pages.state.visitor import show_account
 from pages.widgets.runs import pause_button, resume_button
 from pages.widgets.watcher import Watcher
@@ -26,19 +19,19 @@ MOST_JOBS = 4
 
 def show_jobs() -> None:
     """Show the device and the running jobs at the foot of the sidebar."""
-    busy = any(not run.is_finished for run in all_runs())
-    busy = busy or readiness() is not None
+    busy = any(not run.is_finished for run in cached.all_runs())
+    busy = busy or cached.readiness() is not None
     watcher = Watcher("jobs", 2.0 if busy else None)
     with st.sidebar.container(key="jobs", gap="xsmall"):
         show_account()
-        look_after_queue()
+        cached.look_after_queue()
         watcher.part("jobs", _version, _show)
         watcher.start()
 
 
 def _jobs() -> list[Run]:
     """List the jobs that are not finished, oldest first."""
-    runs = reversed(all_runs())
+    runs = reversed(cached.all_runs())
     return [run for run in runs if not run.is_finished or run.state == "paused"]
 
 
@@ -49,15 +42,21 @@ def _version() -> tuple:
         (run.id, run.title, _state_words(run), run.state, run.stop_requested)
         for run in jobs[:MOST_JOBS]
     ]
-    return device(), startup_error(), readiness(), len(jobs), *lines
+    return (
+        cached.device(),
+        cached.startup_error(),
+        cached.readiness(),
+        len(jobs),
+        *lines,
+    )
 
 
 def _show() -> None:
     """Draw the jobs as small bars that lead to Train."""
-    st.caption(f":material/memory: {plain(device())}")
-    if error := startup_error():
+    st.caption(f":material/memory: {plain(cached.device())}")
+    if error := cached.startup_error():
         st.error(plain(error), icon=":material/error:")
-    elif (getting_ready := readiness()) is not None:
+    elif (getting_ready := cached.readiness()) is not None:
         st.progress(getting_ready, "Warming up (first start only)")
     jobs = _jobs()
     for run in jobs[:MOST_JOBS]:
@@ -85,5 +84,5 @@ def _state_words(run: Run) -> str:
     """Write how far a job is, or where it waits."""
     if run.state == "running":
         return f" {run.progress:.0%}"
-    place = place_in_queue(run.id)
+    place = cached.place_in_queue(run.id)
     return f" {run.state}" if place <= 1 else f" queued, place {place}"

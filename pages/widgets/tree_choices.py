@@ -13,16 +13,13 @@ from pages.cached.runs import (
     run_tree,
 )
 from pages.cached.store import store
-from pages.state.run import edit_session
+from pages.state.choices import edit_session
 from pages.widgets.page import mode
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.figures.viewer.payload import MOST_CLASSES
 from treelab.trees.words import counted, percent
-
-# What is shown of a tree: as a tree, its training, as areas, edited; which rows.
-
 
 TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
 PREDICTION = "prediction"
@@ -116,9 +113,6 @@ def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
     return tuple(place - 1 for place in dict.fromkeys(found) if place is not None)
 
 
-# The trees of an ensemble as thumbnails, those of highest weight first.
-
-
 _THUMBNAILS = 6  # shown at first
 _WIDTH = 150  # pixels across, so that six stand beside each other
 
@@ -148,30 +142,25 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
     with st.container(horizontal=True, key="thumbnails"):
         for estimator, mean in zip(index.tolist(), weight.tolist()):
             with st.container(width=_WIDTH, gap="xxsmall"):
-                _thumbnail(loaded, estimator, mean, key)
+                chosen, tree = (
+                    st.session_state[key] == estimator,
+                    run_tree(loaded, estimator),
+                )
+                look = {"mode": mode(), "highlighted": chosen}
+                picture = thumbnail_svg(tree, run_colors(loaded), **look)
+                st.image(picture, width=_WIDTH, alt=tree_alt(tree))
+                st.button(
+                    f"Tree {estimator} · {percent(mean)}",
+                    key=f"open-{loaded.run.id}-{estimator}",
+                    type="primary" if chosen else "secondary",
+                    width=_WIDTH,
+                    help=f"Tree {estimator} has a mean weight of {percent(mean)} on "
+                    "the test rows.",
+                    on_click=st.session_state.__setitem__,
+                    args=(key, estimator),
+                )
     if n_estimators > _THUMBNAILS:
         most = min(MOST_ESTIMATORS, n_estimators)
         which = f"{most} trees" if equal else f"the {most} trees of highest weight"
         st.toggle(f"Show {which}", key=more)
     return st.session_state[key]
-
-
-def _thumbnail(loaded: LoadedRun, estimator: int, weight: float, key: str) -> None:
-    """Draw one tree, small, with a button that chooses it."""
-    chosen = st.session_state[key] == estimator
-    tree = run_tree(loaded, estimator)
-    st.image(
-        thumbnail_svg(tree, run_colors(loaded), mode=mode(), highlighted=chosen),
-        width=_WIDTH,
-        alt=tree_alt(tree),
-    )
-    st.button(
-        f"Tree {estimator} · {percent(weight)}",
-        key=f"open-{loaded.run.id}-{estimator}",
-        type="primary" if chosen else "secondary",
-        width=_WIDTH,
-        help=f"Tree {estimator} has a mean weight of {percent(weight)} on the test "
-        "rows.",
-        on_click=st.session_state.__setitem__,
-        args=(key, estimator),
-    )

@@ -5,7 +5,7 @@ the node that is selected, and the frame it was selected in.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -91,18 +91,10 @@ def selection(key: str) -> Selection:
     return Selection(at.get("key"), at.get("frame"))
 
 
-def show_tree(
-    loaded: LoadedRun,
-    tree: Tree,
-    key: str,
-    name: str,
-    *,
-    paths: Sequence[RowPath] = (),
-    **options,
-) -> None:
+def show_tree(loaded: LoadedRun, tree: Tree, key: str, name: str, **options) -> None:
     """Draw one tree of a run, which ``tree_picture`` knows by its name."""
     payload = tree_picture(loaded, tree, name).payload
-    tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", paths=paths, **options)
+    tree_viewer(payload, f"tree-view-{key}-{loaded.run.id}", **options)
     st.caption(f"Rows and bars in the picture: {fitted_words(loaded)}.")
 
 
@@ -117,12 +109,7 @@ def note_empty_branch(loaded: LoadedRun, row, estimator: int | None = None) -> N
 
 
 def total_height(
-    payload: ViewerPayload,
-    height: int,
-    *,
-    controls: bool = True,
-    compact: bool = False,
-    **_,
+    payload: ViewerPayload, height: int, *, controls=True, compact=False, **_
 ) -> int:
     """Return how many pixels a viewer gets, so that nothing moves once it is drawn.
 

@@ -6,9 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached.store import store
-from pages.state.problem import choose_table, current_problem
-from pages.widgets.store_trouble import explained
-from pages.widgets.words import plain
+from pages.state.choices import choose_table, current_problem
+from pages.widgets.words import explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
 from treelab.data.reading.file_format import DATABASES, KINDS, format_of
@@ -62,11 +61,7 @@ def upload_box() -> None:
     st.button(
         "Read the pasted table", key="read-pasted", on_click=explained(_store_pasted)
     )
-    _openml_box()
-
-
-def _openml_box() -> None:
-    """Offer tables of OpenML; nothing is fetched before the button is pressed."""
+    # Nothing is fetched before the button is pressed.
     st.selectbox(
         "Or from OpenML, by name or number",
         list(CATALOGUE),
@@ -231,18 +226,8 @@ def _store_pasted() -> None:
         st.session_state["upload-pasted"] = ""
 
 
-def _store(
-    content: bytes,
-    file_name: str,
-    *,
-    sheet: str | None = None,
-    query: str | None = None,
-    **how,
-) -> bool:
-    """Read and store a table and turn to it; whether there was one.
-
-    ``how`` is what a person said of the file, as ``read_table`` takes it.
-    """
+def _store(content: bytes, file_name: str, sheet=None, query=None, **how) -> bool:
+    """Read a table as ``how`` says, store it, turn to it; whether there was one."""
     try:
         found = read_table(content, file_name, sheet=sheet, query=query, **how)
         title = f"{file_name}, {sheet}" if sheet and not query else file_name

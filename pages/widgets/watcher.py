@@ -8,7 +8,7 @@ from streamlit.errors import StreamlitAPIException
 
 from pages.cached.store import look_after_queue
 from pages.widgets.page import ASSETS
-from pages.widgets.store_trouble import guarded
+from pages.widgets.words import guarded
 from treelab.runs.store.run import Run
 
 LIST_SECONDS = 2.0  # between two looks at a list of runs
@@ -34,13 +34,7 @@ class Watcher:
     ``is_over``, the whole page is drawn again.
     """
 
-    def __init__(
-        self,
-        name: str,
-        seconds: float | None,
-        *,
-        is_over: Callable[[], bool] = lambda: False,
-    ):
+    def __init__(self, name: str, seconds: float | None, *, is_over=lambda: False):
         self._name, self._seconds = name, seconds
         self._is_over = is_over
         self._versions: dict[str, Callable[[], Hashable]] = {}

@@ -1,11 +1,16 @@
-"""How pages write times, scores, rows and runs."""
+"""How pages write numbers and names, say what failed, and ask before deleting."""
 
 import re
+from collections.abc import Callable
+from functools import wraps
 
 import streamlit as st
 
 from pages.cached.runs import LoadedRun
+from pages.cached.store import read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
+from treelab.runs.store.database import StoreError
+from treelab.runs.users import NotAllowed
 from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, significant
@@ -59,3 +64,76 @@ def percents(**columns: str) -> dict:
 def plain(text: object) -> str:
     """Return text that Streamlit's Markdown shows as it stands."""
     return re.sub(r"([\\`*_{}\[\]()#|~$:<>!+-])", r"\\\1", str(text))
+
+
+def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
+    """Draw, or say what is wrong with the data folder; ``key`` names the button."""
+    key = key or draw.__name__
+
+    @wraps(draw)
+    def attempt(*args, **kwargs) -> None:
+        say_what_failed()
+        try:
+            draw(*args, **kwargs)
+        except NotAllowed as error:
+            _say(error)
+        except OSError as error:
+            _say(error)
+            if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):
+                st.cache_resource.clear()
+                st.cache_data.clear()
+                st.rerun(scope="app")
+
+    return attempt
+
+
+def explained(change: Callable[..., object], *given) -> Callable[[], None]:
+    """Make a callback of what is given say what could not be stored, on the next page.
+
+    Streamlit shows a traceback where a callback fails.
+    """
+
+    def attempt() -> None:
+        try:
+            change(*given)
+        except OSError as error:
+            st.session_state["what-failed"] = error
+
+    return attempt
+
+
+def say_what_failed() -> None:
+    """Say, once, why the last click or choice could not be stored."""
+    if (error := st.session_state.pop("what-failed", None)) is not None:
+        _say(error)
+
+
+def say_lost_runs() -> None:
+    """Say that the database has lost all runs, where it has."""
+    if why := read_once("lost runs", shared_store().why_empty):
+        st.warning(plain(why), icon=":material/warning:")
+
+
+def _say(error: OSError) -> None:
+    """Show what is wrong in a sentence."""
+    words, icon = str(error), "error"
+    if isinstance(error, NotAllowed):
+        icon = "lock"
+    elif not isinstance(error, StoreError):
+        if error.errno is None:  # not the system's: a mistake of ours
+            raise error
+        words = f"The data folder cannot be used: {error.strerror} ({error.filename})."
+    st.error(plain(words), icon=f":material/{icon}:")
+
+
+@st.dialog("Delete permanently?")
+def confirm_delete(words: str, label: str, delete: Callable[[], object]) -> None:
+    """Say in Markdown what goes, and delete it where the visitor is sure."""
+    st.markdown(words)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Cancel", key="cancel"):
+            st.rerun()
+        if st.button(
+            label, type="primary", key="delete-sure", on_click=explained(delete)
+        ):
+            st.rerun()

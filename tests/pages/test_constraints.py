@@ -16,7 +16,7 @@ def started(monkeypatch):
         seen.update(settings)
         return ["none"]
 
-    monkeypatch.setattr("pages.state.run.start_runs", start)
+    monkeypatch.setattr("pages.state.choices.start_runs", start)
     return seen
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pages.cached.runs import load_run
 from pages.explain import which_row
-from pages.tree import edit_split as split
+from pages.tree import edit as split
 from pages.widgets import upload
 from tests.pages.stores import add_run
 from treelab.editing.edits import SetThreshold

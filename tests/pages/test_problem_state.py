@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pages.cached import store as cached
-from pages.state import problem as state
+from pages.state import choices as state
 from tests.pages.stores import add_run
 
 

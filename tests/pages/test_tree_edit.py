@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from pages.cached.runs import load_run
-from pages.tree.edit_log import after
+from pages.tree.edit import after
 from tests.pages import stores
 from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.compare.outcomes import undefined_words
+from pages.compare.errors import undefined_words
 from pages.widgets.words import plain
 from tests.pages.conftest import APP
 from treelab.evaluation.metrics import class_scores
