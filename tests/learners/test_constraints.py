@@ -11,7 +11,7 @@ from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.registry import complete_settings
-from treelab.trees.constraints import Constraints, violations
+from treelab.trees.constraints import Constraints, cost_matrix, violations
 
 ASKED = {
     "monotone": {"monotone": "age: up, debt: down"},
@@ -185,6 +185,19 @@ def test_costs_move_the_decision_and_not_only_the_threshold_of_one():
         ).fit(X, labels)
         called[bool(constraints)] = (cart.predict(X) == "bad").mean()
     assert called[True] > called[False]
+
+
+def test_what_costs_least_by_its_probabilities_is_what_grande_predicts():
+    X, y = table(300)
+    labels = np.array(["a", "b", "c"])[y.argsort().argsort() // 100]
+    asked = Constraints(class_costs="a as c: 10, c as a: 10")
+    grande = GrandeClassifier(
+        n_estimators=4, max_epochs=3, constraints=asked, random_state=0
+    ).fit(X, labels)
+    costs = grande.predict_proba(X) @ cost_matrix(asked, grande.labels())
+    wanted = grande.classes_[costs.argmin(axis=1)]
+    assert (grande.predict(X) == wanted).all()
+    assert (wanted != grande.classes_[grande.predict_proba(X).argmax(axis=1)]).any()
 
 
 def test_costs_choose_the_size_too():

@@ -83,10 +83,13 @@ def test_units_of_the_target_change_no_tree(loss):
     np.testing.assert_allclose(2.0**20 * trees[0].value, trees[1].value)
 
 
-def test_a_weighted_quantile_is_that_of_repeated_rows():
+@pytest.mark.parametrize(
+    "loss", [{"loss": "quantile", "quantile": 0.7}, {"loss": "huber"}]
+)
+def test_leaves_of_weighted_rows_are_those_of_repeated_rows(loss):
     X, y = rows(80)
     times = np.arange(80) % 4
-    own = {"loss": "quantile", "quantile": 0.7, "tune": False, "random_state": 0}
+    own = loss | {"tune": False, "random_state": 0}
     own["interval"] = None  # rows are drawn into folds
     weighted = CartRegressor(**own, max_leaf_nodes=5).fit(X, y, times)
     again = CartRegressor(**own, max_leaf_nodes=5)

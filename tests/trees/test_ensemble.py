@@ -13,6 +13,7 @@ from treelab.trees import ensemble as ensemble_module
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import WEIGHTINGS
+from treelab.trees.losses import Loss
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -191,6 +192,15 @@ def test_one_of_its_trees_predicts_as_it_does_inside(seed, n_classes, depth):
             assert tree.task == trees.task
         unseen = trees.estimator(e)
         np.testing.assert_allclose(unseen.value[unseen.apply(table)], inside, atol=1e-9)
+
+
+def test_above_the_leaves_one_of_its_trees_predicts_by_its_loss():
+    rng = np.random.default_rng(0)
+    table, y = make_table(rng, 40), rng.normal(size=40) ** 2
+    trees = replace(make_ensemble(rng, 1, 2, 0), loss=Loss("quantile", 0.9))
+    assert (
+        trees.estimator(0, table, y).value[0] == (np.sort(y)[35] + np.sort(y)[36]) / 2
+    )
 
 
 def test_one_logit_stands_for_two_classes():

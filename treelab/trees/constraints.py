@@ -571,7 +571,7 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
     """Return a tree whose leaves keep the order that monotone columns ask.
 
     Of a classifier the probability of the class that is meant moves, and the other
-    classes share the rest as before. Leaves weigh as many rows as they hold.
+    classes share the rest as before. Leaves weigh what their rows do.
     """
     if not constraints.monotone or tree.n_splits == 0:
         return tree
@@ -581,7 +581,7 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
         return tree
     value = tree.value.copy()
     at = output_of(tree.classes, constraints)
-    weight = np.maximum(tree.n_rows[leaves], 1e-3)
+    weight = np.maximum(tree.mass[leaves], 1e-3)
     value[leaves] = ordered_values(value[leaves], weight, pairs, at, tree.classes)
     return replace(tree, value=value)
 

@@ -19,6 +19,7 @@ from treelab.trees.tree import (
     LEAF_OUTPUTS,
     Arrays,
     Tree,
+    as_matrix,
     check_class_weights,
     check_predictions,
     most_probable,
@@ -68,9 +69,9 @@ class WeightedTrees(Arrays):
         whose leaf weighs as much as the last of these); None: all may.
     target_form : CellForm or None
         How the target's cells of training rows were written, where it is known.
-    class_weights : float64 array of shape (n_classes,) or None
-        The class that is predicted has the largest probability times weight; None:
-        the largest probability.
+    class_weights : float64 array, (n_classes,) or (n_classes, n_classes), or None
+        The class that is predicted has the largest probability times weight; or the
+        largest entry of probabilities @ weights; None: the largest probability.
     loss : Loss or None
         What the ensemble was trained for; None: classes, or squared error.
 
@@ -362,10 +363,12 @@ class WeightedTrees(Arrays):
             target_unit=self.target_unit,
             target_form=self.target_form,
             notes=self.notes,
+            loss=self.loss,
         )
         if self.class_weights is not None:
-            chosen = (tree.value * self.class_weights).argmax(axis=1)
-            tree = replace(tree, decision=chosen, class_weights=self.class_weights)
+            by_class = as_matrix(self.class_weights)
+            chosen, own = (tree.value @ by_class).argmax(axis=1), by_class.sum(axis=1)
+            tree = replace(tree, decision=chosen, class_weights=own)
         if X is not None:
             tree = tree.with_rows(X, y)
         elif self.n_rows is not None:
@@ -391,7 +394,7 @@ def check_ensemble(ensemble: "WeightedTrees") -> None:
     _check_ensemble_shapes(ensemble)
     _check_ensemble_values(ensemble)
     _check_outputs(ensemble)
-    check_class_weights(ensemble.class_weights, len(ensemble.classes or ()))
+    check_class_weights(ensemble.class_weights, len(ensemble.classes or ()), (1, 2))
     limit = ensemble.max_deciders
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")

@@ -43,15 +43,21 @@ def labels(classes: Iterable) -> np.ndarray:
     return array
 
 
+def as_matrix(weights: np.ndarray) -> np.ndarray:
+    """Return weights of classes (C,) as those of pairs (C, C), which may be given."""
+    return np.diag(weights) if weights.ndim == 1 else weights
+
+
 def most_probable(
     classes: tuple, probabilities: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the label of each row's largest probability (n_rows, n_classes).
 
-    Where there are ``weights`` (n_classes,), probabilities are multiplied by them.
+    Where there are ``weights`` (n_classes,), probabilities are multiplied by them; each
+    column of (n_classes, n_classes) says what its class makes of all probabilities.
     """
     if weights is not None:
-        probabilities = probabilities * weights
+        probabilities = probabilities @ as_matrix(weights)
     return labels(classes)[probabilities.argmax(axis=1)]
 
 
@@ -491,12 +497,17 @@ def _check_decisions(tree: "Tree") -> None:
         raise ValueError(f"shrinkage must be at least 0, got {tree.shrinkage!r}.")
 
 
-def check_class_weights(weights: np.ndarray | None, n_classes: int) -> None:
-    """Raise ValueError unless there is a finite weight of each class, none below 0."""
+def check_class_weights(
+    weights: np.ndarray | None, n_classes: int, n_axes: tuple[int, ...] = (1,)
+) -> None:
+    """Raise ValueError unless there is a finite weight of each class, none below 0.
+
+    Or of each pair of classes, where there may be two axes.
+    """
     if weights is None:
         return
     if (
-        weights.shape != (n_classes,)
+        weights.shape not in [(n_classes,) * n for n in n_axes]
         or not (np.isfinite(weights) & (weights >= 0)).all()
     ):
         raise ValueError(

@@ -120,13 +120,15 @@ def test_they_let_no_more_trees_decide_than_the_ensemble_does(weighting, max_dec
     check_python(model, table)
 
 
+@pytest.mark.parametrize("of_pairs", [False, True])
 @pytest.mark.parametrize("kind", ["two classes", "classes", "probabilities"])
-def test_weights_of_the_classes_choose_alike_everywhere(kind, tmp_path):
+def test_weights_of_the_classes_choose_alike_everywhere(kind, of_pairs, tmp_path):
     rng = np.random.default_rng(0)
     model, table = make_ensemble(rng, kind, "entmax15"), make_rows(rng, 300)
     weights = np.geomspace(1, 5, len(model.classes))
-    weighted = replace(model, class_weights=weights)
-    chosen = (model.predict_proba(table) * weights).argmax(axis=1)
+    by_class = np.diag(weights) + 0.3 * of_pairs * rng.random((len(weights),) * 2)
+    weighted = replace(model, class_weights=by_class if of_pairs else weights)
+    chosen = (model.predict_proba(table) @ by_class).argmax(axis=1)
     expected = [model.classes[k] for k in chosen]
     assert weighted.predict(table).tolist() == expected
     assert expected != model.predict(table).tolist()
@@ -136,7 +138,7 @@ def test_weights_of_the_classes_choose_alike_everywhere(kind, tmp_path):
     if GCC is not None:
         check_c(weighted, table, tmp_path)
     tree = weighted.estimator(0)
-    assert (tree.predicted_class == (tree.value * weights).argmax(axis=1)).all()
+    assert (tree.predicted_class == (tree.value @ by_class).argmax(axis=1)).all()
 
 
 @needs_gcc

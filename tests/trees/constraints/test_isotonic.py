@@ -1,5 +1,7 @@
 """Values are put in order exactly, and no other ordered values are nearer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -49,5 +51,9 @@ def test_any_tree_is_put_in_order(seed, n_splits, classes):
     assert not violations(ordered, asked)
     if classes:
         assert np.abs(ordered.value.sum(1) - 1).max() < 1e-9
+    rows = np.random.default_rng(seed).integers(1, 9, tree.n_nodes)
+    repeated = with_order(replace(tree, n_rows=rows), asked)
+    weighted = with_order(replace(tree, weight=rows.astype(float)), asked)
+    assert (weighted.value == repeated.value).all()
     if not violations(tree, asked):
         assert (ordered.value == tree.value).all()

@@ -29,14 +29,16 @@ class TargetScale:
     scale: float | np.ndarray = 1.0
 
     @classmethod
-    def of(cls, y: np.ndarray) -> "TargetScale":
+    def of(cls, y: np.ndarray, weight: np.ndarray | None = None) -> "TargetScale":
         """Mean and standard deviation of ``y`` (n_rows,); a constant is only moved."""
         if not np.ptp(y):
             return cls(float(y[0]))
-        center = float(y.mean())
+        center = float(np.average(y, weights=weight))
         # Squares of small or large numbers leave float64, so measure in units of size.
         size = float(np.abs(y - center).max())
-        return cls(center, size * float(((y - center) / size).std()))
+        z = (y - center) / size
+        std = z.std() if weight is None else np.cov(z, aweights=weight, ddof=0) ** 0.5
+        return cls(center, size * float(std))
 
     @classmethod
     def for_loss(cls, y: np.ndarray, loss: Loss, *, rounded: bool) -> "TargetScale":
@@ -178,15 +180,21 @@ class RegressionObjective:
 Objective = ClassObjective | RegressionObjective
 
 
-def loss_of(settings, y: np.ndarray) -> Loss:
-    """Return the loss that a regressor's settings ask for, in the target's unit."""
+def loss_of(settings, y: np.ndarray, weight: np.ndarray | None) -> Loss:
+    """Return the loss that a regressor's settings ask for, in the target's unit.
+
+    Standard deviations are those of rows of a ``weight`` (n_rows,).
+    """
     name = getattr(settings, "loss", SQUARED_ERROR.name)
     if callable(name):
         return CallableLoss.of(name, y)
     if name not in PARAMETERS:
         return Loss(name)
     loss = Loss.of_setting(name, getattr(settings, PARAMETERS[name][0]))
-    return loss.scaled(TargetScale.for_loss(y, SQUARED_ERROR, rounded=False).scale)
+    if name != "huber":
+        return loss
+    each = [TargetScale.of(own, weight).scale for own in np.atleast_2d(y.T)]
+    return loss.scaled(each[0] if y.ndim == 1 else np.array(each))
 
 
 def loss_note(loss: Loss) -> str:

@@ -229,7 +229,7 @@ class GrownRegressor(GrownTree, TableRegressor):
 
     def _search_path(self, data, settings, monitor):
         """Search on the standardised target, then restore its unit."""
-        self._loss_of_rows = loss = loss_of(settings, data.y)
+        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
         self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
         path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
         return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))

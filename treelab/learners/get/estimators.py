@@ -345,8 +345,8 @@ class GetRegressor(
 
     def _set_target(self, data, settings):
         """Standardise by the training rows, or only scale where 0 has a meaning."""
-        self._settings, self._loss_of_rows = settings, loss_of(settings, data.y)
-        loss = self._loss_of_rows
+        loss = loss_of(settings, data.y, data.weight)
+        self._settings, self._loss_of_rows = settings, loss
         self._target_scale = TargetScale.for_loss(data.y, loss, rounded=False)
 
     def _rows(self, x, y, weight, device=CPU):

@@ -54,10 +54,10 @@ class GradTreeRegressor(
 
     predicts_several = True
 
-    def _scale_of(self, settings, y):
+    def _scale_of(self, settings, data):
         """Round in binary, so that means of values are those of the target."""
-        self._loss_of_rows = loss_of(settings, y)
-        return TargetScale.for_loss(y, self._loss_of_rows, rounded=True)
+        self._loss_of_rows = loss_of(settings, data.y, data.weight)
+        return TargetScale.for_loss(data.y, self._loss_of_rows, rounded=True)
 
     def _trained_values(self, output, objective):
         """Values in the unit of the table's target; quantiles do not cross."""

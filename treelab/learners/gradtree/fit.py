@@ -8,7 +8,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from treelab.data.encoding import to_float32
-from treelab.learners.common.base import resolve_device
+from treelab.learners.common.base import TrainingData, resolve_device
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.common.objective import TargetScale
@@ -187,7 +187,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """Check the rows, encode them, and say what is learned of them."""
         read = self._read if settings.early_stopping else self._read_all
         data = read(*given, numbers="quantile")
-        self._target_scale = scale = self._scale_of(settings, data.y)
+        self._target_scale = scale = self._scale_of(settings, data)
         if self._task() == "regression":
             own, more = scale.standardise(data.y), scale.standardise(data.y_valid)
             data = replace(data, y=own, y_valid=more)
@@ -429,7 +429,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         is_tuned = settings.start == "greedy" and len(table.data.y) >= FEWEST_ROWS
         return IN_FOLDS if is_tuned else ""
 
-    def _scale_of(self, settings, y: np.ndarray) -> TargetScale:
+    def _scale_of(self, settings, data: TrainingData) -> TargetScale:
         """Return the unit of the target that is learned in; set its loss."""
         return TargetScale()
 

@@ -31,7 +31,7 @@ class Calibration:
     scale: float  # multiplies the logits: how sure the ensemble may be
     # (n_classes,): then added to them, so that probabilities are those of the data.
     shift: np.ndarray
-    # (n_classes,): see ``WeightedTrees.class_weights``.
+    # See ``WeightedTrees.class_weights``.
     decision_weights: np.ndarray | None
 
     def of_leaves(self, value: np.ndarray) -> np.ndarray:
@@ -42,13 +42,18 @@ class Calibration:
 
 
 def calibrate(
-    network: WeightedTreesNetwork, class_weights: np.ndarray, *, shifts: bool
+    network: WeightedTreesNetwork,
+    class_weights: np.ndarray,
+    *,
+    shifts: bool,
+    votes: np.ndarray | None = None,
 ) -> Calibration:
     """Measure on held-out rows how sure to be, and which weights choose the class.
 
     Trained probabilities are those of rows weighted by ``class_weights`` (n_classes,).
     These stay in the choice of the class, as does, where it ``shifts``, a power of
-    balanced weights towards rare classes, by macro F1.
+    balanced weights towards rare classes, by macro F1. Where errors have costs the
+    ``votes`` (n_classes, n_classes) choose, of probabilities as they are exported.
     """
     target = network.rows.target.cpu().numpy()
     rows = torch.cat(network.held_out).cpu().numpy()
@@ -62,6 +67,8 @@ def calibrate(
     power = best_weight_power(log_p, target[rows], -prior, own) if shifts else 0.0
     scale = measured_scale(log_p - trained - prior, target[rows], prior, own)
     shift = prior - scale * (prior + trained)
+    if votes is not None:
+        return Calibration(scale, shift, votes)
     decisive = -scale * power * prior - shift
     return Calibration(scale, shift, np.exp(decisive - decisive.max()))
 

@@ -47,7 +47,7 @@ from treelab.learners.grande.fit import (
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.training.events import TRAINING, Monitor
-from treelab.trees.constraints import cost_matrix, with_note
+from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
@@ -264,9 +264,12 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
 
     def _calibrate(self, settings, network):
         """Measure how sure to be, and how far to shift towards rare classes."""
-        weights = network.objective.class_weights[:, 0]
-        shifts = settings.class_weight == "auto" and not self.constraints_.class_costs
-        return calibrate(network, weights, shifts=shifts)
+        weights, by_cost = network.objective.class_weights[:, 0], None
+        if self.constraints_.class_costs:
+            values, own = votes(self.constraints_, self.labels())
+            by_cost = values * own[:, None] / max(own.max(), 1e-300)
+        shifts = settings.class_weight == "auto" and by_cost is None
+        return calibrate(network, weights, shifts=shifts, votes=by_cost)
 
 
 @estimator
@@ -283,7 +286,7 @@ class GrandeRegressor(RegressionLossSettings, GrandeEstimator, TableRegressor):
 
     def _objective(self, settings, data):
         """The target in standard deviations from its mean, by the training rows."""
-        self._loss_of_rows = loss = loss_of(settings, data.y)
+        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
         scale = TargetScale.for_loss(data.y, loss, rounded=False)
         return RegressionObjective(scale, loss.scaled(1 / scale.scale))
 

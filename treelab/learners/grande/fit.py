@@ -178,7 +178,7 @@ class Concentration:
         return self._done / self.n_steps
 
     def _limit_deciders(self) -> None:
-        """Set how many trees may decide after the steps so far; all before the first."""
+        """Set how many trees may decide after the steps so far; at first all."""
         if self.max_deciders is not None and self._done:
             n_trees = self.network.logits.shape[1]
             share = min(self.max_deciders / n_trees, 1.0)

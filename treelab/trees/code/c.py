@@ -23,7 +23,7 @@ from treelab.trees.code.writer import (
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, as_matrix
 
 # Numbers, text and rows as C99 has them.
 
@@ -150,8 +150,10 @@ def _tables(model: WeightedTrees, used: list[int]) -> list[str]:
         weights = np.ones(len(model.classes))
         if model.class_weights is not None:
             weights = model.class_weights
-        lines += ["", "static const double class_weight[TREE_N_CLASSES] = {"]
-        lines += [f"    {number(weight)}," for weight in weights.tolist()]
+        shape = "[TREE_N_CLASSES][TREE_N_CLASSES]"  # those of a predicted class a row
+        lines += ["", f"static const double class_weight{shape} = {{"]
+        for own in as_matrix(weights).T.tolist():
+            lines.append(f"    {{{', '.join(map(number, own))}}},")
         lines.append("};")
     for kind, name, array in (
         ("int", "split_feature", place),
@@ -336,12 +338,18 @@ _SOFTMAX = """    top = probability[0];
 _CLASS = """
 int tree_class(const struct tree_row *row)
 {
-    double probability[TREE_N_CLASSES];
+    double probability[TREE_N_CLASSES], most = 0;
     int best = 0;
     tree_probabilities(row, probability);
-    for (int i = 1; i < TREE_N_CLASSES; i++)
-        if (probability[i] * class_weight[i] > probability[best] * class_weight[best])
+    for (int i = 0; i < TREE_N_CLASSES; i++) {
+        double weighted = 0;
+        for (int j = 0; j < TREE_N_CLASSES; j++)
+            weighted += probability[j] * class_weight[i][j];
+        if (weighted > most) {
+            most = weighted;
             best = i;
+        }
+    }
     return best;
 }
 """

@@ -17,7 +17,7 @@ from treelab.trees.code.writer import (
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND
-from treelab.trees.tree import AXIS, OBLIQUE, Tree, used_features
+from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix, used_features
 
 # An ONNX graph under construction: its operators, constants and columns.
 
@@ -217,10 +217,10 @@ class _Ensemble(Graph):
             mean = self.add("Softmax", mean, axis=1)
         best = None
         if model.class_weights is not None:
-            weights = self.constant(model.class_weights)
-            best = self.add(
-                "ArgMax", self.add("Mul", mean, weights), axis=1, keepdims=0
+            votes = self.add(
+                "MatMul", mean, self.constant(as_matrix(model.class_weights))
             )
+            best = self.add("ArgMax", votes, axis=1, keepdims=0)
         return self.classes(model.classes, mean, best)
 
     def _at(self, array: np.ndarray, place: str) -> str:

@@ -20,7 +20,7 @@ from treelab.trees.code.writer import (
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, as_matrix
 
 # Python functions that exported code carries along.
 
@@ -79,7 +79,8 @@ def predict(row):
     return CLASSES[_leaf(row)[0]]'''
 WEIGHTED_CLASS = '''def predict(row):
     """Return the one of CLASSES with the largest weighted probability for one row."""
-    weighted = [each * own for each, own in zip(predict_proba(row), _CLASS_WEIGHTS)]
+    found = predict_proba(row)
+    weighted = [sum(p * w for p, w in zip(found, own)) for own in _CLASS_WEIGHTS]
     return CLASSES[weighted.index(max(weighted))]'''
 
 
@@ -152,7 +153,8 @@ def ensemble_to_python(model: WeightedTrees) -> str:
     if model.classes is not None:
         top += ["", f"CLASSES = {tuple(model.classes)!r}"]
     if model.class_weights is not None:
-        top.append(f"_CLASS_WEIGHTS = {tuple(model.class_weights.tolist())!r}")
+        weights = as_matrix(model.class_weights).T.tolist()  # a list a predicted class
+        top.append(f"_CLASS_WEIGHTS = {weights!r}")
     parts = ["\n".join([*top, "", tables]), *helpers, *functions]
     return "\n\n\n".join(parts) + "\n"
 
