@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
-from pages.cached.tree_pictures import TreePicture, training_picture, tree_picture
+from pages.cached.tree_pictures import training_picture, tree_picture
 from pages.compare.errors import outcomes_title, show_outcomes
 from pages.state.choices import select_node, selected_node
 from pages.tree import facts
@@ -81,8 +81,15 @@ def draw(
         if clicked is not None:
             select_node(run_id, keys(tree)[clicked])
         return tree, selected_node(run_id)
-    picture = picture_of(loaded, size, estimator, choices)
     frame = None
+    if size is None:
+        picture = tree_picture(loaded, tree, f"tree {estimator}", choices.split)
+    elif choices.view == views.TRAINING:
+        final = run_tree(size.run)
+        picture = training_picture(size.run, final, choices.split)
+        picture = picture or tree_picture(size.run, final, "final", choices.split)
+    else:
+        picture = size.picture(choices.split)
     if choices.view == views.TREE:
         frame = picture.steps.index(size.step) if size is not None else None
         tree = picture.tree(frame)
@@ -108,23 +115,6 @@ def draw(
         tree = picture.tree(selection.frame)
         st.caption("What stands below is of the final tree.")
     return tree, selection.key
-
-
-def picture_of(
-    loaded: LoadedRun,
-    size: sizes.Size | None,
-    estimator: int | None,
-    choices: views.TreeChoices,
-) -> TreePicture:
-    """Return what the viewer draws: the trees of every size, of every epoch, or one."""
-    if size is None:
-        tree = run_tree(loaded, estimator)
-        return tree_picture(loaded, tree, f"tree {estimator}", choices.split)
-    if choices.view == views.TRAINING:
-        tree = run_tree(size.run)
-        found = training_picture(size.run, tree, choices.split)
-        return found or tree_picture(size.run, tree, "final", choices.split)
-    return size.picture(choices.split)
 
 
 def _of(one: LoadedRun, tree: Tree) -> Tree:

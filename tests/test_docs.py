@@ -97,9 +97,10 @@ def extended(tmp_path_factory) -> Path:
     )
     insert(registry, "GRANDE, GET, ARGMIN", ", STUMP")
     code = copy / "treelab" / "trees" / "code" / "__init__.py"
-    insert(code, "from treelab.trees.code import c, ", "mermaid, ")
     insert(
-        code, "to_sql = _of_model(sql.to_sql)\n", "to_mermaid = mermaid.to_mermaid\n"
+        code,
+        "from treelab.trees.code.c import to_c\n",
+        "from treelab.trees.code.mermaid import to_mermaid\n",
     )
     insert(code, '    "pmml": ("PMML", "pmml", to_pmml),\n', shown_line('"mermaid"', 4))
     formats = copy / "treelab" / "data" / "reading" / "file_format.py"

@@ -153,10 +153,11 @@ def show_frontier(pair: Pair) -> None:
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     names = names_and_colors(current_runs())
     titles = [names[own.loaded.run.id][0] for own in runs]
+    held_out = {own.run.held_out_title for own in pair}
     with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
         column = st.segmented_control(
             "Scores on",
-            list(COLUMNS),
+            list(COLUMNS) if len(held_out) == 1 else [TEST],
             default=TEST,
             required=True,
             format_func=COLUMNS.__getitem__,
@@ -180,8 +181,8 @@ def show_frontier(pair: Pair) -> None:
         st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
     metric = TITLES[runs[0].loaded.headline]
     if column == HELD_OUT:
-        titles_held_out = [own.loaded.run.held_out_title for own in runs]
-        metric = " or ".join(dict.fromkeys(titles_held_out))
+        (metric,) = held_out
+        runs = [own for own in runs if own.loaded.run.held_out_title == metric]
     drawn = [_drawn_line(own, names, column, few) for own in runs]
     show_figure(
         frontier_figure(

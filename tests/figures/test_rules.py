@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from tests.figures.small_trees import stump_and_more
 from treelab.figures.rules import rule_with_sums, rules_table, sum_names, sum_terms
 from treelab.trees.feature import Feature
@@ -44,3 +46,9 @@ def test_a_sum_says_of_which_category_each_of_its_terms_is():
     html = sum_terms(tree, 0)
     for level in levels:
         assert f"[colour is “{level}”]" in html
+
+
+def test_a_share_of_rows_stands_beside_the_rows_and_not_beside_their_weight():
+    tree, X, y = stump_and_more()
+    html = rules_table(tree.with_rows(X, y, np.arange(1.0, 1 + len(y))), {})
+    assert "<th>rows</th><th>share</th><th>weight</th>" in html

@@ -8,6 +8,7 @@ from pages.compare import frontier
 from tests.pages.shown import figures, page_text
 from tests.pages.stores import add_run
 from tests.pages.test_compare import open_part
+from treelab.runs.store.run import Run
 
 
 @pytest.fixture
@@ -145,3 +146,19 @@ def test_few_trees_of_an_ensemble_are_points_beside_its_line(visit, store):
     assert points["y"] == pytest.approx(scores["test"][: len(few)].tolist())
     app.toggle(key="frontier-few").set_value(False).run()
     assert not stars(app)
+
+
+def test_beside_a_run_of_costs_sizes_are_scored_on_test_rows_alone(
+    store, visit, monkeypatch
+):
+    title = property(lambda run: "saved" if run.constraints.class_costs else "F1")
+    monkeypatch.setattr(Run, "held_out_title", title)
+    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
+    pair = [add_run(store, "cart", sizes=True) for _ in range(2)]
+    offered = []
+    for other in (pair[1], add_run(store, "cart", sizes=True, settings=asked)):
+        app = visit("compare", against=pair[0], run=other)
+        keyed = [c for c in app.segmented_control if c.key.startswith("frontier-front")]
+        offered.append(list(keyed[0].options))
+    assert offered[0] == ["Test rows", "Held-out rows"]
+    assert offered[1] == ["Test rows"]

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from treelab.evaluation.paired_bootstrap import resampled_sums
+from treelab.trees.date_parts import looks_like_dates
+from treelab.trees.dates import moment_text
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.tree import Tree
 from treelab.trees.words import percent
@@ -60,6 +62,10 @@ def groups_of(column: pd.Series) -> pd.Series:
     known = column.dropna()
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MOST_GROUPS:
         cut = pd.qcut(column, 4, duplicates="drop", precision=4)
+        if looks_like_dates(column):
+            ends = column.groupby(cut, observed=True).agg(["min", "max"])
+            ends = ends.map(moment_text)
+            cut = cut.map((ends["min"] + " to " + ends["max"]).to_dict())
         return cut.astype(object).where(column.notna(), MISSING).map(str)
     text = column.astype(object).where(column.notna(), MISSING).map(str)
     counts = text.value_counts(sort=True)

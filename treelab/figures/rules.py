@@ -44,7 +44,7 @@ def rules_table(tree: Tree, colors: dict) -> str:
     sure = "" if tree.classes is None else "<th>confidence</th>"
     weight = "" if tree.weight is None else "<th>weight</th>"
     head = (
-        f"<th>rows</th>{weight}<th>share</th><th>{target}{unit}</th>{sure}<th>if</th>"
+        f"<th>rows</th><th>share</th>{weight}<th>{target}{unit}</th>{sure}<th>if</th>"
     )
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.
@@ -62,7 +62,7 @@ def _line(tree: Tree, colors: dict, rule: dict) -> str:
     weight = ""
     if tree.weight is not None:
         weight = f"<td>{significant(rule['weight'])}</td>"
-    numbers = f"<td>{rows}</td>{weight}<td>{percent(rule['share'])}</td>"
+    numbers = f"<td>{rows}</td><td>{percent(rule['share'])}</td>{weight}"
     if tree.classes is None:
         words = rule.get("formula") or significant(rule["prediction"], 4)
         numbers += f"<td>{html.escape(words)}</td>"

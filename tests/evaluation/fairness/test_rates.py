@@ -13,6 +13,7 @@ from treelab.evaluation.fairness import (
     rate_gaps,
     rates_by_group,
 )
+from treelab.trees.dates import decimal_years
 
 
 def rows(n: int = 400):
@@ -108,3 +109,11 @@ def test_rates_equal_those_of_fairlearn():
     assert [g.ratio for g in gaps.values()] == pytest.approx(
         frame.ratio().astype(float).tolist()
     )
+
+
+def test_quarters_of_dates_are_named_by_days():
+    days = pd.Series(pd.date_range("2021-01-01", "2021-12-31")).sample(frac=1.0)
+    column = decimal_years(days).where(days.dt.day > 1)
+    names = set(groups_of(column)) - {MISSING}
+    assert "2 January 2021 to 3 April 2021" in names
+    assert len(names) == 4

@@ -100,3 +100,15 @@ def test_of_two_classes_the_first_falls_where_the_second_grows():
     assert output_signs(first, ("no", "yes"), 1).tolist() == [-1]
     of_three = Constraints(monotone="age: up", monotone_class="b")
     assert output_signs(of_three, ("a", "b", "c"), 3).tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"max_columns": 1}, {"column_costs": "a: 0.3, b: 0.3"}]
+)
+def test_rows_that_weigh_most_choose_the_columns(asked):
+    random = np.random.RandomState(0)
+    X = pd.DataFrame(random.normal(size=(200, 2)), columns=["a", "b"])
+    heavy = np.arange(200) % 4 == 0
+    y, weight = np.where(heavy, X["b"], X["a"]), np.where(heavy, 100.0, 1.0)
+    fitted = GrandeRegressor(**QUICK, constraints=asked).fit(X, y, weight)
+    assert {c for tree in trees_of(fitted.ensemble_) for c in tree.columns} == {"b"}

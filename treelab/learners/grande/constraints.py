@@ -158,6 +158,7 @@ def _forest(
     most = slice(min(rows.n_train, MOST_ROWS))
     x, y = rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
     target = np.eye(rows.n_classes)[y] if rows.n_classes else y[:, None]
+    weight = None if rows.own_weight is None else rows.own_weight[most]
     forest = RandomForestRegressor(
         N_TREES,
         min_samples_leaf=5,
@@ -167,13 +168,20 @@ def _forest(
     )
     with warnings.catch_warnings():  # a row that each tree was grown on has no vote
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        forest.fit(x[:, features], target if rows.n_classes else y)
-    error = (target - forest.oob_prediction_.reshape(target.shape)) ** 2
-    return forest, float(error.sum() / ((target - target.mean(0)) ** 2).sum())
+        forest.fit(x[:, features], target if rows.n_classes else y, weight)
+    mean = np.average(target, axis=0, weights=weight)
+    own, of_root = (
+        np.average(((target - each) ** 2).sum(axis=1), weights=weight)
+        for each in (forest.oob_prediction_.reshape(target.shape), mean)
+    )
+    return forest, float(own / of_root)
 
 
 def kept_trees(
-    trees: WeightedTrees, frame: pd.DataFrame, constraints: Constraints
+    trees: WeightedTrees,
+    frame: pd.DataFrame,
+    constraints: Constraints,
+    weight: np.ndarray | None = None,
 ) -> WeightedTrees:
     """Return an ensemble whose every tree keeps its constraints on every possible row.
 
@@ -183,12 +191,14 @@ def kept_trees(
     frame : DataFrame
         The training rows.
     constraints : Constraints
+    weight : ndarray of shape (n_rows,) or None, default=None
+        Of each row; None: all count alike.
     """
     if constraints.monotone or constraints.min_samples_leaf > 1:
         # Branches without rows are not drawn, and leaves beside them take their boxes.
         trees = _without_small(trees, frame, constraints.min_samples_leaf)
     if constraints.monotone:
-        trees = _in_order(trees, frame, constraints)
+        trees = _in_order(trees, frame, constraints, weight)
     return trees
 
 
@@ -220,11 +230,13 @@ def _without_small(
 
 
 def _in_order(
-    trees: WeightedTrees, frame: pd.DataFrame, constraints: Constraints
+    trees: WeightedTrees,
+    frame: pd.DataFrame,
+    constraints: Constraints,
+    row_weight: np.ndarray | None,
 ) -> WeightedTrees:
     """Put the leaves of each tree in order: the nearest values that are."""
-    counted = trees.with_rows(frame)
-    assert counted.n_rows is not None
+    leaf = trees.leaves(frame)
     n_outputs = trees.leaf_value.shape[2]
     signs = output_signs(constraints, trees.classes, n_outputs)
     value = trees.leaf_value.copy()
@@ -238,7 +250,8 @@ def _in_order(
             np.zeros((trees.n_leaves, 1)),
         )
         pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
-        weight = np.maximum(counted.n_rows[e, leaves], 1e-3)
+        mass = np.bincount(leaf[:, e], row_weight, trees.n_leaves)
+        weight = np.maximum(mass, 1e-3)
         for output, sign in enumerate(signs):
             if len(pairs):
                 wanted = sign * value[e, :, output]

@@ -165,7 +165,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         held_out: str,
     ) -> None:
         """Set the model, of the trees that decide some training row, and its origin."""
-        end = kept_trees(end, data.frame, self.constraints_)
+        end = kept_trees(end, data.frame, self.constraints_, data.weight)
         weights = mean_estimator_weights(end, data.frame)
         deciding = np.flatnonzero(weights > 0)
         n_trees = end.n_estimators
