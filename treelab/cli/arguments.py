@@ -114,6 +114,13 @@ def add_problem(parser: ArgumentParser) -> None:
         "numbers (CART, GradTree and GET)",
     )
     parser.add_argument(
+        "--without",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="a column that is not predicted from; may be repeated",
+    )
+    parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"
     )
     parser.add_argument(

@@ -141,6 +141,9 @@ def read_problem(
     problem = weighted_problem(problem, weight, exposure)
     if (n_folds := getattr(arguments, "folds", 0)) != 0:
         problem = folds_problem(problem, n_folds)
+    _refuse_unknown(arguments.without, frame, name)
+    left = (each for each in problem.columns if each not in arguments.without)
+    problem = replace(problem, columns=tuple(left))
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)

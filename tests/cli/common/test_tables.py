@@ -2,6 +2,10 @@
 
 import sqlite3
 
+import numpy as np
+import pandas as pd
+import pytest
+
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from treelab.cli.main import build_parser
 from treelab.cli.tables import read_problem
@@ -30,3 +34,21 @@ def test_a_query_is_run_on_a_database(home, tmp_path):
     query = ["--query", "SELECT * FROM t WHERE size < 4", "--target", "kind"]
     frame, _ = read_problem(build_parser().parse_args(["train", str(path), *query]))
     assert len(frame) == 36
+
+
+def test_columns_that_are_named_are_not_predicted_from(tmp_path):
+    path = tmp_path / "t.csv"
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(40, 3)), columns=["a", "b", "y"])
+    table.to_csv(path, index=False)
+    command = ["train", str(path), "--target", "y", "--learner", "cart"]
+
+    def columns(*without):
+        given = [part for name in without for part in ("--without", name)]
+        return read_problem(build_parser().parse_args([*command, *given]))[1].columns
+
+    assert columns("b") == ("a",)
+    with pytest.raises(ValueError, match="has no column 'c'; it has a, b, y"):
+        columns("c")
+    with pytest.raises(ValueError, match="column"):
+        columns("a", "b")
