@@ -793,7 +793,8 @@ class TableRegressor(RegressorMixin, TableEstimator):
 
         Of several targets, or where no interval is wanted, neither.
         """
-        level, loss = getattr(self, "interval", None), self._loss_of_rows
+        level = getattr(self, "interval", None)
+        loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
         if level is None or (self.outputs_ and not self._levels):
             return path
         if loss.name == "quantile":
