@@ -20,9 +20,10 @@ from benchmarks.tables import choose, read_manifest
 from treelab.bench import machine
 from treelab.learners.registry import make_estimator
 from treelab.trees.constraints import Constraints
+from treelab.trees.ensemble import WeightedTrees
 
 MISSED = 10.0  # what a missed row of the rare class costs; a false alarm costs 1
-OURS = ("cart", "gradtree")  # GET knows no costs
+OURS = ("cart", "gradtree", "grande")  # GET knows no costs
 PEER = "tuned CART"
 GRID = {
     "max_leaf_nodes": [2, 4, 8, 16, 32, 64, None],
@@ -75,8 +76,10 @@ def fitted(name: str, rows: tuple, rare, seed: int) -> tuple[np.ndarray, int]:
         predicted = np.where(search.predict(unknown), rare, other)
         return predicted, search.best_estimator_.get_n_leaves()
     asked = Constraints(class_costs={rare: {other: MISSED}, other: {rare: 1.0}})
-    model = make_estimator(name, "binary", {"constraints": asked}, random_state=seed)
-    return model.fit(X, y).predict(X_test), model.tree_.n_leaves
+    learner = make_estimator(name, "binary", {"constraints": asked}, random_state=seed)
+    model = learner.fit(X, y).model_
+    n_trees = model.n_estimators if isinstance(model, WeightedTrees) else 1
+    return learner.predict(X_test), n_trees * model.n_leaves
 
 
 def summary(results: pd.DataFrame) -> str:

@@ -83,11 +83,9 @@ def _is_integer(value) -> bool:
 # What a learner is called and what can be set: names, ranges, help and defaults.
 #
 # A room's ``settings.py`` writes each setting once, as a field of a dataclass from
-# which
-# its estimators derive. Their parameters and docstrings, the form, the command line,
-# the
-# stored run and the tables of the documentation come from there. Imports no torch, so a
-# page can list the learners without loading it.
+# which its estimators derive. Their parameters and docstrings, the form, the command
+# line, the stored run and the tables of the documentation come from there. Imports no
+# torch, so a page can list the learners without loading it.
 
 
 Settings = TypeVar("Settings")

@@ -284,10 +284,9 @@ def with_node_means(
 # A tree's size, leaf size, depth and class weights, by cross-validating greedy trees.
 #
 # Each fold grows one deep tree for each leaf size. Depth limits and numbers of leaves
-# are
-# prunings of it, and class weights only change which class a leaf predicts, so one tree
-# gives the scores of all of them. The size is the smallest within one standard error of
-# the best.
+# are prunings of it, and class weights only change which class a leaf predicts, so one
+# tree gives the scores of all of them. The size is the smallest within one standard
+# error of the best.
 
 
 DEPTHS = (2, 3, 4, 6, 8, 10)  # beside the largest that is allowed
