@@ -64,7 +64,7 @@ def test_bad_cells_are_named_however_the_others_are_written(cell, words):
     said = notes_of("v;n\n" + "".join(f"{c};{i % 3}\n" for i, c in enumerate(cells)))
     assert f"'v' is a category, as 1 of its 20 cells {words}" in said
     assert "'k. A.' on line 21. Correct them, or leave them empty" in said
-    assert "(--missing 'k. A.' on the command line)" in said
+    assert "(train --missing 'k. A.' on the command line)" in said
 
 
 @pytest.mark.parametrize("mark", ["-", "unknown", "none", "na"])

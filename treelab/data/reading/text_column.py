@@ -387,8 +387,8 @@ def _note_bad_cells(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
         f"{cell} on {place_of(row)}. Correct them, or {remedy} Where {cell} means that "
-        f"there is no value, say so under Missing values (--missing {cell} on the "
-        "command line)."
+        f"there is no value, say so under Missing values (train --missing {cell} on "
+        "the command line)."
     )
 
 
