@@ -81,7 +81,9 @@ if n_repeats and not st.toggle(
 known = hash(tuple(run.id for run in runs))
 table = runs_table(runs, known_runs)
 hidden = [
-    name for name in ("name", "splits", "owner", "settings") if not table[name].any()
+    name
+    for name in ("name", "weighted by", "splits", "owner", "settings")
+    if not table[name].any()
 ]
 picked = st.dataframe(
     table.style.map(

@@ -21,6 +21,7 @@ from treelab.evaluation.comparison import (
 from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
+from treelab.trees.date_parts import with_dates
 from treelab.trees.words import counted, joined, percent, significant
 
 _MOST_NAMED = 3  # classes without a score
@@ -170,6 +171,7 @@ def rows_that_differ(
     if of_classes:
         facts = facts.astype(dict.fromkeys((TARGET, first, second), str))
     X = pair[0].split.X_test.iloc[rows["position"]].reset_index(drop=True)
+    X = with_dates(X, pair[0].split.X_train)
     X = X.rename(columns={name: f"{name} " for name in X if name in facts})
     table = st.dataframe(
         pd.concat([facts.reset_index(drop=True), X], axis=1),

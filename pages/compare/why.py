@@ -11,7 +11,7 @@ from pages.cached.runs import LoadedRun, load_readable, run_colors, run_tree
 from pages.cached.store import size_path_of
 from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
-from pages.widgets.words import fitted_words, plain, short_rule, split_words, with_unit
+from pages.widgets.words import fitted_words, plain, short_rule, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import SplitLine, lines_between, plane_points
 from treelab.evaluation.greedy_gap import GreedyGap, gain_text
@@ -20,7 +20,7 @@ from treelab.figures.comparison import Surface, axis_of, node_plane, plane_figur
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import percent
+from treelab.trees.words import counted, percent
 
 
 def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
@@ -211,12 +211,11 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     )
     if row is not None:
         held = f"as in test row {row:,}"
-    some = ""
+    shown = counted(pair[0].n_rows("test"), "test row")
     if len(points) < len(pair[0].split.y_test):
-        sample = "a sample of" if len(points) == MOST_PLANE_POINTS else "the"
-        some = f"{sample} {len(points):,} with both values of "
+        sample = "a sample of " if len(points) == MOST_PLANE_POINTS else ""
+        shown = f"{sample}{len(points):,} of {shown}, those with both values"
     st.caption(
-        f"Background: predictions with all other columns {held}. Points: {some}"
-        f"{split_words(pair[0], 'test')}, coloured by the target. Lines: splits of "
-        "single trees, the first one thick."
+        f"Background: predictions with all other columns {held}. Points, coloured by "
+        f"the target: {shown}. Lines: splits of single trees, the first one thick."
     )

@@ -40,6 +40,7 @@ from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
 from treelab.trees.constraints import Constraints
+from treelab.trees.date_parts import with_dates
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
 from treelab.trees.text import node_title, path_conditions, to_text
@@ -355,6 +356,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""
             found = node_rows(tree, node, X, y, most=most)
+            found = with_dates(found, loaded.split.X_train)
             return numbered(found, X, f"{SPLIT_NAMES[split]} row")
 
         st.download_button(

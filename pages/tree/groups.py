@@ -80,7 +80,7 @@ def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
         "are cut at their quartiles; of many groups the smallest are taken together.",
     )
     if column is None:
-        st.caption("How often each group is predicted as a class, and how rightly.")
+        st.caption("How often each group is predicted as a class, and how often right.")
         return None
     label = right.selectbox(
         "Class", ranked_classes(loaded)[::-1], format_func=str, key=f"group-class-{key}"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from treelab.figures.table import spark_counts, table_html
+from treelab.trees.dates import decimal_years
 
 
 @pytest.fixture
@@ -73,3 +74,15 @@ def test_a_date_in_years_tells_its_days():
     assert "2026.003" in text
     assert "2026.005" in text
     assert "12.346" in text
+
+
+@pytest.mark.parametrize("hours", [0, 5])
+def test_dates_are_written_as_dates(hours):
+    days = pd.Series(pd.date_range("2019-03-01", periods=20, freq=f"{24 + hours}h"))
+    frame = pd.DataFrame({"day": decimal_years(days)})
+    frame.loc[1] = np.nan
+    text = table_html(frame, numbers=["day"])
+    assert "<small>date" in text
+    assert f">2019-03-01{' 00:00:00' * bool(hours)}</td>" in text
+    assert "<i>missing</i>" in text
+    assert "2019.1" not in text

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pages.cached.runs import error_costs, load_run
@@ -11,7 +12,7 @@ from pages.cached.tree_pictures import pruning_steps
 from tests.evaluation.comparison.trees import xor_tree
 from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.data.problem import make_problem
 from treelab.data.synthetic_tables import greedy_trap
 from treelab.evaluation.metrics import scores
@@ -20,6 +21,7 @@ from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import model_size
 from treelab.runs.store.database import writing
 from treelab.runs.store.workers import ProcessId
+from treelab.trees.dates import decimal_years
 from treelab.trees.losses import Loss
 from treelab.trees.words import significant
 
@@ -199,6 +201,20 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     listed = open_part(visit("compare"), "Errors").dataframe[1].value
     assert len(listed) == differ.sum()
     assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
+
+
+def test_dates_of_rows_are_written_as_dates(visit, store):
+    days = pd.Series(pd.date_range("2019-03-01", periods=240))
+    more = {
+        "more": {"day": decimal_years(days)},
+        "columns": [*table(1).columns[:3], "day"],
+    }
+    runs = [add_run(store, learner, **more) for learner in ("cart", "argmin")]
+    listed = open_part(visit("compare"), "Errors").dataframe[1].value
+    app = visit("tree", run=runs[0], node="r")
+    app.button(key="node-rows").click().run()
+    for rows in (listed, app.dataframe[0].value):
+        assert rows["day"].str.fullmatch(r"20(19|20)-\d\d-\d\d").all()
 
 
 def test_numbers_are_compared_by_which_is_closer(visit, store):

@@ -20,6 +20,7 @@ def test_every_run_has_a_row_with_its_learner_table_state_score_and_time(
     app = visit("runs")
     assert "The data folder holds 0." in app.caption[-1].value
     assert "deletes runs that finished more than 30 days ago" in app.caption[-1].value
+    assert "weighted by" not in app.dataframe[0].proto.column_order  # no run is
     table = app.dataframe[0].value
     assert table["learner"].tolist() == ["Argmin tree", "CART", "GradTree"]
     assert table["table"].tolist()[1:] == ["fruit, weight", "fruit, kind"]

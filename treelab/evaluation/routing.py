@@ -165,6 +165,7 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
     """
     columns = list(model.columns)
     features = {feature.column: feature for feature in model.features}
+    given = [str(column) for column in frame.columns]  # no parts of dates yet
     frame = as_table(list(features.values()), frame)
     absent = [column for column in columns if column not in frame]
     if absent:
@@ -172,7 +173,7 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
         raise ValueError(
             f"{name} cannot be predicted. Of the {len(columns)} columns that the "
             f"model reads, {listed(absent)} {verb} absent. The table has "
-            f"{listed([str(column) for column in frame.columns])}."
+            f"{listed(given)}."
         )
     found = pd.DataFrame(index=frame.index)
     note_forms(found, known_forms(model))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import shorten
+from treelab.trees.date_parts import looks_like_dates, with_dates
 from treelab.trees.words import percent
 
 MOST_COLUMNS = 80
@@ -42,6 +43,7 @@ def table_html(
     """
     columns = sorted(frame.columns, key=lambda name: name not in targets)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
+    first = with_dates(frame[shown].head(ROWS), frame[shown])
     heads, classes = [], []
     for name in shown:
         classes.append(
@@ -56,7 +58,7 @@ def table_html(
         )
         + ("<td></td>" if hidden else "")
         + "</tr>"
-        for row in frame[shown].head(ROWS).itertuples(index=False, name=None)
+        for row in first.itertuples(index=False, name=None)
     ]
     if hidden:
         heads.append(f'<th class="out">and {len(hidden):,} more columns</th>')
@@ -104,7 +106,9 @@ def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
 def _head(column: pd.Series, css: str, is_number: bool) -> str:
     """Draw a column's head: histogram, name, kind and fraction missing."""
     missing = column.isna().mean()
-    kind = "number" if is_number else f"{column.nunique():,} values"
+    kind = f"{column.nunique():,} values"
+    if is_number:
+        kind = "date" if looks_like_dates(column) else "number"
     notes = ["to predict"] if css == "target" else ["left out"] if css == "out" else []
     notes.append(kind)
     if missing:

@@ -136,6 +136,20 @@ def looks_like_dates(column: pd.Series) -> bool:
     return bool((np.abs(seconds - np.rint(seconds)) < _ROUNDED).all())
 
 
+def with_dates(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Write the dates of rows as "2019-03-01"; ``table`` shows which columns have any.
+
+    As text: with a time of day where some of the column have one.
+    """
+    written = {}
+    for name in rows.columns.intersection(table.columns):
+        if looks_like_dates(table[name]):
+            form = "%Y-%m-%d %H:%M:%S" if has_times(table[name]) else "%Y-%m-%d"
+            dates = pd.Series(moments(rows[name]), index=rows.index)
+            written[name] = dates.dt.strftime(form)
+    return rows.assign(**written)
+
+
 def has_times(column: pd.Series) -> bool:
     """Whether some of these dates have a time of day."""
     known = moments(column)

@@ -64,6 +64,7 @@ def test_bad_cells_are_named_however_the_others_are_written(cell, words):
     said = notes_of("v;n\n" + "".join(f"{c};{i % 3}\n" for i, c in enumerate(cells)))
     assert f"'v' is a category, as 1 of its 20 cells {words}" in said
     assert "'k. A.' on line 21. Correct them, or leave them empty" in said
+    assert "(train --missing 'k. A.' on the command line)" in said
 
 
 @pytest.mark.parametrize("mark", ["-", "unknown", "none", "na"])
@@ -122,3 +123,18 @@ def test_dates_become_years_with_decimals():
     assert frame_of(text)["day"][:2].tolist() == [2019.0, 2019.5]
     assert "'day' holds dates" in notes_of(text)
     assert frame_of("day,n\n2019-13-45,1\n2019-01-01,2\n")["day"].dtype == "str"
+
+
+@pytest.mark.parametrize("unit", ["", "$"])
+def test_commas_separate_thousands_where_other_columns_have_decimal_points(unit):
+    text = f"income\tscore\n{unit}35,591\t54.0\n{unit}8,072\t3.5\n"
+    assert frame_of(text)["income"].tolist() == [35591, 8072]
+    assert "'income': commas separate thousands, as other columns" in notes_of(text)
+    sure = text.replace("54.0", '"54,0"').replace("3.5", '"3,5"')
+    assert frame_of(sure)["income"].tolist() == [35.591, 8.072]
+
+
+def test_the_decimal_sign_that_is_given_holds_for_numbers_with_a_unit():
+    text = 'price,n\n"$1,234",1\n"$5,678",2\n'
+    assert frame_of(text)["price"].tolist() == [1234, 5678]
+    assert frame_of(text, decimal=",")["price"].tolist() == [1.234, 5.678]

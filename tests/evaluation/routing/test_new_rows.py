@@ -1,9 +1,11 @@
 """A table that a tree has never seen."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from tests.figures.small_trees import stump_and_more
+from treelab import CartRegressor
 from treelab.evaluation.routing import rows_for_model
 
 
@@ -18,6 +20,15 @@ def test_an_absent_column_is_named():
     tree, X, _ = stump_and_more()
     with pytest.raises(ValueError, match=r"new\.csv .* 2 columns.*'texture' is absent"):
         rows_for_model(tree, X[["radius"]], "new.csv")
+
+
+def test_columns_of_the_table_are_named_as_it_has_them():
+    X = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=40)})
+    X["size"], column = np.arange(40.0), "weekday of day"
+    wide = X.assign(**{column: X["day"].dt.day_of_week + 1})
+    tree = CartRegressor(tune=False).fit(wide, wide[column] + X["size"]).tree_
+    with pytest.raises(ValueError, match=r"absent\. The table has 'day'\.$"):
+        rows_for_model(tree, X[["day"]], "new.csv")
 
 
 def test_text_for_a_number_is_named_with_its_row():

@@ -25,7 +25,7 @@ from treelab.data.reading.text_column import (
     ColumnReading,
     Marks,
     as_written,
-    points_may_part_thousands,
+    may_part_thousands,
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
@@ -294,7 +294,8 @@ def _read_columns(
         _refuse_other_width(width, as_in)
     names = unique_names(cells.names, cells.columns, notes, as_in)
     readings: list[ColumnReading] = []
-    unsure: dict[int, pa.Array] = {}
+    unsure: dict[str, dict[int, pa.Array]] = {".": {}, ",": {}}
+    signs = set()  # decimal signs that cannot be anything else
     for name in names:
         column = cells.columns.pop(0)  # its text is not needed any longer
         if not name:
@@ -310,20 +311,28 @@ def _read_columns(
         )
         if as_in:  # else no one asks for them
             reading.written = as_written(column, name)
-        elif how.decimal is None and points_may_part_thousands(column):
-            unsure[len(readings)] = column
+        elif how.decimal is None and reading.form and reading.form.kind == "number":
+            sign = reading.form.decimal
+            parts = may_part_thousands(column, sign)
+            if parts:
+                unsure[sign][len(readings)] = column
+            elif parts is False or reading.form.thousands.strip():
+                signs.add(sign)
         readings.append(reading)
-    if any(reading.form and reading.form.decimal == "," for reading in readings):
-        for place, column in unsure.items():  # a file has one decimal sign
+    # A file has one decimal sign; where none is sure, a comma.
+    names_of = {".": "points", ",": "commas"}
+    decimal, other = (".", ",") if signs == {"."} else (",", ".")
+    if decimal in signs or unsure[decimal]:
+        for place, column in unsure[other].items():
             name = str(readings[place].column.name)
             readings[place] = read_column(
-                *(column, name, cells.place_of, cells.delimiter, ","),
+                *(column, name, cells.place_of, cells.delimiter, decimal),
                 marks=how.marks(name),
                 as_text=name in how.as_text,
             )
             readings[place].notes.append(
-                f"Column {name!r}: points separate thousands, as other columns have "
-                "decimal commas."
+                f"Column {name!r}: {names_of[other]} separate thousands, as other "
+                f"columns have decimal {names_of[decimal]}."
             )
     for reading in readings:
         if reading.form is not None and not as_in:

@@ -171,12 +171,13 @@ def read_column(
     return reading
 
 
-def points_may_part_thousands(cells: pa.Array) -> bool:
-    """Whether each number with a point has three digits behind it, as in 1.250."""
+def may_part_thousands(cells: pa.Array, sign: str) -> bool | None:
+    """Whether three digits stand behind each sign, as in 1.250; None without it."""
     words = cells.unique()
-    pointed = pc.match_substring(words, ".")
-    words = words.filter(pointed)
-    return len(words) > 0 and bool(_matches(words, r"^[+-]?\d{1,3}(\.\d{3})+$").all())
+    words = words.filter(pc.match_substring(words, sign))
+    words = words.filter(pc.invert(pc.starts_with(words, TYPED)))
+    parted = rf"^\D*[1-9]\d{{0,2}}([{sign}]\d{{3}})+\D*$"
+    return bool(_matches(words, parted).all()) if len(words) else None
 
 
 def as_written(cells: pa.Array, name: str) -> pd.Series:
@@ -303,11 +304,11 @@ def _number_form(
         return PLAIN
     if len(text) < len(present) and _holds(text, "%"):
         return None  # of a number with a format 5% is 0.05, of a text 5
-    return _styled_form(text, name, delimiter if decimal is None else ",", notes)
+    return _styled_form(text, name, delimiter, decimal, notes)
 
 
 def _styled_form(
-    present: pa.Array, name: str, delimiter: str, notes: list[str]
+    present: pa.Array, name: str, delimiter: str, decimal: str | None, notes: list[str]
 ) -> CellForm | None:
     """Return how numbers are written that Python does not write so, and note it."""
     found = UNIT.search(present[0].as_py())
@@ -321,8 +322,9 @@ def _styled_form(
     fits = [form for form in forms if plain_numbers(present, form)[1].all()]
     if not fits:
         return None
-    form = fits[0]
-    if form.thousands == "." and fits[-1].thousands == "," and delimiter == ",":
+    form = next((form for form in fits if form.decimal == decimal), fits[0])
+    may_part = form.thousands == "." and fits[-1].thousands == ","
+    if may_part and delimiter == "," and decimal is None:
         form = fits[-1]  # every comma stands before three digits
     if form.thousands != " ":
         other = "." if form.decimal == "," else ","
@@ -377,14 +379,16 @@ def _note_bad_cells(
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
         return  # it is a column of words
     row = int(np.argmax(bad[codes]))
+    cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
     remedy = "leave them empty."
     if is_plain:
         remedy = "change its kind to number, and they count as missing."
     notes.append(
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
-        f"{words[codes[row]].as_py().removeprefix(TYPED)!r} on {place_of(row)}. "
-        f"Correct them, or {remedy}"
+        f"{cell} on {place_of(row)}. Correct them, or {remedy} Where {cell} means that "
+        f"there is no value, say so under Missing values (train --missing {cell} on "
+        "the command line)."
     )
 
 

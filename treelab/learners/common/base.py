@@ -662,7 +662,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         by_class = [f"{label} {weight}" for label, weight in zip(self.labels(), shown)]
         return (
             f"Classes are chosen with rows weighted by class: {', '.join(by_class)}; "
-            "probabilities are those of the rows.",
+            "probabilities are those of the rows, shrunk towards the nodes above.",
         )
 
     def _with_certainty(self, path, frame, y, weight=None):
