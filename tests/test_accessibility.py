@@ -73,9 +73,10 @@ CONTROLS = """() => {
 IS_DARK = "() => matchMedia('(prefers-color-scheme: dark)').matches"
 # How many of these still stand; a page that was drawn anew has others.
 STANDING = """() => {
-  const walk = root => [...root.querySelectorAll('*')].reduce((sum, each) =>
-    sum + ('control' in each.dataset || 0) + (each.shadowRoot ? walk(each.shadowRoot) : 0),
-  0);
+  const walk = root => [...root.querySelectorAll('*')].reduce((sum, each) => {
+    const within = each.shadowRoot ? walk(each.shadowRoot) : 0;
+    return sum + ('control' in each.dataset ? 1 : 0) + within;
+  }, 0);
   return walk(document.querySelector('[data-testid=stMain]'));
 }"""
 FOCUSED = """() => {

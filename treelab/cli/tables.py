@@ -142,6 +142,8 @@ def read_problem(
     if (n_folds := getattr(arguments, "folds", 0)) != 0:
         problem = folds_problem(problem, n_folds)
     _refuse_unknown(arguments.without, frame, name)
+    if twice := {*arguments.target} & {*arguments.without}:
+        raise ValueError(f"--without leaves {min(twice)!r} out, which is the target.")
     left = (each for each in problem.columns if each not in arguments.without)
     problem = replace(problem, columns=tuple(left))
     if parts := _date_parts(arguments.dates, frame, name):

@@ -52,3 +52,5 @@ def test_columns_that_are_named_are_not_predicted_from(tmp_path):
         columns("c")
     with pytest.raises(ValueError, match="column"):
         columns("a", "b")
+    with pytest.raises(ValueError, match="leaves 'y' out, which is the target"):
+        columns("y")
