@@ -21,7 +21,7 @@ from pages.widgets.words import (
 )
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
-from treelab.evaluation.node_report import score_leaf
+from treelab.evaluation.node_report import BY_WEIGHT, score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
@@ -288,7 +288,8 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
         f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
     )
     if score.accuracy is not None:
-        words += f", accuracy {percent(score.accuracy)}"
+        how = BY_WEIGHT * score.is_weighted
+        words += f", accuracy {percent(score.accuracy)}{how}"
     st.caption(f"{words}.")
 
 

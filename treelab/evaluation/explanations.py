@@ -503,7 +503,8 @@ class SufficientRule:
         right = np.asarray(y)[here] == self.prediction
         each = None if weight is None else weight[here]
         accuracy = float(np.average(right, weights=each)) if len(right) else None
-        return LeafScore(int(here.sum()), len(here), accuracy)
+        n_rows, is_weighted = int(here.sum()), weight is not None
+        return LeafScore(n_rows, len(here), accuracy, None, is_weighted)
 
 
 def sufficient_rule(tree: Tree, row) -> SufficientRule:
