@@ -235,7 +235,7 @@ def _has_log_odds(loaded: LoadedRun) -> bool:
 
 def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -> str:
     """Write where the bars begin, and how the changes were measured."""
-    words = f"From the mean of the {fitted_words(loaded)}. "
+    words = f"From {explanations.base_words(model)} of the {fitted_words(loaded)}. "
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
         if _has_log_odds(loaded):
