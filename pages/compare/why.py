@@ -50,9 +50,10 @@ def _show_why(pair: Pair, names: Names) -> None:
         gap = cached.greedy_gap_of(loaded)
         if gap is None:
             st.markdown(
-                plain(f"Greedy would have done as well at every {name} split."),
+                plain(f"No {name} split gives up immediate gain for more final gain."),
                 help="At no split does greedy gain at least twice as much immediately "
-                "and less finally, with as many leaves, on fitted and on test rows.",
+                "and less finally, with as many leaves, on fitted and on test rows. "
+                "Where scores differ, it is for other reasons, such as weighted sums.",
             )
         else:
             _show_gap(gap, loaded, name)
