@@ -30,6 +30,7 @@ from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
     NewTable,
+    forms_to_read,
     new_scores,
     new_table,
     prediction_columns,
@@ -38,7 +39,6 @@ from treelab.evaluation.predictions import (
 from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
 from treelab.runs.jobs.residual import run_imitation
-from treelab.trees.feature import forms_of_model
 from treelab.trees.tree import Tree
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
@@ -136,7 +136,9 @@ def read_given(
     loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
 ) -> GivenTable:
     """Read a table that a visitor brought as the run's model does; it is not stored."""
-    forms = forms_of_model(loaded.model)
+    forms = forms_to_read(
+        loaded.model, loaded.run.problem, lambda table_id, names: table(table_id)[names]
+    )
     found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
     return GivenTable(
         found.frame,

@@ -458,3 +458,14 @@ def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
     for sheet, label in (("one", "p"), ("two", "q")):
         assert main([*command, "--sheet", sheet]) == 0
         assert capsys.readouterr().out.startswith(f"Prediction: {label}")
+
+
+def test_a_column_of_numbers_with_a_few_words_is_numbers_where_a_person_says_so(shell):
+    frame = rows_of({f"{k / 2:.1f}": "low" if k < 9 else "high" for k in range(20)})
+    frame.loc[[3, 40], "a"] = "spilt"
+    run = shell.train(frame, "--kind", "a:number")
+    new = "a,n,memo\n4.1,1,1\n4.6,1,2\nspilt,1,oh\n"
+    predicted, notes = shell.predict(run, new)
+    assert predicted[:2] == ["low", "high"]
+    assert "'oh' on line 4. Correct them, or leave them empty." in notes
+    assert "kind" not in notes  # the model's are fixed

@@ -15,13 +15,14 @@ from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
     empty_branch_note,
+    forms_to_read,
     new_scores,
     new_table,
     prediction_columns,
     with_amounts,
     with_predictions,
 )
-from treelab.trees.feature import forms_of_model
+from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted, significant
 
 
@@ -60,11 +61,12 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
-    read, name = read_named_table(
-        arguments, one_column=True, as_in=forms_of_model(model)
-    )
-    table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     problem = None if run is None else run.problem
+    forms = forms_to_read(
+        model, problem, lambda *of: RunStore(arguments.home).table(*of)
+    )
+    read, name = read_named_table(arguments, one_column=True, as_in=forms)
+    table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     predicted = prediction_columns(model, table.X, arguments.columns)
     predicted = with_amounts(predicted, read.frame, problem)
     written = with_predictions(read.cells, predicted, arguments.columns, name)

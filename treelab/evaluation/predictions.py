@@ -1,6 +1,6 @@
 """Predictions for a table, with the cells that it came with."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,10 +11,10 @@ from treelab.data.problem import Problem
 from treelab.data.values import cast_column, categories, class_labels
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
-from treelab.trees.cells import noted_form, read_column
+from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
 from treelab.trees.date_parts import parse_part
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import known_forms
+from treelab.trees.feature import forms_of_model, known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import Tree, knows_interval, predicts_several
@@ -98,12 +98,26 @@ def with_amounts(
     """Put what rates amount to beside them, such as ``predicted claims``.
 
     That is the prediction times the row's exposure, where the table ``frame`` has it.
+
+    Raises
+    ------
+    ValueError
+        If an exposure is no finite number from 0 on; names its row.
     """
     if problem is None or problem.exposure not in frame.columns.map(str):
         return predicted
     if "prediction" not in predicted:
         return predicted
-    exposure = cast_column(frame.rename(columns=str)[problem.exposure], "number")
+    given = frame.rename(columns=str)[problem.exposure]
+    exposure = cast_column(given, "number").astype(np.float64)
+    wrong = (given.notna() & ~(np.isfinite(exposure) & (exposure >= 0))).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"The exposure {problem.exposure!r} must be a finite number from 0 on, but "
+            f"is {given.iloc[row]} in row {row + 1:,}. Correct it, or leave the cell "
+            "empty."
+        )
     found = predicted.copy()
     found.insert(1, f"predicted {problem.target}", found["prediction"] * exposure)
     return found
@@ -181,6 +195,32 @@ class NewTable:
     X: pd.DataFrame  # (n_rows, n_columns_read)
     # Sentences on what the model has not seen: absent columns, unknown categories.
     notes: tuple[str, ...]
+
+
+def forms_to_read(
+    model: Model,
+    problem: Problem | None,
+    table: Callable[[str, list[str]], pd.DataFrame],
+) -> dict[str, CellForm]:
+    """Return how each column of a new table is written that a model or a score reads.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem or None
+        What the model was trained for, where that is known.
+    table : callable
+        Returns the columns of these names of the stored table of this id.
+    """
+    forms = forms_of_model(model)
+    if problem is None:
+        return forms
+    named = (*problem.targets, problem.exposure, problem.weight)
+    unknown = [name for name in named if name and name not in forms]
+    noted = forms_of(table(problem.table_id, unknown)) if unknown else {}
+    for name, form in noted.items():
+        forms[name] = replace(form, needed=name == problem.exposure, width=0)
+    return forms
 
 
 def new_table(

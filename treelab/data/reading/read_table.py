@@ -308,6 +308,7 @@ def _read_columns(
             marks=how.marks(name),
             as_text=name in how.as_text,
             as_in=form,
+            is_later=bool(as_in),
         )
         if as_in:  # else no one asks for them
             reading.written = as_written(column, name)

@@ -93,6 +93,7 @@ def read_column(
     marks: Marks = Marks(),
     as_text: bool = False,
     as_in: CellForm | None = None,
+    is_later: bool = False,
 ) -> ColumnReading:
     """Read a column of text.
 
@@ -113,6 +114,8 @@ def read_column(
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
         How the column was written at training, and so is read; None finds it out.
+    is_later : bool, default=False
+        Whether the table is one to predict, in which training decided all kinds.
 
     Raises
     ------
@@ -142,7 +145,8 @@ def read_column(
             texts = pd.array(without_mark(known).take(coded.indices), dtype="str")
             reading.column = pd.Series(texts, name=name)
         if as_in is None and not as_text and not reading.notes:
-            _note_bad_cells(words, codes, absent, name, place_of, reading.notes)
+            bad = _bad_cells(words, codes, absent, name, place_of, is_later)
+            reading.notes += filter(None, [bad])
     else:
         values, absent, unread = read_words(words, form)
         if unread.any():
@@ -363,32 +367,37 @@ def _note_infinite(
     notes.append(f"Column {name!r} holds {held}: infinite values count as missing.")
 
 
-def _note_bad_cells(
+def _bad_cells(
     words: pa.Array,
     codes: np.ndarray,
     absent: np.ndarray,
     name: str,
     place_of: Callable[[int], str],
-    notes: list[str],
-) -> None:
-    """Note the cells because of which a column is none of numbers or of dates."""
+    is_later: bool,
+) -> str:
+    """Name the cells because of which a column is none of numbers or of dates."""
     counts = np.bincount(codes, minlength=len(words))
     what, good, is_plain = _most_alike(words)
     bad = ~good & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
-        return  # it is a column of words
+        return ""  # it is a column of words
     row = int(np.argmax(bad[codes]))
     cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
-    remedy = "leave them empty."
-    if is_plain:
-        remedy = "change its kind to number, and they count as missing."
-    notes.append(
+    sentence = (
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
-        f"{cell} on {place_of(row)}. Correct them, or {remedy} Where {cell} means that "
-        f"there is no value, say so under Missing values (train --missing {cell} on "
-        "the command line)."
+        f"{cell} on {place_of(row)}. Correct them, or "
+    )
+    if is_later:
+        return f"{sentence}leave them empty."
+    remedy = "leave them empty."
+    if is_plain:
+        option = f"train --kind {f'{name}:number'!r} on the command line"
+        remedy = f"change its kind to number ({option}), and they count as missing."
+    return (
+        f"{sentence}{remedy} Where {cell} means that there is no value, say so under "
+        f"Missing values (train --missing {cell} on the command line)."
     )
 
 
