@@ -13,6 +13,7 @@ from treelab.cli.tables import read_named_table
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
 from treelab.data.values import cast_column
+from treelab.data.writing import defused
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.evaluation.predictions import forms_to_read, new_table
 from treelab.reports.run_report import (
@@ -73,7 +74,7 @@ def explain(arguments: Namespace) -> None:
     if arguments.simple_rules:
         rules = _simple_rules(model, X, y, arguments.share)
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-        print(as_json if arguments.json else rules.to_csv(index=False), end="")
+        print(as_json if arguments.json else defused(rules).to_csv(index=False), end="")
         return
     rows: pd.DataFrame = X
     targets: pd.Series | pd.DataFrame | None = y
