@@ -347,8 +347,19 @@ def _styled_form(
         what = "are decimal commas" if form.decimal == "," else "separate thousands"
         shown = f"{present[k].as_py()!r} is {float(plain[k].as_py()):g}"
         understood.append(f"commas {what}, {shown}")
-    notes.append(f"Column {name!r}: {'; '.join(understood)}.")
+    note = f"Column {name!r}: {'; '.join(understood)}."
+    if may_part and decimal is None:
+        note = f"{note} {other_sign('.' if form.decimal == ',' else ',')}"
+    notes.append(note)
     return form
+
+
+def other_sign(decimal: str) -> str:
+    """Say how a person chooses the other decimal sign where both would do."""
+    return (
+        f"If not, choose the decimal sign {decimal} (--decimal {decimal} on the "
+        "command line)."
+    )
 
 
 def _note_infinite(
