@@ -8,7 +8,7 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import Rows
+from treelab.data.split import JOINED, Rows
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -34,10 +34,12 @@ from treelab.evaluation.predictions import (
     new_scores,
     new_table,
     prediction_columns,
+    trained_on_note,
     with_amounts,
 )
 from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
+from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.residual import run_imitation
 from treelab.trees.tree import Tree
 
@@ -172,7 +174,11 @@ def scores_on(
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
-    return new_scores(loaded.model, given.frame, X, loaded.run.problem)
+    found, note = new_scores(loaded.model, given.frame, X, loaded.run.problem)
+    if found and loaded.run.learner != IMPORTED:
+        own, seen = table(loaded.run.problem.table_id), loaded.split.rows(JOINED).X
+        note = f"{note} {trained_on_note(own, seen.index, given.frame)}".strip()
+    return found, note
 
 
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from treelab.cli.arguments import add_model, add_output, add_table, find_model
 from treelab.cli.tables import read_named_table
+from treelab.data.split import JOINED
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
@@ -19,9 +20,11 @@ from treelab.evaluation.predictions import (
     new_scores,
     new_table,
     prediction_columns,
+    trained_on_note,
     with_amounts,
     with_predictions,
 )
+from treelab.learners.registry import IMPORTED
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted, significant
 
@@ -74,6 +77,10 @@ def predict(arguments: Namespace) -> None:
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
     scores, note = new_scores(model, read.frame, table.X, problem)
+    if scores and run is not None and run.learner != IMPORTED:
+        stored = RunStore(arguments.home).table(run.problem.table_id)
+        seen = run.problem.split(stored).rows(JOINED).X.index
+        notes += filter(None, [trained_on_note(stored, seen, read.frame)])
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
     _report(arguments, notes, scores, note, weighted)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
-from treelab.data.values import cast_column, categories, class_labels
+from treelab.data.values import cast_column, categories, class_labels, numbers
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
@@ -407,6 +407,46 @@ def new_scores(
     predicted = np.array([str(label) for label in predicted], dtype=object)
     found = scores(model.task, truth, predicted, sample_weight=weight)
     return found, note.strip()
+
+
+def trained_on_note(table: pd.DataFrame, seen: pd.Index, frame: pd.DataFrame) -> str:
+    """Return how many rows of a new table a model has seen; "" for none.
+
+    Rows that the model's own table holds more than once are not counted: another row
+    may well equal them.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table of the problem.
+    seen : Index
+        Its training and validation rows.
+    frame : DataFrame
+        The new table, read as that one was.
+    """
+    frame = frame.rename(columns=str)
+    shared = [name for name in table if name in frame.columns]
+    own, new = _row_hashes(table[shared]), _row_hashes(frame[shared])
+    once = own[~own.duplicated(keep=False)]
+    n_seen = int(new.isin(once[once.index.isin(seen)]).sum())
+    if not n_seen:
+        return ""
+    were = "was a training or validation row"
+    were = were if n_seen == 1 else "were training or validation rows"
+    return (
+        f"At least {n_seen:,} of the {counted(len(new), 'row')} {were} of this run, so "
+        "scores on new rows may be lower."
+    )
+
+
+def _row_hashes(frame: pd.DataFrame) -> pd.Series:
+    """Return a 64-bit hash of each row, equal for equal numbers and texts."""
+    plain = {
+        name: numbers(column) if column_kind(column) == "number" else column.map(str)
+        for name, column in frame.items()
+    }
+    plain = pd.DataFrame(plain, index=frame.index)
+    return pd.util.hash_pandas_object(plain, index=False)
 
 
 def predicted_words(model: Model, predicted: pd.Series) -> str:
