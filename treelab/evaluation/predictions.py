@@ -441,11 +441,13 @@ def trained_on_note(table: pd.DataFrame, seen: pd.Index, frame: pd.DataFrame) ->
 
 def _row_hashes(frame: pd.DataFrame) -> pd.Series:
     """Return a 64-bit hash of each row, equal for equal numbers and texts."""
-    plain = {
-        name: numbers(column) if column_kind(column) == "number" else column.map(str)
-        for name, column in frame.items()
-    }
-    plain = pd.DataFrame(plain, index=frame.index)
+    plain = pd.DataFrame(
+        {
+            name: numbers(own) if column_kind(own) == "number" else own.map(str)
+            for name, own in frame.items()
+        },
+        index=frame.index,
+    )
     return pd.util.hash_pandas_object(plain, index=False)
 
 

@@ -24,6 +24,7 @@ from treelab.trees.cells import (
     read_words,
     typed_value,
     unread_sentence,
+    with_hyphen,
     without_mark,
 )
 from treelab.trees.dates import STYLES, find_style, read_dates
@@ -36,7 +37,8 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
-UNIT = re.compile(r"[$€£¥₹%]")
+# Currencies, percent, or a word behind a number.
+UNIT = re.compile(r"[$€£¥₹%]|(?<=\d)\s?(°|[^\W\d_])\S*$")
 PLAIN = CellForm()
 # How numbers may be written that Python does not write so.
 STYLED = (
@@ -254,6 +256,7 @@ def find_form(
     notes : list of str
         Sentences on what was found are added to it.
     """
+    words = with_hyphen(words)
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
     absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
@@ -315,8 +318,7 @@ def _styled_form(
     present: pa.Array, name: str, delimiter: str, decimal: str | None, notes: list[str]
 ) -> CellForm | None:
     """Return how numbers are written that Python does not write so, and note it."""
-    found = UNIT.search(present[0].as_py())
-    unit = found.group() if found else ""
+    unit = _unit(present[0].as_py())
     if unit and not pc.all(pc.match_substring(present, unit)).as_py():
         return None
     spaced = _matches(present, rf"\d{SPACES}\d").any()
@@ -334,6 +336,8 @@ def _styled_form(
         other = "." if form.decimal == "," else ","
         form = replace(form, thousands=other if _holds(present, other) else "")
     plain, _ = plain_numbers(present, form)
+    if unit and (_matches(plain, LEADING_ZERO) | _matches(plain, LONG)).any():
+        return None  # codes
     understood = []
     if unit:
         first = f"{present[0].as_py()!r} is {float(plain[0].as_py()):g}"
@@ -352,6 +356,12 @@ def _styled_form(
         note = f"{note} {other_sign('.' if form.decimal == ',' else ',')}"
     notes.append(note)
     return form
+
+
+def _unit(word: str) -> str:
+    """Return the sign of a currency, or the word behind a number; "" without one."""
+    found = UNIT.search(word)
+    return found.group().strip() if found else ""
 
 
 def other_sign(decimal: str) -> str:
@@ -428,9 +438,8 @@ def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     head = words[:HEAD]
     forms = [PLAIN]
     if _matches(head, r"\d").mean() >= MOSTLY_NUMBERS:
-        found = UNIT.search(" ".join(head.to_pylist()))
-        units = ["", found.group()] if found else [""]
-        forms = [replace(form, unit=unit) for unit in units for form in STYLED]
+        unit = next(filter(None, map(_unit, head.to_pylist())), "")
+        forms = [replace(form, unit=own) for own in ("", unit) for form in STYLED]
     if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
         forms += [CellForm("date", date=style) for style in STYLES]
     best = max(forms, key=lambda form: _fits(head, form).sum())
