@@ -26,6 +26,7 @@ from treelab.evaluation.metrics import (
     total_words,
 )
 from treelab.evaluation.node_report import (
+    BY_WEIGHT,
     MOST_ROWS,
     node_report,
     node_rows,
@@ -252,6 +253,7 @@ def show_surrogate(loaded: LoadedRun) -> None:
 
 def _error_words(found: Imitation, rows: str) -> str:
     """Say how often, or by how much, the tree differs on some rows."""
+    rows += BY_WEIGHT * found.is_weighted
     if found.task == "regression":
         return f"by {significant(found.fidelity['mae'])} on average on {rows}"
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"

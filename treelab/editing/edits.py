@@ -85,7 +85,7 @@ class SetSplit(Edit):
                 f"{self._place}: split by {self.column} ≤ {shortest(self.threshold)}"
                 f"{missing}."
             )
-        names = listed([quoted(name) for name in self.categories or ()])
+        names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
 
 

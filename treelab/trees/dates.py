@@ -209,6 +209,19 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
     return np.where(known, found, np.datetime64("NaT", "s"))
 
 
+def are_days(years: np.ndarray) -> bool:
+    """Whether years with decimals (n,) are all whole days, without a time."""
+    moments = from_decimal_years(np.asarray(years, dtype=float))
+    return bool((moments == moments.astype("datetime64[D]")).all())
+
+
+def next_day(years: float, later: bool) -> float:
+    """Return the whole day nearest to a year with decimals, not before it, or after."""
+    moment = from_decimal_years(np.array([years], dtype=float))[0]
+    day = moment.astype("datetime64[D]")
+    return _decimal_year(day + 1 if later and day < moment else day)
+
+
 # Dates in words: "12 May 2019", which every reader takes for the same day.
 
 
