@@ -18,6 +18,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
+from treelab.data.writing import defused
 from treelab.evaluation.metrics import (
     TITLES,
     log_loss_words,
@@ -363,7 +364,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
 
         st.download_button(
             "Download as CSV",
-            lambda: rows(None).to_csv(index=False),
+            lambda: defused(rows(None)).to_csv(index=False),
             f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",
