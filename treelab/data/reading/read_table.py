@@ -225,6 +225,8 @@ def _typed(
         form = replace(CATEGORY, missing=("",)) if as_text else form
         form = replace(form, missing=(*form.missing, *marks))
     as_text = form.kind == "category" and (held != "number" or name not in as_in)
+    if name in as_in and held == "category":
+        reading.notes = []  # that it is one; training decided it
     try:
         if column.dtype != "str" and column.notna().any():
             check_held(name, column.dtype, reading.form or CellForm(held), form)
