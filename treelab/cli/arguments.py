@@ -180,10 +180,17 @@ def add_seed(parser: ArgumentParser) -> None:
     """Add ``--seed``."""
     parser.add_argument(
         "--seed",
-        type=int,
+        type=_seed,
         default=0,
         help="random seed of the data split and of the training",
     )
+
+
+def _seed(text: str) -> int:
+    """Read a seed that every generator of random numbers takes."""
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
 
 
 def add_settings(parser: ArgumentParser, example: str) -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from treelab.cli.arguments import add_model, add_output, add_table, find_model
 from treelab.cli.tables import read_named_table
-from treelab.data.split import JOINED
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
@@ -79,8 +78,8 @@ def predict(arguments: Namespace) -> None:
     scores, note = new_scores(model, read.frame, table.X, problem)
     if scores and run is not None and run.learner != IMPORTED:
         stored = RunStore(arguments.home).table(run.problem.table_id)
-        seen = run.problem.split(stored).rows(JOINED).X.index
-        notes += filter(None, [trained_on_note(stored, seen, read.frame)])
+        split = run.problem.split(stored)
+        notes += filter(None, [trained_on_note(stored, read.frame, split)])
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
     _report(arguments, notes, scores, note, weighted)
