@@ -163,11 +163,14 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     frame.to_csv(path, index=False)
     train = ["train", str(path), "--target", "kind", "--learner", "cart"]
     train += ["--set", "tune=false"]
-    assert main([*train, "--rare", "town:50%"]) == 0
+    frame.to_csv(path, index=False, sep="\t")
+    assert main([*train, "--rare", "town:50%", "--delimiter", r"\t"]) == 0
     (run,) = RunStore().runs()
     assert run.problem.rare == (("town", 0.5),)
     assert "'size' holds numbers" in refused(*train, "--rare", "size:10")
     assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
+    assert "must be one character" in refused(*train, "--delimiter", ";;")
+    assert "has no sheets" in refused(*train, "--sheet", "first")
     left_out = [*train, "--without", "town"]
     assert "'town', which is left out" in refused(*left_out, "--rare", "town:10")
     asked = ["--set", 'constraints={"monotone": {"town": 1}}']

@@ -53,7 +53,10 @@ def add_file_options(parser: ArgumentParser) -> None:
         help="line or row that names the columns; 0 if none does (default: found out)",
     )
     parser.add_argument(
-        "--delimiter", metavar="C", help="between columns of a text (default: found)"
+        "--delimiter",
+        metavar="C",
+        type=lambda text: text.replace(r"\t", "\t"),
+        help=r"between columns of a text, such as ; or \t (default: found)",
     )
     parser.add_argument(
         "--decimal",
