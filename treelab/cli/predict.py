@@ -18,6 +18,7 @@ from treelab.evaluation.predictions import (
     forms_to_read,
     new_scores,
     new_table,
+    parts_of,
     prediction_columns,
     trained_on_note,
     with_amounts,
@@ -25,7 +26,7 @@ from treelab.evaluation.predictions import (
 )
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, listed, significant
 
 
 def add_command(commands) -> None:
@@ -63,6 +64,12 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
+    absent = [part for part in arguments.columns if part not in parts_of(model)]
+    if absent and arguments.columns != DEFAULT_PARTS:
+        raise ValueError(
+            f"--columns names {listed(absent)}, which predictions of this model have "
+            f"not; they have {listed(parts_of(model))}."
+        )
     problem = None if run is None else run.problem
     forms = forms_to_read(
         model, problem, lambda *of: RunStore(arguments.home).table(*of)
