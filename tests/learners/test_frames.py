@@ -168,3 +168,28 @@ def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
     expected = cross_val_score(learner(), frame, y, cv=2)
     for again in (X, X.to_arrow()):
         assert cross_val_score(learner(), again, y, cv=2).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.array([2**53, 2**53 + 1], dtype="Int64"),
+        pd.array([False, True], dtype="boolean"),
+        pd.array(["a", "b"], dtype="string[pyarrow]"),
+    ],
+    ids=str,
+)
+def test_labels_of_pandas_own_types_stay_what_they_are(labels):
+    X = pd.DataFrame({"x": np.arange(40) % 2})
+    model = learner().fit(X, pd.Series(labels.take(X["x"].to_numpy())))
+    assert model.predict(X[:2]).tolist() == labels.tolist()
+    assert model.classes_.tolist() == labels.tolist()
+    assert [type(label) for label in model.classes_.tolist()] == [
+        *map(type, labels.tolist())
+    ]
+
+
+def test_a_regressor_scores_the_targets_that_it_fits():
+    X = pd.DataFrame({"x": np.arange(40) % 2})
+    for y in (pd.Timestamp("2020") + pd.to_timedelta(X["x"], "D"), X["x"] > 0):
+        assert learner(task="regression").fit(X, y).score(X, y) == 1

@@ -171,9 +171,9 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
             )
         each = [check_target(own, n_rows, name) for _, own in columns.items()]
         return np.stack(each, axis=1)
+    if isinstance(y, pd.Series) and not y.hasnans:
+        y = y.to_numpy()  # scikit-learn makes floats of pandas' own types
     y = column_or_1d(y, warn=not several)
-    if isinstance(y, pd.Series):
-        y = y.to_numpy()
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has "
@@ -823,11 +823,9 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """
         predicted = self.predict(X)
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
-        if self.outputs_ or not loss.is_squared:
-            y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
-        unit = np.apply_along_axis(power_of_two, 0, np.asarray(y))
+        y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
+        unit = np.apply_along_axis(power_of_two, 0, y)
         if loss.is_squared:
-            y = np.asarray(y) / unit
-            return r2_score(y, predicted / unit, sample_weight=sample_weight)
+            return r2_score(y / unit, predicted / unit, sample_weight=sample_weight)
         weight = check_weights(sample_weight, len(y), "sample_weight")
         return loss.scaled(1 / unit).score(predicted / unit, y / unit, weight)
