@@ -16,6 +16,7 @@ from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
+from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import OBLIQUE, PER_NODE, Tree
 
@@ -225,16 +226,10 @@ def _with_set(tree: Tree, split: SetSplit) -> tuple[Tree, int, float]:
         inside = [score for name, score in scores.items() if name in left]
         outside = [score for name, score in scores.items() if name not in left]
         if inside and outside and max(inside) < min(outside):
-            return tree, j, (max(inside) + min(outside)) / 2
-    categories = own[0][1].categories
-    sides = tuple(float(name not in left) for name in categories)
-    added = Feature(
-        split.column,
-        "category",
-        categories=categories,
-        scores=sides,
-        spread=float(np.std(sides)),
-    )
+            return tree, j, float(midpoint(max(inside), min(outside)))
+    sides = tuple(float(name not in left) for name in own[0][1].categories)
+    apart = {"scores": sides, "spread": float(np.std(sides)), "rare": ()}
+    added = replace(own[0][1], fill=np.nan, unseen=np.nan, **apart)
     zeros: dict[str, Any] = {
         name: np.pad(array, ((0, 0), (0, 1)))
         for name in ("weights", "leaf_weights")
