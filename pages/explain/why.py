@@ -21,7 +21,7 @@ from pages.widgets.words import (
 )
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
-from treelab.evaluation.node_report import score_leaf
+from treelab.evaluation.node_report import BY_WEIGHT, score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
@@ -235,7 +235,7 @@ def _has_log_odds(loaded: LoadedRun) -> bool:
 
 def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -> str:
     """Write where the bars begin, and how the changes were measured."""
-    words = f"From the mean of the {fitted_words(loaded)}. "
+    words = f"From {explanations.base_words(model)} of the {fitted_words(loaded)}. "
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
         if _has_log_odds(loaded):
@@ -288,7 +288,8 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
         f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
     )
     if score.accuracy is not None:
-        words += f", accuracy {percent(score.accuracy)}"
+        how = BY_WEIGHT * score.is_weighted
+        words += f", accuracy {percent(score.accuracy)}{how}"
     st.caption(f"{words}.")
 
 

@@ -50,7 +50,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
 from treelab.trees.text import left_categories, node_title
 from treelab.trees.tree import OBLIQUE, Tree, goes_left
-from treelab.trees.words import counted, parse, significant
+from treelab.trees.words import counted, shortest, significant
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,20 +330,18 @@ def _enter(
     """Let the visitor write the threshold; the split's own follows at once."""
     key = _threshold_key(editing, choice)
     if choice.is_current or st.session_state.get(key) is None:
-        text = ""
-        if wanted is not None and fitted is not None:
-            # As the line and the tree write it, which sends each row the same way.
-            text = threshold_stops(x, fitted, wanted).get(wanted, "")
-        key = _shown(editing, choice, parse(text) if text else wanted)
+        key = _shown(editing, choice, wanted)
     now = st.session_state[key]
-    written = threshold_stops(x, fitted, now).get(now, "")
-    decimals = len(written.partition(".")[2])
+    # Not rounded as the line and the tree write it: what is set is what is seen here.
+    texts = [threshold_stops(x, fitted, now).get(now, "")]
+    texts += [] if now is None else [shortest(now)]
+    decimals = max(len(text.partition(".")[2]) for text in texts)
     return st.number_input(
         "Threshold",
         value=None,
         # About a hundredth of what the column spans.
         step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
-        format="%.6g" if "e" in written else f"%.{decimals}f",
+        format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",
         key=key,
         disabled=choice.is_held,
         on_change=_move if choice.is_current else None,

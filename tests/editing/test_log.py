@@ -61,7 +61,7 @@ def test_every_edit_is_a_sentence(edit: Edit):
     [
         ({"kind": "burn", "path": ""}, "one of split, threshold"),
         ({"kind": "prune", "path": "LX"}, "letters L and R"),
-        ({"kind": "prune"}, "path"),
+        ({"kind": "prune"}, "has 'path', and lacks path"),
         ({"kind": "prune", "path": "", "column": "age"}, "has no column"),
         ({"kind": "threshold", "path": "", "threshold": "3"}, "must be a number"),
         ({"kind": "threshold", "path": "", "threshold": float("nan")}, "finite"),
@@ -91,6 +91,11 @@ def test_what_is_no_edit_is_refused_with_its_reason(stored, words):
 def test_what_is_no_log_is_refused(text):
     with pytest.raises(ValueError, match=r"log|version|training|CART|learner"):
         EditLog.from_json(text)
+
+
+def test_a_hand_written_edit_is_refused_with_what_a_log_looks_like():
+    with pytest.raises(ValueError, match=r'such as .*"edits": \[.*"path": "LR"'):
+        EditLog.from_json('{"kind": "prune", "node": 1}')
 
 
 def test_undo_and_redo_move_through_the_edits():

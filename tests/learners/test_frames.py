@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.learners.test_pipeline import QUICK, SLOW
+from treelab import CartClassifier
 from treelab.data.reading.read_table import read_table
 from treelab.learners.registry import LEARNERS, make_estimator
 
@@ -171,22 +172,16 @@ def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [
-        pd.array([2**53, 2**53 + 1], dtype="Int64"),
-        pd.array([False, True], dtype="boolean"),
-        pd.array(["a", "b"], dtype="string[pyarrow]"),
-    ],
-    ids=str,
+    "dtype", ["Int64", "boolean", "category", "int64[pyarrow]", "bool[pyarrow]"]
 )
-def test_labels_of_pandas_own_types_stay_what_they_are(labels):
-    X = pd.DataFrame({"x": np.arange(40) % 2})
-    model = learner().fit(X, pd.Series(labels.take(X["x"].to_numpy())))
-    assert model.predict(X[:2]).tolist() == labels.tolist()
-    assert model.classes_.tolist() == labels.tolist()
-    assert [type(label) for label in model.classes_.tolist()] == [
-        *map(type, labels.tolist())
-    ]
+def test_classes_are_whole_numbers_or_true_and_false_in_every_dtype_of_pandas(dtype):
+    is_high = pd.Series(np.arange(60) > 30)
+    values = is_high.astype(int) if dtype.lower().startswith("int") else is_high
+    X = pd.DataFrame({"a": np.arange(60)})
+    model = CartClassifier(tune=False).fit(X, values.astype(dtype))
+    assert model.classes_.dtype == values.dtype
+    assert model.predict(X).tolist() == values.tolist()
+    assert model.score(X, values.astype(dtype)) == 1
 
 
 def test_a_regressor_scores_the_targets_that_it_fits():

@@ -1,7 +1,7 @@
 """The kinds of edits, each one line of a log: plain, immutable, written as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from math import isnan
 from typing import Any, ClassVar
 
@@ -85,7 +85,7 @@ class SetSplit(Edit):
                 f"{self._place}: split by {self.column} ≤ {shortest(self.threshold)}"
                 f"{missing}."
             )
-        names = listed([quoted(name) for name in self.categories or ()])
+        names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
 
 
@@ -203,17 +203,18 @@ def edit_from_dict(stored: Any) -> Edit:
     ValueError
         If it is none, naming what is wrong.
     """
-    if not isinstance(stored, Mapping) or stored.get("kind") not in EDITS:
+    if not isinstance(stored, Mapping) or str(stored.get("kind")) not in EDITS:
         raise ValueError(f"An edit has a kind, one of {', '.join(EDITS)}: {stored!r}.")
     kind = EDITS[stored["kind"]]
     given = {name: value for name, value in stored.items() if name != "kind"}
-    known = {field.name for field in fields(kind)}
-    if unknown := sorted(map(str, set(given) - known)):
-        raise ValueError(f"An edit of kind {kind.kind!r} has no {', '.join(unknown)}.")
-    try:
-        return kind(**given)
-    except TypeError as error:
-        raise ValueError(f"An edit of kind {kind.kind!r}: {error}.") from error
+    known = {field.name: field.default is MISSING for field in fields(kind)}
+    needed = [name for name, is_needed in known.items() if is_needed]
+    has = f"An edit of kind {kind.kind!r} has {listed(list(known))}"
+    if unknown := sorted(map(str, set(given) - set(known))):
+        raise ValueError(f"{has}, but has no {', '.join(unknown)}: {stored!r}.")
+    if absent := [name for name in needed if name not in given]:
+        raise ValueError(f"{has}, and lacks {', '.join(absent)}: {stored!r}.")
+    return kind(**given)
 
 
 def _check_column(column) -> None:

@@ -165,7 +165,9 @@ LINEAR_LEAF = "linear model of the leaf"
 class Contributions:
     """What moves one prediction from the mean prediction to where it is."""
 
-    base: float  # mean prediction over the rows that the tree was fitted to
+    # Mean prediction over the rows that the tree was fitted to; along a path to linear
+    # leaves the root's own value, as how far these change that mean is not known.
+    base: float
     # By column; largest absolute change first. Along a path each weighted sum counts by
     # itself, and so does a leaf's linear model.
     changes: dict[str, float]
@@ -351,7 +353,12 @@ def split_name(tree: Tree, node: int) -> str:
 
 
 def node_means(tree: Tree) -> np.ndarray:
-    """Mean prediction of the rows that pass each node, (n_nodes, n_outputs)."""
+    """Mean prediction of the rows that pass each node, (n_nodes, n_outputs).
+
+    Where leaves are linear, each node's own value: what it would predict as a leaf.
+    """
+    if tree.leaf_weights is not None:
+        return tree.value
     rows = _rows(tree)[:, None]
     return sum_up(tree, np.where(tree.is_leaf[:, None], tree.value * rows, 0)) / rows
 
@@ -503,7 +510,8 @@ class SufficientRule:
         right = np.asarray(y)[here] == self.prediction
         each = None if weight is None else weight[here]
         accuracy = float(np.average(right, weights=each)) if len(right) else None
-        return LeafScore(int(here.sum()), len(here), accuracy)
+        n_rows, is_weighted = int(here.sum()), weight is not None
+        return LeafScore(n_rows, len(here), accuracy, None, is_weighted)
 
 
 def sufficient_rule(tree: Tree, row) -> SufficientRule:
@@ -693,5 +701,15 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
         return "No feature speaks more for this class than it does on average."
     rises = found.prediction >= found.base
     words = because(listed, rises, most=most)
-    mean = with_unit(significant(found.base), model.target_unit)
-    return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
+    base = with_unit(significant(found.base), model.target_unit)
+    side = "Above" if rises else "Below"
+    return f"{side} {base_words(model)} of {base} {words}".rstrip() + "."
+
+
+def base_words(model: Tree | WeightedTrees) -> str:
+    """Name what the base of a model's contributions is."""
+    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+    if not is_linear:
+        return "the mean prediction"
+    has_means = model.loss is None or model.loss.has_means
+    return "the mean" if has_means else "the best constant"

@@ -121,6 +121,7 @@ def test_weighted_sums_and_linear_leaves_have_a_contribution_of_their_own():
     row = rows.iloc[[1]].fillna({"width": 0.5, "age": 0.5, "bmi": 0.5})
     found = path_contributions(linear, row)
     assert found.prediction == pytest.approx(linear.predict(row)[0])
+    assert found.base == linear.value[0, 0]  # the mean of the rows, as the tree has it
     assert LINEAR_LEAF in found.changes
 
 
