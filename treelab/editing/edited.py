@@ -226,10 +226,17 @@ def _with_set(tree: Tree, split: SetSplit) -> tuple[Tree, int, float]:
         inside = [score for name, score in scores.items() if name in left]
         outside = [score for name, score in scores.items() if name not in left]
         if inside and outside and max(inside) < min(outside):
-            return tree, j, float(midpoint(max(inside), min(outside)))
+            low, high = np.array([max(inside), min(outside)])
+            return tree, j, float(midpoint(low, high))
     sides = tuple(float(name not in left) for name in own[0][1].categories)
-    apart = {"scores": sides, "spread": float(np.std(sides)), "rare": ()}
-    added = replace(own[0][1], fill=np.nan, unseen=np.nan, **apart)
+    added = replace(
+        own[0][1],
+        scores=sides,
+        rare=(),
+        fill=np.nan,
+        unseen=np.nan,
+        spread=float(np.std(sides)),
+    )
     zeros: dict[str, Any] = {
         name: np.pad(array, ((0, 0), (0, 1)))
         for name in ("weights", "leaf_weights")
