@@ -182,3 +182,9 @@ def test_classes_are_whole_numbers_or_true_and_false_in_every_dtype_of_pandas(dt
     assert model.classes_.dtype == values.dtype
     assert model.predict(X).tolist() == values.tolist()
     assert model.score(X, values.astype(dtype)) == 1
+
+
+def test_a_regressor_scores_the_targets_that_it_fits():
+    X = pd.DataFrame({"x": np.arange(40) % 2})
+    for y in (pd.Timestamp("2020") + pd.to_timedelta(X["x"], "D"), X["x"] > 0):
+        assert learner(task="regression").fit(X, y).score(X, y) == 1

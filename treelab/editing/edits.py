@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
+from treelab.trees.dates import first_moment_after
 from treelab.trees.words import listed, quoted, shortest
 
 MOST_DEPTH = 64  # letters of a path
@@ -63,6 +64,7 @@ class SetSplit(Edit):
     # Of a category column: rows with one of these go left.
     categories: tuple[str, ...] | None = None
     missing_left: bool = False  # whether rows without a value go left
+    is_date: bool = False  # whether the threshold is a date, as a year with decimals
 
     kind: ClassVar[str] = "split"
 
@@ -76,15 +78,16 @@ class SetSplit(Edit):
         else:
             object.__setattr__(self, "categories", _texts(self.categories))
         _check_bool("missing_left", self.missing_left)
+        _check_bool("is_date", self.is_date)
 
     def sentence(self) -> str:
         """Return the edit in words."""
         missing = " (or missing)" if self.missing_left else ""
         if self.threshold is not None:
-            return (
-                f"{self._place}: split by {self.column} ≤ {shortest(self.threshold)}"
-                f"{missing}."
-            )
+            bound = f"≤ {shortest(self.threshold)}"
+            if self.is_date:
+                bound = f"before {first_moment_after(self.threshold)}"
+            return f"{self._place}: split by {self.column} {bound}{missing}."
         names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
 
@@ -94,16 +97,21 @@ class SetThreshold(Edit):
     """Move the threshold of a split, be it of one column or oblique."""
 
     threshold: float
+    is_date: bool = False  # as of ``SetSplit``
 
     kind: ClassVar[str] = "threshold"
 
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "threshold", _finite(self.threshold))
+        _check_bool("is_date", self.is_date)
 
     def sentence(self) -> str:
         """Return the edit in words."""
-        return f"{self._place}: threshold moved to {shortest(self.threshold)}."
+        to = shortest(self.threshold)
+        if self.is_date:
+            to = f"before {first_moment_after(self.threshold)}"
+        return f"{self._place}: threshold moved to {to}."
 
 
 @dataclass(frozen=True)

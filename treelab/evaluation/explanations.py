@@ -24,7 +24,7 @@ from treelab.trees.text import (
     sum_name,
     value_within,
 )
-from treelab.trees.tree import OBLIQUE, Tree, sum_up
+from treelab.trees.tree import OBLIQUE, Tree, read_features, sum_up
 from treelab.trees.words import clean, joined, signed, significant, with_unit
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
@@ -158,7 +158,7 @@ def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray
 # the rows that the tree was fitted to, which do not depend on the order of the splits.
 
 
-LINEAR_LEAF = "linear model of the leaf"
+LINEAR_LEAF = "leaf at usual values"  # of the features, as missing ones count there
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Contributions:
     # leaves the root's own value, as how far these change that mean is not known.
     base: float
     # By column; largest absolute change first. Along a path each weighted sum counts by
-    # itself, and so does a leaf's linear model.
+    # itself, and so does what a leaf's linear model predicts for usual values.
     changes: dict[str, float]
 
     @property
@@ -196,7 +196,15 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
         name = split_name(tree, node)
         changes[name] = changes.get(name, 0.0) + float(means[below] - means[node])
     if tree.leaf_weights is not None and tree.leaf_weights[path[-1]].any():
-        changes[LINEAR_LEAF] = float(tree.predict(row)[0] - means[path[-1]])
+        left_over = float(tree.predict(row)[0] - means[path[-1]])
+        x = read_features(tree, row, leaves=True)[0]
+        for j in np.flatnonzero(tree.leaf_weights[path[-1]] * ~np.isnan(x)):
+            feature = tree.features[j]
+            usual = float(np.nan_to_num(feature.fill))
+            by = float(tree.leaf_weights[path[-1], j] * (x[j] - usual))
+            changes[feature.column] = changes.get(feature.column, 0.0) + by
+            left_over -= by
+        changes[LINEAR_LEAF] = left_over
     return ranked(float(means[0]), changes)
 
 

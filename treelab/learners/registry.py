@@ -121,7 +121,7 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
         given = {name: given[name] for name in given if name not in former}
     for name, value in given.items():
         if name == "constraints":
-            spec.check_constraints(Constraints.read(value))
+            spec.check_constraints(Constraints.read(value), task)
         if name not in known:
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")

@@ -1,5 +1,7 @@
 """Dates in tables: how they are written, and as numbers."""
 
+from datetime import date, datetime
+
 import numpy as np
 import pandas as pd
 
@@ -244,6 +246,18 @@ def next_day(years: float, later: bool) -> float:
     return _decimal_year(day + 1 if later and day < moment else day)
 
 
+def day_after(years: float) -> date | None:
+    """Return the first day that begins after a year with decimals; None: none known."""
+    day = from_decimal_years(np.array([years], dtype=float))[0].astype("datetime64[D]")
+    found = (day if _decimal_year(day) > years else day + 1).item()
+    return found if isinstance(found, date) else None  # of years that people write
+
+
+def last_before(day: date) -> float:
+    """Return the last number before a day, as a year with decimals."""
+    return float(np.nextafter(_decimal_year(np.datetime64(day)), -np.inf))
+
+
 # Dates in words: "12 May 2019", which every reader takes for the same day.
 
 
@@ -256,7 +270,7 @@ def moment_text(years: float) -> str:
         Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
     """
     moment = from_decimal_years(np.array([years], dtype=float))[0].item()
-    if moment is None:  # beyond the dates that people write
+    if not isinstance(moment, datetime):  # beyond the dates that people write
         return f"{years:g}"
     text = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
     if moment.second:
@@ -277,7 +291,9 @@ def parse_moment(text: str) -> float:
     return _decimal_year(np.datetime64(f"{date}T{time[0]}" if time else date, "s"))
 
 
-def first_moment_after(threshold: float, low: float, high: float) -> str:
+def first_moment_after(
+    threshold: float, low: float = np.nan, high: float = np.nan
+) -> str:
     """Return the moment of which rows at or below a threshold are before.
 
     Parameters
