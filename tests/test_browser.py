@@ -28,9 +28,9 @@ POINTS = """name => {
 }"""
 
 # Names and elements of what axe-core finds; nothing else of its report leaves the page.
-SERIOUS = """async () => {
-  const report = await axe.run(
-    document, { resultTypes: ['violations'], elementRef: true });
+SERIOUS = """async (tag) => {
+  const report = await axe.run(document, {
+    resultTypes: ['violations'], elementRef: true, ...(tag ? { runOnly: tag } : {}) });
   const known = ({ id }, { element }) => ['list', 'listitem'].includes(id) &&
     element.closest('[data-testid=stSidebarNavItems]');
   return report.violations
@@ -208,14 +208,15 @@ def look_into_the_tree(page) -> None:
     nodes(page).first.wait_for()
 
 
-def serious(page) -> list:
+def serious(page, tag: str = "") -> list:
     """What axe-core calls serious or critical, less what only Streamlit can mend.
 
-    Its sidebar puts the links of a group into a ``div`` between list and list items.
+    Of a tag its rules alone. Streamlit's sidebar puts the links of a group into a
+    ``div`` between list and list items.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.Axe().axe_script)
-    return page.evaluate(SERIOUS)
+    return page.evaluate(SERIOUS, tag)
 
 
 @pytest.mark.browser
