@@ -165,7 +165,8 @@ def look(page, *place) -> list:
     for mode in sorted(MODES, key=lambda mode: mode != shown):
         set_mode(page, mode)
         page.wait_for_function(STILL)  # what is drawn anew no longer fades
-        problems = serious(page, "" if mode == shown else "cat.color")
+        rules = () if mode == shown else ("color-contrast", "link-in-text-block")
+        problems = serious(page, *rules)
         found += [(mode, *place, problem) for problem in problems]
     return found
 

@@ -38,7 +38,9 @@ def train(store, *more: str, **settings) -> str:
     problem = make_problem(own, "weight", table_name="fruit", task="regression")
     problem = several_targets(problem, more)
     problem = replace(problem, table_id=store.add_table(own, "fruit"))
-    run_id = store.create("cart", {"tune": False, "max_leaf_nodes": 6} | settings, problem)
+    run_id = store.create(
+        "cart", {"tune": False, "max_leaf_nodes": 6} | settings, problem
+    )
     assert run_one(run_id, store.home) == "done", store.run(run_id).error
     return run_id
 
