@@ -104,19 +104,19 @@ class ThresholdLine {
 
   /** Put the line at its stop, and say what it parts. */
   place() {
-    const { stops, at, n_rows, fades, fixed, missing } = this.data;
+    const { stops, sign, n_rows, fades, fixed, missing } = this.data;
     const stop = stops[this.at];
     for (const part of [this.handle, this.value]) part.hidden = !stop;
     this.pale.hidden = !stop || !fades;
     const left = stop ? stop[2] : n_rows;
     const rows = `${left.toLocaleString("en")} ${left === 1 ? "row" : "rows"}`;
-    this.words.textContent = `${rows} at most the threshold go left, ` +
+    this.words.textContent = `${rows} ${sign === "≤" ? "at most the threshold" : "before it"} go left, ` +
       `${(n_rows - left).toLocaleString("en")} right.${missing}`;
     if (!stop) return;
     const x = Math.max(0, Math.min(100, this.across(stop[0])));
     this.handle.style.left = this.pale.style.left = this.value.style.left = `${x}%`;
     this.value.style.translate = `-${x}%`; // inside the plot at both its ends
-    this.value.textContent = `≤ ${stop[1]}`;
+    this.value.textContent = `${sign} ${stop[1]}`;
     const spoken = {
       valuemin: stops[0][0], valuemax: stops.at(-1)[0], valuenow: stop[0],
       valuetext: `${stop[1]}, ${this.words.textContent}`, disabled: fixed,

@@ -23,7 +23,7 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 
 MISSED = 10.0  # what a missed row of the rare class costs; a false alarm costs 1
-OURS = ("cart", "gradtree", "grande")  # GET knows no costs
+OURS = ("cart", "gradtree", "grande", "get")
 PEER = "tuned CART"
 GRID = {
     "max_leaf_nodes": [2, 4, 8, 16, 32, 64, None],

@@ -8,7 +8,7 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import Rows
+from treelab.data.split import JOINED, Rows
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -30,15 +30,17 @@ from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
     NewTable,
+    forms_to_read,
     new_scores,
     new_table,
     prediction_columns,
+    trained_on_note,
     with_amounts,
 )
 from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
+from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.residual import run_imitation
-from treelab.trees.feature import forms_of_model
 from treelab.trees.tree import Tree
 
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
@@ -136,7 +138,9 @@ def read_given(
     loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
 ) -> GivenTable:
     """Read a table that a visitor brought as the run's model does; it is not stored."""
-    forms = forms_of_model(loaded.model)
+    forms = forms_to_read(
+        loaded.model, loaded.run.problem, lambda table_id, names: table(table_id)[names]
+    )
     found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
     return GivenTable(
         found.frame,
@@ -170,7 +174,11 @@ def scores_on(
 ) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
     X = ready_table(loaded, given, fill_absent).X
-    return new_scores(loaded.model, given.frame, X, loaded.run.problem)
+    found, note = new_scores(loaded.model, given.frame, X, loaded.run.problem)
+    if found and loaded.run.learner != IMPORTED:
+        own, seen = table(loaded.run.problem.table_id), loaded.split.rows(JOINED).X
+        note = f"{note} {trained_on_note(own, seen.index, given.frame)}".strip()
+    return found, note
 
 
 MISCLASSIFIED, UNSURE, ERRORS, TYPICAL = "wrong", "unsure", "errors", "typical"

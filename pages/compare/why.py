@@ -50,9 +50,10 @@ def _show_why(pair: Pair, names: Names) -> None:
         gap = cached.greedy_gap_of(loaded)
         if gap is None:
             st.markdown(
-                plain(f"Greedy would have done as well at every {name} split."),
+                plain(f"No {name} split gives up immediate gain for more final gain."),
                 help="At no split does greedy gain at least twice as much immediately "
-                "and less finally, with as many leaves, on fitted and on test rows.",
+                "and less finally, with as many leaves, on fitted and on test rows. "
+                "Where scores differ, it is for other reasons, such as weighted sums.",
             )
         else:
             _show_gap(gap, loaded, name)
@@ -164,10 +165,9 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     row = st.session_state.get("compare-row")
     place = None if row is None else row - 1
     units, X_test = dict(pair[0].run.problem.units), pair[0].split.X_test
-    across, up = (
-        axis_of(Feature(name, unit=units.get(name, "")), X_test[name].to_numpy(float))
-        for name in columns
-    )
+    forms = {own.column: own.form for own in pair[0].model.features}  # know dates
+    features = (Feature(c, unit=units.get(c, ""), form=forms.get(c)) for c in columns)
+    across, up = (axis_of(own, X_test[own.column].to_numpy(float)) for own in features)
     box = (across.low, across.high, up.low, up.high)
     found = [
         Surface(*cached.surface_of(loaded, columns, box, place)) for loaded in pair

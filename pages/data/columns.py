@@ -259,10 +259,13 @@ def show_alone(problem: Problem) -> None:
     words, title = found.sentences(problem, plain), f"{alone_score(problem)} alone"
     bars = found.names, found.power
     show_bars("profile-alone", words, *bars, title=title, most=MOST_COLUMNS)
+    rarest = ""
+    if found.n_rarest:  # recall of few rows weighs as much as that of many
+        rarest = f", where the rarest class has {counted(found.n_rarest, 'row')}"
     st.caption(
         f"A tree of at most 32 leaves on each column, fitted to one half of "
-        f"{_sample_words(found.n_rows, problem)}, scored on the other. 0 is the "
-        "baseline, 1 exact."
+        f"{_sample_words(found.n_rows, problem)}, scored on the other{rarest}. 0 is "
+        "the baseline, 1 exact."
         + (f" The first {MOST_COLUMNS} of {n:,} columns." if n > MOST_COLUMNS else "")
     )
 

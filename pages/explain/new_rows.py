@@ -19,7 +19,7 @@ from treelab.evaluation import predictions
 from treelab.evaluation.metrics import TITLES
 from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
-from treelab.trees.words import counted, listed, significant
+from treelab.trees.words import counted, listed, quoted, significant
 
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
@@ -74,8 +74,9 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     columns = list(loaded.model.columns)
     problem = loaded.run.problem
     read = (*problem.targets, problem.exposure, problem.weight)
-    scored = listed([*filter(None, read)])
-    reads = f"reads {counted(len(columns), 'column')}: {listed(columns, most=12)}"
+    scored = listed([*filter(None, read)], write=quoted)
+    shown = listed(columns, 12, quoted)
+    reads = f"reads {counted(len(columns), 'column')}: {shown}"
     st.info(
         plain(
             f"The model {reads if columns else 'reads no column'}. They may stand in "

@@ -21,7 +21,7 @@ from pages.widgets.words import (
 )
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
-from treelab.evaluation.node_report import score_leaf
+from treelab.evaluation.node_report import BY_WEIGHT, score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
@@ -195,7 +195,8 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
                 key=f"contributions-{loaded.run.id}",
                 help=_HELP,
             )
-    most = BARS if explanations.has_shapley(model) else BARS_OF_SUMS
+    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+    most = BARS if is_linear or explanations.has_shapley(model) else BARS_OF_SUMS
     found = explanations.contributions(
         model, row.values, row.output, along_path=method == PATH
     )
@@ -235,7 +236,8 @@ def _has_log_odds(loaded: LoadedRun) -> bool:
 
 def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -> str:
     """Write where the bars begin, and how the changes were measured."""
-    words = f"From the mean of the {fitted_words(loaded)}. "
+    rows = f"{fitted_words(loaded)}{plain(loaded.run.problem.weighted_words)}"
+    words = f"From {explanations.base_words(model)} of the {rows}. "
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
         if _has_log_odds(loaded):
@@ -248,9 +250,15 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
         return f"{words}Exact Shapley values (TreeSHAP)."
     if explanations.has_shapley(model):
         return f"{words}Each split counts where it stands on the path (Saabas)."
+    in_leaf = ""
+    if isinstance(model, Tree) and model.leaf_weights is not None:
+        in_leaf = (
+            "; in the leaf each feature counts by its weight and how far it is from "
+            "its usual value, by which a missing one counts"
+        )
     return (
-        f"{words}Each weighted sum on the path counts as a whole (Saabas); Shapley "
-        "values need splits of one column and constant leaves."
+        f"{words}Each weighted sum on the path counts as a whole (Saabas){in_leaf}. "
+        "Shapley values need splits of one column and constant leaves."
     )
 
 
@@ -288,7 +296,8 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
         f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
     )
     if score.accuracy is not None:
-        words += f", accuracy {percent(score.accuracy)}"
+        how = BY_WEIGHT * score.is_weighted
+        words += f", accuracy {percent(score.accuracy)}{how}"
     st.caption(f"{words}.")
 
 

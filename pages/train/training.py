@@ -131,9 +131,11 @@ class _Training:
                 )
                 return
             st.markdown(words, width="content")
-            page_link("tree", "See the tree", disabled=not live.has_model, run=live.id)
-            if not of_clusters:
-                page_link("compare", "Compare", run=live.id)
+            with st.container(horizontal=True, width="content"):  # wrap together
+                off = not live.has_model
+                page_link("tree", "See the tree", disabled=off, run=live.id)
+                if not of_clusters:
+                    page_link("compare", "Compare", run=live.id)
 
     def curves_version(self) -> tuple:
         """Return what changes with the curves: their points, and those before them."""

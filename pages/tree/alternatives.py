@@ -450,7 +450,9 @@ def _show_columns(own: _Set, places: np.ndarray) -> None:
     some = use[(use > 0) & (use < len(places))]
     if len(some):
         st.dataframe(
-            pd.DataFrame({"column": some.index, "trees": some / len(places)}),
+            pd.DataFrame(
+                {"column": some.index, "trees": (some / len(places)).round(3)}
+            ),
             hide_index=True,
             height=min(38 + 35 * len(some), 220),
             key="rashomon-columns",

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 import streamlit as st
@@ -46,11 +47,12 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import violations, with_order
+from treelab.trees.dates import are_days, day_after, last_before
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
 from treelab.trees.text import left_categories, node_title
 from treelab.trees.tree import OBLIQUE, Tree, goes_left
-from treelab.trees.words import counted, parse, significant
+from treelab.trees.words import counted, shortest, significant
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,14 +283,18 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         x = rows.train.numbers(feature)[choice.at]
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
+    is_date = feature is not None and feature.is_date
+    on_days = is_date and fitted is not None and are_days(fitted[~np.isnan(fitted)])
     if choice.is_current:
         wanted = float(tree.threshold[node])
     else:
         wanted = None if choice.candidate is None else choice.candidate.threshold
     threshold = wanted
-    if len(threshold_stops(x, fitted, wanted)) > 1:
+    if len(threshold_stops(x, fitted, wanted)) > 1 and on_days:
+        threshold = _enter_day(editing, choice, wanted)
+    elif len(threshold_stops(x, fitted, wanted)) > 1:
         threshold = _enter(editing, choice, x, fitted, wanted)
-    stops = threshold_stops(x, fitted, threshold)
+    stops = threshold_stops(x, fitted, threshold, is_date=is_date)
     side, missing = choice.missing_left, ""
     if n_missing := int(np.isnan(x).sum()):
         missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
@@ -300,12 +306,14 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
         stop = st.session_state[key].threshold
         if stop in stops and choice.is_current:
-            do(editing.loaded, kinds.SetThreshold(editing.path, float(stop)))
+            do(editing.loaded, kinds.SetThreshold(editing.path, float(stop), is_date))
         elif stop in stops:
-            st.session_state[_threshold_key(editing, choice)] = float(stop)
+            own = day_after(stop) if on_days else float(stop)
+            st.session_state[_threshold_key(editing, choice)] = own
 
     # Under one key the component stays as it is while data change.
-    data = threshold_rows(x, _groups(editing, choice.at), stops, threshold) | {
+    groups = _groups(editing, choice.at)
+    data = threshold_rows(x, groups, stops, threshold, is_date=is_date) | {
         "title": title,
         "alt": f"Training rows of the node by {title}, with the threshold.",
         "missing": missing,
@@ -315,9 +323,30 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
     }
     _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
     if not choice.is_current and threshold is not None:
-        _offer_split(
-            editing, kinds.SetSplit(editing.path, choice.column, threshold, None, side)
-        )
+        own = choice.column, threshold, None, side, is_date
+        _offer_split(editing, kinds.SetSplit(editing.path, *own))
+
+
+def _enter_day(editing: Editing, choice: _Choice, wanted: float | None) -> float | None:
+    """Let the visitor choose the day before which rows go left, as ``_enter`` does."""
+    key = _threshold_key(editing, choice)
+    own = None if wanted is None else day_after(wanted)
+    if choice.is_current or st.session_state.get(key) is None:
+        key = _shown(editing, choice, own)
+    day = st.date_input(
+        "Before",
+        None,
+        min_value=date(1, 1, 1),
+        max_value=date(9999, 12, 31),
+        key=key,
+        disabled=choice.is_held,
+        on_change=_move if choice.is_current else None,
+        args=(editing, key, st.session_state[key]),
+        help="Rows before this day go left. Or drag the line.",
+    )
+    if day is None or day == own:
+        return None if day is None else wanted
+    return last_before(day)
 
 
 def _enter(
@@ -330,20 +359,18 @@ def _enter(
     """Let the visitor write the threshold; the split's own follows at once."""
     key = _threshold_key(editing, choice)
     if choice.is_current or st.session_state.get(key) is None:
-        text = ""
-        if wanted is not None and fitted is not None:
-            # As the line and the tree write it, which sends each row the same way.
-            text = threshold_stops(x, fitted, wanted).get(wanted, "")
-        key = _shown(editing, choice, parse(text) if text else wanted)
+        key = _shown(editing, choice, wanted)
     now = st.session_state[key]
-    written = threshold_stops(x, fitted, now).get(now, "")
-    decimals = len(written.partition(".")[2])
+    # Not rounded as the line and the tree write it: what is set is what is seen here.
+    texts = [threshold_stops(x, fitted, now).get(now, "")]
+    texts += [] if now is None else [shortest(now)]
+    decimals = max(len(text.partition(".")[2]) for text in texts)
     return st.number_input(
         "Threshold",
         value=None,
         # About a hundredth of what the column spans.
         step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
-        format="%.6g" if "e" in written else f"%.{decimals}f",
+        format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",
         key=key,
         disabled=choice.is_held,
         on_change=_move if choice.is_current else None,
@@ -352,7 +379,7 @@ def _enter(
     )
 
 
-def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
+def _shown(editing: Editing, choice: _Choice, threshold: float | date | None) -> str:
     """Put a threshold into its field; return the field's key.
 
     Where the threshold was changed by other means than its field, as by the line or
@@ -368,7 +395,7 @@ def _shown(editing: Editing, choice: _Choice, threshold: float | None) -> str:
     return f"{name}-{number}"
 
 
-def _move(editing: Editing, key: str, drawn: float | None) -> None:
+def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     """Move the split's threshold to the one that was written.
 
     An interrupted page's field is reported as changed once more, though nobody wrote
@@ -377,8 +404,11 @@ def _move(editing: Editing, key: str, drawn: float | None) -> None:
     now, then = edit_session(editing.loaded.run.id), editing.session
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
-    if threshold not in (None, drawn) and not is_late:
-        do(editing.loaded, kinds.SetThreshold(editing.path, threshold))
+    if threshold in (None, drawn) or is_late:
+        return
+    if is_day := isinstance(threshold, date):
+        threshold = last_before(threshold)
+    do(editing.loaded, kinds.SetThreshold(editing.path, threshold, is_day))
 
 
 def _threshold_key(editing: Editing, choice: _Choice) -> str:

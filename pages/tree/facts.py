@@ -18,6 +18,7 @@ from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
+from treelab.data.writing import defused
 from treelab.evaluation.metrics import (
     TITLES,
     log_loss_words,
@@ -25,6 +26,7 @@ from treelab.evaluation.metrics import (
     total_words,
 )
 from treelab.evaluation.node_report import (
+    BY_WEIGHT,
     MOST_ROWS,
     node_report,
     node_rows,
@@ -251,6 +253,7 @@ def show_surrogate(loaded: LoadedRun) -> None:
 
 def _error_words(found: Imitation, rows: str) -> str:
     """Say how often, or by how much, the tree differs on some rows."""
+    rows += BY_WEIGHT * found.is_weighted
     if found.task == "regression":
         return f"by {significant(found.fidelity['mae'])} on average on {rows}"
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
@@ -361,7 +364,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
 
         st.download_button(
             "Download as CSV",
-            lambda: rows(None).to_csv(index=False),
+            lambda: defused(rows(None)).to_csv(index=False),
             f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",

@@ -25,7 +25,7 @@ from treelab.figures import routing as figures
 from treelab.figures.html import color_legend, scale
 from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
-from treelab.trees.words import counted, listed, percent
+from treelab.trees.words import counted, listed, percent, quoted
 
 EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
 AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
@@ -107,9 +107,11 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         help="It is read for this page and not stored.",
     )
     if file is None:
-        columns = listed(run_tree(loaded, estimator).columns)
+        columns = listed(run_tree(loaded, estimator).columns, write=quoted)
         problem, of_values = loaded.run.problem, loaded.model.classes is None
-        known = listed([*filter(None, (problem.target, problem.exposure))])
+        known = listed(
+            [*filter(None, (problem.target, problem.exposure))], write=quoted
+        )
         words = (
             f"The tree reads {columns}. With {known} the rows are shown by "
             f"{'band' if of_values else 'class'}, with a column of dates (2024-01-31) "

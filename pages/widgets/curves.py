@@ -71,6 +71,8 @@ def show_curves(
         )
     show_figure(figure, key="loss")
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
+    weighted = {run.problem.weighted_words for run in runs}
+    what += plain(weighted.pop()) if len(weighted) == 1 else ""
     has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
     words = " The mark: lowest validation loss." if has_both else ""
     points = [curve.valid_loss for curve in curves if len(curve.x) == 1]

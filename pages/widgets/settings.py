@@ -165,7 +165,7 @@ def read_constraints(
         constraints.check_columns(problem.columns)
         constraints.check_classes(_classes(problem))
         for spec in specs:
-            spec.check_constraints(constraints)
+            spec.check_constraints(constraints, problem.task)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None, False
@@ -204,7 +204,10 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
         monotone |= dict.fromkeys(chosen, sign)
     if not monotone:
         return {}
-    if any(not spec.single_tree and spec.keeps_constraints for spec in specs):
+    if any(
+        "monotone" in spec.kept_constraints(problem.task) and not spec.single_tree
+        for spec in specs
+    ):
         st.caption(
             "GRANDE then gives each tree one weight for all rows: otherwise the "
             "ensemble would not be monotone."
@@ -509,7 +512,7 @@ def learners_form(
             import_box(problem)
     constraints, can_keep = read_constraints(asked, problem, specs)
     for spec in specs:
-        if spec.keeps_constraints:
+        if spec.kept_constraints(problem.task):
             settings[spec.key]["constraints"] = constraints
     for error in errors:
         st.error(plain(error), icon=":material/error:")

@@ -1,5 +1,6 @@
 """A trained tree as rules, text, code, JSON and a page."""
 
+import io
 import json
 import re
 
@@ -29,6 +30,22 @@ def test_export_writes_the_tree_that_predicts(trained, capsys, tmp_path):
     out = tmp_path / "tree.json"
     assert main(["export", trained, "--format", "json", "-o", str(out)]) == 0
     assert json.loads(out.read_text("utf-8")) == json.loads(written["json"])
+
+
+def test_no_spreadsheet_runs_a_rule(home, tmp_path, capsys):
+    path = tmp_path / "formulas.csv"
+    size = [k % 9 for k in range(80)]
+    target = ["=2*3" if each > 4 else "b" for each in size]
+    pd.DataFrame({"=1+1": size, "n": 40 * [1, 2], "y": target}).to_csv(
+        path, index=False
+    )
+    train = ["train", str(path), "--target", "y", "--learner", "cart"]
+    assert main([*train, "--set", "tune=false", "--set", "max_depth=1"]) == 0
+    capsys.readouterr()
+    assert main(["export", RunStore().runs()[0].id, "--format", "rules"]) == 0
+    rules = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(rules["prediction"]) == {"'=2*3", "b"}
+    assert rules["rule"].str.startswith("'=1+1").all()
 
 
 def test_export_writes_code_that_predicts(trained, table, capsys, tmp_path):

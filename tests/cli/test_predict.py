@@ -75,3 +75,17 @@ def test_unknown_names_of_columns_are_refused(trained, table, capsys):
     with pytest.raises(SystemExit):
         main(["predict", trained, table, "--columns", "leaf,reason"])
     assert "'reason' is none of" in capsys.readouterr().err
+
+
+def test_rows_that_the_run_was_trained_on_are_counted(trained, table, tmp_path, capsys):
+    assert main(["predict", trained, table]) == 0
+    run = RunStore().run(trained)
+    split = run.problem.split(small_table())
+    once = small_table().drop_duplicates(keep=False).index
+    n_seen = len(once.intersection(split.rows("train+valid").X.index))
+    said = f"At least {n_seen} of the 120 rows were training or validation rows"
+    assert said in capsys.readouterr().err
+    test = tmp_path / "test.csv"
+    small_table().loc[split.X_test.index].to_csv(test, index=False)
+    assert main(["predict", trained, str(test)]) == 0
+    assert "validation rows" not in capsys.readouterr().err

@@ -75,6 +75,9 @@ def shell(tmp_path, monkeypatch, capsys):
         ({"1E5": "p", "1E6": "q", "X": "q"}, ["1E5", "1E6"], ["p", "q"]),
         ({"inf": "p", "low": "q"}, ["inf"], ["p"]),
         ({"5%": "p", "90%": "q", "12%": "p"}, ["80%", "6%"], ["q", "p"]),
+        ({"5 kg": "p", "90 kg": "q", "12kg": "p"}, ["80 kg", "6 kg"], ["q", "p"]),
+        ({"−5": "p", "90": "q", "12": "q"}, ["−4", "-3", "80"], ["p", "p", "q"]),
+        ({"2021-01": "p", "2020-12": "p", "2021-11": "q"}, ["2021-10"], ["q"]),
         (
             {"31/01/2021": "p", "01/11/2021": "q"},
             ["03/11/2021", "11/03/2021"],
@@ -458,3 +461,14 @@ def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
     for sheet, label in (("one", "p"), ("two", "q")):
         assert main([*command, "--sheet", sheet]) == 0
         assert capsys.readouterr().out.startswith(f"Prediction: {label}")
+
+
+def test_a_column_of_numbers_with_a_few_words_is_numbers_where_a_person_says_so(shell):
+    frame = rows_of({f"{k / 2:.1f}": "low" if k < 9 else "high" for k in range(20)})
+    frame.loc[[3, 40], "a"] = "spilt"
+    run = shell.train(frame, "--kind", "a:number")
+    new = "a,n,memo\n4.1,1,1\n4.6,1,2\nspilt,1,oh\n"
+    predicted, notes = shell.predict(run, new)
+    assert predicted[:2] == ["low", "high"]
+    assert "'oh' on line 4. Correct them, or leave them empty." in notes
+    assert "kind" not in notes  # the model's are fixed

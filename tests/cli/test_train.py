@@ -162,7 +162,12 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert main([*train, "--rare", "town:50%"]) == 0
     (run,) = RunStore().runs()
     assert run.problem.rare == (("town", 0.5),)
-    assert "no column 'size' of categories" in refused(*train, "--rare", "size:10")
+    assert "'size' holds numbers" in refused(*train, "--rare", "size:10")
+    assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
+    left_out = [*train, "--without", "town"]
+    assert "'town', which is left out" in refused(*left_out, "--rare", "town:10")
+    asked = ["--set", 'constraints={"monotone": {"town": 1}}']
+    assert "'town', which is not among those" in refused(*left_out, *asked)
     assert "rare below" in refused(*train, "--rare", "town:few")
 
 
@@ -255,7 +260,9 @@ def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
     assert "0.9 quantile" in " ".join(model.notes)
 
 
-def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, capsys):
+def test_train_by_exposure_is_poisson_regression_with_an_offset(
+    home, tmp_path, capsys, refused
+):
     path = tmp_path / "claims.csv"
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(18, 80, 400), "years": rng.random(400)})
@@ -298,6 +305,13 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(home, tmp_path, 
     assert (
         "On 400 rows with the target, weighted by years: D²" in capsys.readouterr().err
     )
+    explain = ["explain", run.id, "--row", "3", "--table", str(path)]
+    assert main(explain) == 0
+    truth = significant(float(frame["claims"][2] / frame["years"][2]))
+    assert f"Target: {truth}" in capsys.readouterr().out
+    for wrong, why in (("-0.5", "is -0.5 in row 3"), ("half", "'half' in line 4")):
+        frame.assign(years=frame["years"].where(frame.index != 2, wrong)).to_csv(path)
+        assert why in refused("predict", run.id, str(path))
     frame.loc[3, "years"] = 0
     frame.to_csv(path, index=False)
     assert main(["train", str(path), *given, *own]) == 2

@@ -1,5 +1,7 @@
 """Edits as data: what is written is read again, and nothing else is."""
 
+from datetime import date
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from treelab.editing.edits import (
 )
 from treelab.editing.log import EditLog, Training, tree_hash
 from treelab.editing.session import Session
+from treelab.trees.dates import day_after, last_before
 
 PATHS = st.text("LR", max_size=6)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -30,7 +33,7 @@ EDITS = st.one_of(
     st.builds(
         SetSplit, PATHS, st.text(), categories=CATEGORIES, missing_left=st.booleans()
     ),
-    st.builds(SetThreshold, PATHS, NUMBERS),
+    st.builds(SetThreshold, PATHS, NUMBERS, is_date=st.booleans()),
     *(st.builds(kind, PATHS, st.text()) for kind in (Forbid, Prefer, Allow)),
     *(st.builds(kind, PATHS, st.booleans()) for kind in (Lock, Unlock)),
     st.builds(Prune, PATHS),
@@ -56,12 +59,21 @@ def test_every_edit_is_a_sentence(edit: Edit):
     assert edit.sentence().endswith(".")
 
 
+def test_a_threshold_that_is_a_date_is_written_as_one():
+    day = date(2020, 4, 3)
+    split = SetSplit("", "sold", last_before(day), is_date=True)
+    assert split.sentence() == "At the root: split by sold before 3 April 2020."
+    moved = SetThreshold("L", last_before(day), True)
+    assert moved.sentence() == "At L: threshold moved to before 3 April 2020."
+    assert day_after(last_before(day)) == day < day_after(last_before(day) + 1e-9)
+
+
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
         ({"kind": "burn", "path": ""}, "one of split, threshold"),
         ({"kind": "prune", "path": "LX"}, "letters L and R"),
-        ({"kind": "prune"}, "path"),
+        ({"kind": "prune"}, "has 'path', and lacks path"),
         ({"kind": "prune", "path": "", "column": "age"}, "has no column"),
         ({"kind": "threshold", "path": "", "threshold": "3"}, "must be a number"),
         ({"kind": "threshold", "path": "", "threshold": float("nan")}, "finite"),
@@ -91,6 +103,11 @@ def test_what_is_no_edit_is_refused_with_its_reason(stored, words):
 def test_what_is_no_log_is_refused(text):
     with pytest.raises(ValueError, match=r"log|version|training|CART|learner"):
         EditLog.from_json(text)
+
+
+def test_a_hand_written_edit_is_refused_with_what_a_log_looks_like():
+    with pytest.raises(ValueError, match=r'such as .*"edits": \[.*"path": "LR"'):
+        EditLog.from_json('{"kind": "prune", "node": 1}')
 
 
 def test_undo_and_redo_move_through_the_edits():

@@ -7,11 +7,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
-from treelab.learners.get.estimators import GetRegressor
+from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.registry import complete_settings
-from treelab.trees.constraints import Constraints, cost_matrix, violations
+from treelab.trees.constraints import Constraints, cost_matrix, violations, votes
 
 ASKED = {
     "monotone": {"monotone": "age: up, debt: down"},
@@ -159,6 +159,14 @@ def test_grandes_trees_are_in_order_as_they_are_drawn():
             GradTreeClassifier(constraints={"max_columns": 2}, recipe="paper"),
             "paper's recipe, keep no constraints",
         ),
+        (
+            GetClassifier(constraints={"class_costs": "a as b: 2", "max_columns": 2}),
+            "GET keeps no constraints but class_costs",
+        ),
+        (
+            GetClassifier(constraints={"class_costs": "a as b: 2"}, class_weight={}),
+            "both weigh the classes",
+        ),
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_a_sentence(learner, words):
@@ -198,6 +206,30 @@ def test_what_costs_least_by_its_probabilities_is_what_grande_predicts():
     wanted = grande.classes_[costs.argmin(axis=1)]
     assert (grande.predict(X) == wanted).all()
     assert (wanted != grande.classes_[grande.predict_proba(X).argmax(axis=1)]).any()
+
+
+@pytest.mark.parametrize(
+    ("names", "costs"),
+    [("ab", "a as b: 10"), ("abc", "a as b: 10, a as c: 2, b as c: 5")],
+)
+def test_get_by_costs_costs_less_and_its_leaves_predict_what_costs_least(names, costs):
+    (X, y), (X_new, y_new) = table(400), table(2000, seed=1)
+    classes, asked = tuple(names), Constraints(class_costs=costs)
+    bounds = np.quantile(y, np.arange(1, len(classes)) / len(classes))
+    codes, new = np.searchsorted(bounds, y), np.searchsorted(bounds, y_new)
+    matrix, paid = cost_matrix(asked, classes), []
+    for constraints in (None, asked):
+        get = GetClassifier(
+            n_steps=60, n_starts=2, constraints=constraints, random_state=0
+        ).fit(X, np.array(classes)[codes])
+        predicted = np.searchsorted(classes, get.predict(X_new))
+        paid.append(matrix[new, predicted].mean())
+    assert paid[1] < 0.8 * paid[0]
+    tree, (values, own) = get.tree_, votes(asked, classes)
+    large = tree.is_leaf & (tree.n_rows > 30)  # one row of the node above counts little
+    wanted = (tree.class_counts * own @ values).argmax(axis=1)
+    assert (tree.predicted_class == wanted)[large].all()
+    assert abs(tree.value[0] - np.bincount(codes) / len(codes)).max() < 1e-9
 
 
 def test_costs_choose_the_size_too():

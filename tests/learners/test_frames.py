@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.learners.test_pipeline import QUICK, SLOW
+from treelab import CartClassifier
 from treelab.data.reading.read_table import read_table
 from treelab.learners.registry import LEARNERS, make_estimator
 
@@ -168,3 +169,22 @@ def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
     expected = cross_val_score(learner(), frame, y, cv=2)
     for again in (X, X.to_arrow()):
         assert cross_val_score(learner(), again, y, cv=2).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "boolean", "category", "int64[pyarrow]", "bool[pyarrow]"]
+)
+def test_classes_are_whole_numbers_or_true_and_false_in_every_dtype_of_pandas(dtype):
+    is_high = pd.Series(np.arange(60) > 30)
+    values = is_high.astype(int) if dtype.lower().startswith("int") else is_high
+    X = pd.DataFrame({"a": np.arange(60)})
+    model = CartClassifier(tune=False).fit(X, values.astype(dtype))
+    assert model.classes_.dtype == values.dtype
+    assert model.predict(X).tolist() == values.tolist()
+    assert model.score(X, values.astype(dtype)) == 1
+
+
+def test_a_regressor_scores_the_targets_that_it_fits():
+    X = pd.DataFrame({"x": np.arange(40) % 2})
+    for y in (pd.Timestamp("2020") + pd.to_timedelta(X["x"], "D"), X["x"] > 0):
+        assert learner(task="regression").fit(X, y).score(X, y) == 1

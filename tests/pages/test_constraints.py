@@ -46,7 +46,12 @@ def test_what_the_form_asks_is_in_the_settings_of_the_run(visit, store, started)
     assert app.button(key="train").disabled
     app.text_input(key="constraint-together").set_value("")
     app.pills(key="learners").set_value(["cart", "get"]).run()
-    assert "GET keeps no constraints" in app.error[0].value
+    assert "GET keeps no constraints but class" in app.error[0].value
+    app.multiselect(key="constraint-up").unselect("radius")
+    app.number_input(key="constraint-max_columns").set_value(None).run()
+    assert not app.error
+    app.button(key="train").click().run()
+    assert started["get"]["constraints"] == {"class_costs": {"small": {"fine": 3.0}}}
 
 
 def test_the_tree_page_says_what_holds_and_what_does_not(visit, store):

@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from pages.cached.runs import load_run
-from pages.tree.edit import after
+from pages.tree.edit import after, candidates_at
 from tests.pages import stores
 from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prefer, Prune, SetThreshold, Unlock
 from treelab.editing.log import EditLog
-from treelab.trees.text import shown_threshold
-from treelab.trees.words import parse
 
 
 def press(app, name: str, run: str):
@@ -55,8 +53,7 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", edit="true", run=run)
     field = app.number_input(key=f"edit-at-{run}--radius-0")
-    tree = store.model(run)
-    assert field.value == parse(shown_threshold(tree, 0))
+    assert field.value == store.model(run).threshold[0]
     before = app.metric[0].value
     field.set_value(2.5).run()
     assert app.session_state[f"edits-{run}"].current == (SetThreshold("", 2.5),)
@@ -72,6 +69,16 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     assert "is locked" in app.warning[0].value
     press(app, "end", run)
     assert app.metric[2].label == "macro F1 · test, 48 rows"
+
+
+def test_a_proposed_threshold_is_taken_as_it_is_not_as_it_is_rounded(visit, store):
+    run = add_run(store, "cart")
+    best = candidates_at(load_run(store.run(run)), (), "")
+    other = next(own for own in best if own.column != "radius" and own.threshold)
+    app = visit("tree", edit="true", run=run)
+    app.selectbox(key=f"edit-by-{run}-").select(other.column).run()
+    press(app, "set-split", run)
+    assert app.session_state[f"edits-{run}"].current == (other.edit(""),)
 
 
 def test_an_oblique_split_can_be_replaced_by_one_column(visit, store):

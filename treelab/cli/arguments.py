@@ -121,6 +121,14 @@ def add_problem(parser: ArgumentParser) -> None:
         help="a column that is not predicted from; may be repeated",
     )
     parser.add_argument(
+        "--kind",
+        metavar="COLUMN:KIND",
+        action="append",
+        default=[],
+        help="predict from a column as number or as category; where text is a number, "
+        "cells that show none are missing; may be repeated",
+    )
+    parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"
     )
     parser.add_argument(

@@ -5,13 +5,17 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from treelab.cli.arguments import add_file_options, add_home, add_json
 from treelab.cli.tables import read_named_table
+from treelab.data.problem import Problem
 from treelab.data.split import Rows
+from treelab.data.values import cast_column
+from treelab.data.writing import defused
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.evaluation.predictions import new_table
+from treelab.evaluation.predictions import forms_to_read, new_table
 from treelab.reports.run_report import (
     decision_words,
     prediction_words,
@@ -19,7 +23,6 @@ from treelab.reports.run_report import (
 )
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import forms_of_model
 from treelab.trees.pruning_path import Model
 from treelab.trees.tree import Tree, knows_interval, predicts_several
 
@@ -71,12 +74,12 @@ def explain(arguments: Namespace) -> None:
     if arguments.simple_rules:
         rules = _simple_rules(model, X, y, arguments.share)
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-        print(as_json if arguments.json else rules.to_csv(index=False), end="")
+        print(as_json if arguments.json else defused(rules).to_csv(index=False), end="")
         return
     rows: pd.DataFrame = X
     targets: pd.Series | pd.DataFrame | None = y
     if arguments.table is not None:
-        rows, targets = _new_rows(model, arguments)
+        rows, targets = _new_rows(model, problem, arguments)
     if not 1 <= arguments.row <= len(rows):
         raise ValueError(f"--row must be from 1 to {len(rows)}, got {arguments.row}.")
     row = rows.iloc[[arguments.row - 1]]
@@ -118,19 +121,25 @@ def _print_row(model: Model, row, target, test: Rows) -> None:
     print("\n".join(lines))
 
 
-def _new_rows(model: Model, arguments: Namespace) -> tuple[pd.DataFrame, Any]:
+def _new_rows(
+    model: Model, problem: Problem, arguments: Namespace
+) -> tuple[pd.DataFrame, Any]:
     """Read the rows of a table as a model does, and their target where it has one.
 
     Several targets are a frame.
     """
-    forms = forms_of_model(model)
+    forms = forms_to_read(model, problem, RunStore(arguments.home).table)
     read, name = read_named_table(arguments, one_column=True, as_in=forms)
     table = new_table(model, read.frame, name)
     for note in table.notes:
         print(note, file=sys.stderr)
     if predicts_several(model) and not model.levels:
         return table.X, read.frame.reindex(columns=[*model.outputs])
-    return table.X, read.frame.get(model.target)
+    target = read.frame.get(problem.target)
+    if problem.exposure and target is not None:
+        exposure = read.frame.get(problem.exposure, np.nan)
+        target = cast_column(target, "number") / exposure
+    return table.X, target
 
 
 def _print_json(facts: dict) -> None:

@@ -4,6 +4,7 @@ import json
 from argparse import Namespace
 
 from treelab.cli.arguments import add_model, add_output, find_model, write_output
+from treelab.data.writing import defused
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
@@ -65,7 +66,7 @@ def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes
             model.as_tree()  # refused where a predictor on top is not written
         return _code(tree, form)
     writers = {
-        "rules": lambda: to_rules(tree).to_csv(index=False),
+        "rules": lambda: defused(to_rules(tree)).to_csv(index=False),
         "text": lambda: to_text(tree).rstrip("\n") + "\n",
         "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",

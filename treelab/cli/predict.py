@@ -9,19 +9,23 @@ import pandas as pd
 
 from treelab.cli.arguments import add_model, add_output, add_table, find_model
 from treelab.cli.tables import read_named_table
+from treelab.data.split import JOINED
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
     empty_branch_note,
+    forms_to_read,
     new_scores,
     new_table,
     prediction_columns,
+    trained_on_note,
     with_amounts,
     with_predictions,
 )
-from treelab.trees.feature import forms_of_model
+from treelab.learners.registry import IMPORTED
+from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted, significant
 
 
@@ -60,11 +64,12 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
-    read, name = read_named_table(
-        arguments, one_column=True, as_in=forms_of_model(model)
-    )
-    table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     problem = None if run is None else run.problem
+    forms = forms_to_read(
+        model, problem, lambda *of: RunStore(arguments.home).table(*of)
+    )
+    read, name = read_named_table(arguments, one_column=True, as_in=forms)
+    table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     predicted = prediction_columns(model, table.X, arguments.columns)
     predicted = with_amounts(predicted, read.frame, problem)
     written = with_predictions(read.cells, predicted, arguments.columns, name)
@@ -72,6 +77,10 @@ def predict(arguments: Namespace) -> None:
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
     scores, note = new_scores(model, read.frame, table.X, problem)
+    if scores and run is not None and run.learner != IMPORTED:
+        stored = RunStore(arguments.home).table(run.problem.table_id)
+        seen = run.problem.split(stored).rows(JOINED).X.index
+        notes += filter(None, [trained_on_note(stored, seen, read.frame)])
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
     _report(arguments, notes, scores, note, weighted)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.data.columns import column_kind, listed
+from treelab.data.columns import column_kind, listed, useful_columns
 from treelab.data.encoding import parse_least
 from treelab.data.openml import PREFIX, read_openml
 from treelab.data.problem import (
     Problem,
     folds_problem,
     make_problem,
+    pairs,
     several_targets,
     split_problem,
     weighted_problem,
@@ -23,6 +24,7 @@ from treelab.data.problem import (
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.split_by import with_test_file
+from treelab.data.values import cast_column
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.date_parts import (
@@ -124,10 +126,13 @@ def read_problem(
         way = "given"
     target, *more = arguments.target
     _refuse_unknown(arguments.target, frame, name)
+    kinds = _kinds(arguments.kind, frame, name)
+    chosen = {column: cast_column(frame[column], kinds[column]) for column in kinds}
     problem = make_problem(
         frame,
         target,
         table_name=name,
+        columns=useful_columns(frame.assign(**chosen), target),
         # Few counts look like classes, but what is divided is a number.
         task=arguments.task or ("regression" if arguments.exposure or more else None),
         seed=arguments.seed,
@@ -149,6 +154,9 @@ def read_problem(
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)
+    if unread := [column for column in kinds if column not in problem.columns]:
+        raise _not_predicted_from("--kind", unread[0], problem)
+    problem = replace(problem, kinds=pairs(kinds))
     problem = replace(problem, rare=_rare(arguments.rare, frame, problem, name))
     if (truth := getattr(arguments, "truth", None)) is not None:
         columns = tuple(column for column in problem.columns if column != truth)
@@ -170,6 +178,34 @@ def _refuse_unknown(columns: Iterable[str], frame: pd.DataFrame, name: str) -> N
             )
 
 
+def _not_predicted_from(option: str, column: str, problem: Problem) -> ValueError:
+    """Return the error of an option that names a column which is not predicted from."""
+    return ValueError(
+        f"{option} names {column!r}, which is left out, or not predicted from for "
+        f"another reason; these are: {listed(list(problem.columns))}."
+    )
+
+
+def _kinds(texts: list[str], frame: pd.DataFrame, name: str) -> dict[str, str]:
+    """Return the kind of each column that ``--kind`` names.
+
+    Raises
+    ------
+    ValueError
+        If a column is absent, or its kind is none.
+    """
+    found = {}
+    for text in texts:
+        column, _, kind = text.rpartition(":")
+        if not column or kind not in ("number", "category"):
+            raise ValueError(
+                f"--kind takes COLUMN:number or COLUMN:category, got {text!r}."
+            )
+        found[column] = kind
+    _refuse_unknown(found, frame, name)
+    return found
+
+
 def _rare(
     texts: list[str], frame: pd.DataFrame, problem: Problem, name: str
 ) -> tuple[tuple[str, float], ...]:
@@ -178,15 +214,21 @@ def _rare(
     Raises
     ------
     ValueError
-        If a column is absent or holds numbers, or the rows are no number of rows.
+        If a column is absent, not predicted from or holds numbers, or the rows are no
+        number of rows.
     """
     own = [column for column in problem.columns if column in frame.columns]
     kinds = {column: column_kind(frame[column]) for column in own}
+    kinds |= dict(problem.kinds)
     found = {}
     for text in texts:
         column, _, least = text.rpartition(":")
-        if column and kinds.get(column) != "category":
-            raise ValueError(f"{name} has no column {column!r} of categories.")
+        if column:
+            _refuse_unknown([column], frame, name)
+            if column not in kinds:
+                raise _not_predicted_from("--rare", column, problem)
+            if kinds[column] != "category":
+                raise ValueError(f"--rare is for categories; {column!r} holds numbers.")
         named = [column] if column else [c for c in kinds if kinds[c] == "category"]
         found.update(dict.fromkeys(named, parse_least(least)))
     return tuple((column, least) for column, least in found.items() if least)

@@ -28,11 +28,17 @@ class Candidate:
     # their rows.
     gain: float
     n_left: int  # rows on that side
+    is_date: bool = False  # whether the threshold is one, as a year with decimals
 
     def edit(self, path: str) -> SetSplit:
         """Return the edit that gives a node this split."""
         return SetSplit(
-            path, self.column, self.threshold, self.categories, self.missing_left
+            path,
+            self.column,
+            self.threshold,
+            self.categories,
+            self.missing_left,
+            self.is_date,
         )
 
 
@@ -124,7 +130,8 @@ def _number(
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
     gain, _, side, n_left = cut
-    return Candidate(feature.column, threshold, None, side, gain, n_left)
+    is_date = feature.is_date
+    return Candidate(feature.column, threshold, None, side, gain, n_left, is_date)
 
 
 def _category(

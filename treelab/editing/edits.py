@@ -1,11 +1,12 @@
 """The kinds of edits, each one line of a log: plain, immutable, written as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from math import isnan
 from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
+from treelab.trees.dates import first_moment_after
 from treelab.trees.words import listed, quoted, shortest
 
 MOST_DEPTH = 64  # letters of a path
@@ -63,6 +64,7 @@ class SetSplit(Edit):
     # Of a category column: rows with one of these go left.
     categories: tuple[str, ...] | None = None
     missing_left: bool = False  # whether rows without a value go left
+    is_date: bool = False  # whether the threshold is a date, as a year with decimals
 
     kind: ClassVar[str] = "split"
 
@@ -76,16 +78,17 @@ class SetSplit(Edit):
         else:
             object.__setattr__(self, "categories", _texts(self.categories))
         _check_bool("missing_left", self.missing_left)
+        _check_bool("is_date", self.is_date)
 
     def sentence(self) -> str:
         """Return the edit in words."""
         missing = " (or missing)" if self.missing_left else ""
         if self.threshold is not None:
-            return (
-                f"{self._place}: split by {self.column} ≤ {shortest(self.threshold)}"
-                f"{missing}."
-            )
-        names = listed([quoted(name) for name in self.categories or ()])
+            bound = f"≤ {shortest(self.threshold)}"
+            if self.is_date:
+                bound = f"before {first_moment_after(self.threshold)}"
+            return f"{self._place}: split by {self.column} {bound}{missing}."
+        names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
 
 
@@ -94,16 +97,21 @@ class SetThreshold(Edit):
     """Move the threshold of a split, be it of one column or oblique."""
 
     threshold: float
+    is_date: bool = False  # as of ``SetSplit``
 
     kind: ClassVar[str] = "threshold"
 
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "threshold", _finite(self.threshold))
+        _check_bool("is_date", self.is_date)
 
     def sentence(self) -> str:
         """Return the edit in words."""
-        return f"{self._place}: threshold moved to {shortest(self.threshold)}."
+        to = shortest(self.threshold)
+        if self.is_date:
+            to = f"before {first_moment_after(self.threshold)}"
+        return f"{self._place}: threshold moved to {to}."
 
 
 @dataclass(frozen=True)
@@ -203,17 +211,18 @@ def edit_from_dict(stored: Any) -> Edit:
     ValueError
         If it is none, naming what is wrong.
     """
-    if not isinstance(stored, Mapping) or stored.get("kind") not in EDITS:
+    if not isinstance(stored, Mapping) or str(stored.get("kind")) not in EDITS:
         raise ValueError(f"An edit has a kind, one of {', '.join(EDITS)}: {stored!r}.")
     kind = EDITS[stored["kind"]]
     given = {name: value for name, value in stored.items() if name != "kind"}
-    known = {field.name for field in fields(kind)}
-    if unknown := sorted(map(str, set(given) - known)):
-        raise ValueError(f"An edit of kind {kind.kind!r} has no {', '.join(unknown)}.")
-    try:
-        return kind(**given)
-    except TypeError as error:
-        raise ValueError(f"An edit of kind {kind.kind!r}: {error}.") from error
+    known = {field.name: field.default is MISSING for field in fields(kind)}
+    needed = [name for name, is_needed in known.items() if is_needed]
+    has = f"An edit of kind {kind.kind!r} has {listed(list(known))}"
+    if unknown := sorted(map(str, set(given) - set(known))):
+        raise ValueError(f"{has}, but has no {', '.join(unknown)}: {stored!r}.")
+    if absent := [name for name in needed if name not in given]:
+        raise ValueError(f"{has}, and lacks {', '.join(absent)}: {stored!r}.")
+    return kind(**given)
 
 
 def _check_column(column) -> None:

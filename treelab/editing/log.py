@@ -15,6 +15,11 @@ from treelab.trees.tree import Tree
 VERSION = 1
 TRAINERS = {"gradtree": "GradTree", "get": "GET", "cart": "CART"}
 MOST_EDITS = 10_000
+SHAPE = (
+    'A log is JSON such as {"version": 1, "tree": "0123456789abcdef", "edits": '
+    '[{"kind": "prune", "path": "LR"}]}, a path being L and R from the root; '
+    "`treelab edit RUN` prints one to begin with."
+)
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,17 @@ class EditLog:
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"The log of edits is not JSON: {error}.") from error
+            raise ValueError(
+                f"The log of edits is not JSON: {error}. {SHAPE}"
+            ) from error
         if not isinstance(stored, Mapping) or not isinstance(stored.get("edits"), list):
-            raise ValueError("This is not a log of edits: it has no list of edits.")
+            raise ValueError(
+                f"This is not a log of edits: it has no list of edits. {SHAPE}"
+            )
         if stored.get("version") != VERSION:
             raise ValueError(
                 f"The log has the version {stored.get('version')!r}; this treelab "
-                f"reads version {VERSION}."
+                f"reads version {VERSION}. {SHAPE}"
             )
         if len(stored["edits"]) > MOST_EDITS:
             raise ValueError(f"A log may have {MOST_EDITS:,} edits at most.")

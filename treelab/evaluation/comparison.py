@@ -805,10 +805,10 @@ class Disagreement:
         first, second = names
         n_rows = counted(self.n_rows, "test row")
         if self.mean_distance is None:
+            neither = f", neither on {self.neither:,}" if self.neither else ""
             return (
                 f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
-                f"{self.first_better:,}, {second} on {self.second_better:,}, neither "
-                f"on {self.neither:,}."
+                f"{self.first_better:,}, {second} on {self.second_better:,}{neither}."
             )
         distance = f"{significant(self.mean_distance)} {unit}".rstrip()
         return (

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
-from treelab.trees.feature import feature_matrix
+from treelab.trees.dates import are_days, next_day
+from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import (
     CategoryCondition,
@@ -88,6 +89,7 @@ class KnownValues:
         self.X = X
         self._distinct: dict[str, np.ndarray] = {}
         self._has_missing: dict[str, bool] = {}
+        self._is_whole: dict[str, bool] = {}
 
     @cached_property
     def spreads(self) -> dict[str, float]:
@@ -103,6 +105,14 @@ class KnownValues:
             else:
                 self._distinct[column] = values.unique()
         return self._distinct[column]
+
+    def is_whole(self, feature: Feature) -> bool:
+        """Whether the values of a feature's column are whole numbers, or whole days."""
+        if feature.column not in self._is_whole:
+            values = self.distinct(feature.column)
+            whole = are_days(values) if feature.is_date else not (values % 1).any()
+            self._is_whole[feature.column] = bool(whole)
+        return self._is_whole[feature.column]
 
     def has_missing(self, column: str) -> bool:
         """Whether some row lacks a value of a column."""
@@ -298,7 +308,8 @@ def _reverted(model, changes: Changes, wanted: Wanted, values: dict) -> dict:
 # category column. The nearest point of a box has a closed form; where splits weigh
 # several columns, it is a small linear program, within the columns' ranges. The nearest
 # over all leaves that predict what is wanted is exact. Numbers move to values that some
-# row has, where one lies in the interval.
+# row has, where one lies in the interval; in a linear program those of columns of whole
+# numbers by whole ones, and dates to whole days where the training rows have no other.
 
 
 _INSIDE = 1e-6  # spreads by which a linear program stays off a border
@@ -442,23 +453,59 @@ def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
             bounds[j, 1] = min(bounds[j, 1], condition.high - x[j])
     if (bounds[:, 0] > bounds[:, 1]).any():
         return None
+    numbers = [own.kind == "number" for own in tree.features]
+    is_whole = np.array(
+        [
+            is_n and changes.known.is_whole(own)
+            for is_n, own in zip(numbers, tree.features)
+        ]
+    )
+    is_date = np.array([feature.is_date for feature in tree.features])
+    spreads, whole = _spreads(tree, changes), is_whole & ~is_date & (x % 1 == 0)
+    given = np.stack(above), np.array(limit), spreads, whole
+    change = _least_change(bounds, *given)
+    if change is None:
+        return None
+    # No linear program knows days, as years have 365 or 366: the rest follows them.
+    days = np.flatnonzero(is_whole & is_date & (np.abs(change) > 1e-9 * spreads))
+    for beyond in (True, False) if len(days) else ():
+        pinned = bounds.copy()
+        for j in days.tolist():
+            pinned[j] = next_day(x[j] + change[j], (change[j] > 0) == beyond) - x[j]
+        is_allowed = (pinned == np.clip(pinned, bounds[:, :1], bounds[:, 1:])).all()
+        on_days = _least_change(pinned, *given) if is_allowed else None
+        if on_days is not None:
+            change = on_days
+            break
+    moved = np.flatnonzero(np.abs(change) > 1e-9 * spreads)
+    return {tree.features[j].column: float(x[j] + change[j]) for j in moved.tolist()}
+
+
+def _least_change(
+    bounds: np.ndarray,
+    sums: np.ndarray,
+    limit: np.ndarray,
+    spreads: np.ndarray,
+    whole: np.ndarray,
+) -> np.ndarray | None:
+    """Return the least change (F,) within bounds (F, 2), sums (n, F) at most a limit.
+
+    Those of ``whole`` (F,) features are whole numbers; None where there is none.
+    """
     # A change is a rise less a fall; both cost the same.
-    rise = np.stack([np.maximum(bounds[:, 0], 0), np.maximum(bounds[:, 1], 0)], 1)
-    fall = np.stack([np.maximum(-bounds[:, 1], 0), np.maximum(-bounds[:, 0], 0)], 1)
-    cost = np.tile(1 / _spreads(tree, changes), 2)
-    rows = np.stack(above)
+    rise, fall = np.maximum(bounds, 0), np.maximum(-bounds[:, ::-1], 0)
     solved = linprog(
-        cost,
-        A_ub=np.hstack([rows, -rows]),
-        b_ub=np.array(limit),
+        np.tile(1 / spreads, 2),
+        A_ub=np.hstack([sums, -sums]),
+        b_ub=limit,
         bounds=np.vstack([rise, fall]),
+        integrality=np.tile(whole, 2).astype(int),
         method="highs",
     )
     if not solved.success:
         return None
-    change = solved.x[: len(x)] - solved.x[len(x) :]
-    moved = np.flatnonzero(np.abs(change) > 1e-9 * _spreads(tree, changes))
-    return {tree.features[j].column: float(x[j] + change[j]) for j in moved.tolist()}
+    change = solved.x[: len(spreads)] - solved.x[len(spreads) :]
+    return np.where(whole, np.rint(change), change)
 
 
 def _range(column: str, changes: Changes) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from treelab.trees.text import (
     sum_name,
     value_within,
 )
-from treelab.trees.tree import OBLIQUE, Tree, sum_up
+from treelab.trees.tree import OBLIQUE, Tree, read_features, sum_up
 from treelab.trees.words import clean, joined, signed, significant, with_unit
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
@@ -158,16 +158,18 @@ def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray
 # the rows that the tree was fitted to, which do not depend on the order of the splits.
 
 
-LINEAR_LEAF = "linear model of the leaf"
+LINEAR_LEAF = "leaf at usual values"  # of the features, as missing ones count there
 
 
 @dataclass(frozen=True)
 class Contributions:
     """What moves one prediction from the mean prediction to where it is."""
 
-    base: float  # mean prediction over the rows that the tree was fitted to
+    # Mean prediction over the rows that the tree was fitted to; along a path to linear
+    # leaves the root's own value, as how far these change that mean is not known.
+    base: float
     # By column; largest absolute change first. Along a path each weighted sum counts by
-    # itself, and so does a leaf's linear model.
+    # itself, and so does what a leaf's linear model predicts for usual values.
     changes: dict[str, float]
 
     @property
@@ -194,7 +196,15 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
         name = split_name(tree, node)
         changes[name] = changes.get(name, 0.0) + float(means[below] - means[node])
     if tree.leaf_weights is not None and tree.leaf_weights[path[-1]].any():
-        changes[LINEAR_LEAF] = float(tree.predict(row)[0] - means[path[-1]])
+        left_over = float(tree.predict(row)[0] - means[path[-1]])
+        x = read_features(tree, row, leaves=True)[0]
+        for j in np.flatnonzero(tree.leaf_weights[path[-1]] * ~np.isnan(x)):
+            feature = tree.features[j]
+            usual = float(np.nan_to_num(feature.fill))
+            by = float(tree.leaf_weights[path[-1], j] * (x[j] - usual))
+            changes[feature.column] = changes.get(feature.column, 0.0) + by
+            left_over -= by
+        changes[LINEAR_LEAF] = left_over
     return ranked(float(means[0]), changes)
 
 
@@ -351,7 +361,12 @@ def split_name(tree: Tree, node: int) -> str:
 
 
 def node_means(tree: Tree) -> np.ndarray:
-    """Mean prediction of the rows that pass each node, (n_nodes, n_outputs)."""
+    """Mean prediction of the rows that pass each node, (n_nodes, n_outputs).
+
+    Where leaves are linear, each node's own value: what it would predict as a leaf.
+    """
+    if tree.leaf_weights is not None:
+        return tree.value
     rows = _rows(tree)[:, None]
     return sum_up(tree, np.where(tree.is_leaf[:, None], tree.value * rows, 0)) / rows
 
@@ -503,7 +518,8 @@ class SufficientRule:
         right = np.asarray(y)[here] == self.prediction
         each = None if weight is None else weight[here]
         accuracy = float(np.average(right, weights=each)) if len(right) else None
-        return LeafScore(int(here.sum()), len(here), accuracy)
+        n_rows, is_weighted = int(here.sum()), weight is not None
+        return LeafScore(n_rows, len(here), accuracy, None, is_weighted)
 
 
 def sufficient_rule(tree: Tree, row) -> SufficientRule:
@@ -693,5 +709,15 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
         return "No feature speaks more for this class than it does on average."
     rises = found.prediction >= found.base
     words = because(listed, rises, most=most)
-    mean = with_unit(significant(found.base), model.target_unit)
-    return f"{'Above' if rises else 'Below'} the mean of {mean} {words}".rstrip() + "."
+    base = with_unit(significant(found.base), model.target_unit)
+    side = "Above" if rises else "Below"
+    return f"{side} {base_words(model)} of {base} {words}".rstrip() + "."
+
+
+def base_words(model: Tree | WeightedTrees) -> str:
+    """Name what the base of a model's contributions is."""
+    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+    if not is_linear:
+        return "the mean prediction"
+    has_means = model.loss is None or model.loss.has_means
+    return "the mean" if has_means else "the best constant"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.tree import Tree
-from treelab.trees.words import percent
+from treelab.trees.words import percent, shortest
 
 # Rates by group: how often a class is predicted, and how often rightly.
 #
@@ -61,18 +62,31 @@ def groups_of(column: pd.Series) -> pd.Series:
     """
     known = column.dropna()
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MOST_GROUPS:
-        cut = pd.qcut(column, 4, duplicates="drop", precision=4)
-        if looks_like_dates(column):
-            ends = column.groupby(cut, observed=True).agg(["min", "max"])
-            ends = ends.map(moment_text)
-            cut = cut.map((ends["min"] + " to " + ends["max"]).to_dict())
-        return cut.astype(object).where(column.notna(), MISSING).map(str)
+        values = known.to_numpy(np.float64)
+        below = values[values < values.max()].max()  # beyond the last end lie rows
+        ends = np.unique(np.minimum(np.quantile(values, [0.25, 0.5, 0.75]), below))
+        group = pd.Series(np.searchsorted(ends, values), index=known.index)
+        spans = known.groupby(group).agg(["min", "max"])
+        names = _span_names(spans, looks_like_dates(known))
+        text = group.map(names).reindex(column.index)
+        return text.astype(object).where(column.notna(), MISSING)
     text = column.astype(object).where(column.notna(), MISSING).map(str)
     counts = text.value_counts(sort=True)
     if len(counts) > MOST_GROUPS:
         rare = counts.index[MOST_GROUPS - 1 :]
         text = text.where(~text.isin(rare), OTHERS)
     return text
+
+
+def _span_names(spans: pd.DataFrame, are_dates: bool) -> dict[int, str]:
+    """Write from where to where each group of numbers goes; no two read alike."""
+    numbers = [partial(shortest, digits=n) for n in range(3, 18)]
+    for write in [moment_text] if are_dates else numbers:
+        ends = [(write(low), write(high)) for low, high in spans.to_numpy(float)]
+        names = [low if low == high else f"{low} to {high}" for low, high in ends]
+        if len(set(names)) == len(names):
+            break
+    return dict(zip(spans.index, names))
 
 
 def rates_by_group(

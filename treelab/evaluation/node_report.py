@@ -21,6 +21,8 @@ from treelab.trees.words import counted, percent, significant
 
 # How good a leaf's prediction is on the rows that reach it.
 
+BY_WEIGHT = " by weight"  # of a score, where rows do not count alike
+
 
 @dataclass(frozen=True)
 class LeafScore:
@@ -34,6 +36,7 @@ class LeafScore:
     # Of the predictions for the leaf's rows, in the target's unit; None for classes or
     # without a row.
     mean_absolute_error: float | None = None
+    is_weighted: bool = False  # whether rows count by weight in these
 
     def sentence(self, unit: str = "") -> str:
         """Write how many test rows reach the leaf, and how well they are predicted.
@@ -42,11 +45,12 @@ class LeafScore:
         """
         n_total = counted(self.n_total, "test row")
         words = f"This leaf: {self.n_rows:,} of {n_total}"
+        how = BY_WEIGHT * self.is_weighted
         if self.accuracy is not None:
-            return f"{words}, accuracy {percent(self.accuracy)}."
+            return f"{words}, accuracy {percent(self.accuracy)}{how}."
         if self.mean_absolute_error is not None:
             error = f"{significant(self.mean_absolute_error)} {unit}".rstrip()
-            return f"{words}, mean absolute error {error}."
+            return f"{words}, mean absolute error {error}{how}."
         return f"None of the {n_total} reaches this leaf."
 
 
@@ -85,12 +89,13 @@ def score_leaf(
     predicted = (
         tree.predict(X[here]) if predictions is None else np.asarray(predictions)[here]
     )
-    each = None if weight is None else weight[here]
+    is_weighted = weight is not None
+    each = weight[here] if is_weighted else None
     if tree.classes is None:
         error = np.average(np.abs(predicted - truth.astype(float)), weights=each)
-        return LeafScore(n_rows, n_total, mean_absolute_error=float(error))
+        return LeafScore(n_rows, n_total, None, float(error), is_weighted)
     accuracy = np.average(predicted == truth, weights=each)
-    return LeafScore(n_rows, n_total, accuracy=float(accuracy))
+    return LeafScore(n_rows, n_total, float(accuracy), None, is_weighted)
 
 
 # A report on one node of a tree: its rule, and its rows on each data split.

@@ -1,6 +1,6 @@
 """Predictions for a table, with the cells that it came with."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,13 +8,13 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
-from treelab.data.values import cast_column, categories, class_labels
+from treelab.data.values import cast_column, categories, class_labels, numbers
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
-from treelab.trees.cells import noted_form, read_column
+from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
 from treelab.trees.date_parts import parse_part
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import known_forms
+from treelab.trees.feature import forms_of_model, known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import Tree, knows_interval, predicts_several
@@ -98,12 +98,26 @@ def with_amounts(
     """Put what rates amount to beside them, such as ``predicted claims``.
 
     That is the prediction times the row's exposure, where the table ``frame`` has it.
+
+    Raises
+    ------
+    ValueError
+        If an exposure is no finite number from 0 on; names its row.
     """
     if problem is None or problem.exposure not in frame.columns.map(str):
         return predicted
     if "prediction" not in predicted:
         return predicted
-    exposure = cast_column(frame.rename(columns=str)[problem.exposure], "number")
+    given = frame.rename(columns=str)[problem.exposure]
+    exposure = cast_column(given, "number").astype(np.float64)
+    wrong = (given.notna() & ~(np.isfinite(exposure) & (exposure >= 0))).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"The exposure {problem.exposure!r} must be a finite number from 0 on, but "
+            f"is {given.iloc[row]} in row {row + 1:,}. Correct it, or leave the cell "
+            "empty."
+        )
     found = predicted.copy()
     found.insert(1, f"predicted {problem.target}", found["prediction"] * exposure)
     return found
@@ -181,6 +195,32 @@ class NewTable:
     X: pd.DataFrame  # (n_rows, n_columns_read)
     # Sentences on what the model has not seen: absent columns, unknown categories.
     notes: tuple[str, ...]
+
+
+def forms_to_read(
+    model: Model,
+    problem: Problem | None,
+    table: Callable[[str, list[str]], pd.DataFrame],
+) -> dict[str, CellForm]:
+    """Return how each column of a new table is written that a model or a score reads.
+
+    Parameters
+    ----------
+    model : Tree, WeightedTrees or PruningPath
+    problem : Problem or None
+        What the model was trained for, where that is known.
+    table : callable
+        Returns the columns of these names of the stored table of this id.
+    """
+    forms = forms_of_model(model)
+    if problem is None:
+        return forms
+    named = (*problem.targets, problem.exposure, problem.weight)
+    unknown = [name for name in named if name and name not in forms]
+    noted = forms_of(table(problem.table_id, unknown)) if unknown else {}
+    for name, form in noted.items():
+        forms[name] = replace(form, needed=name == problem.exposure, width=0)
+    return forms
 
 
 def new_table(
@@ -367,6 +407,48 @@ def new_scores(
     predicted = np.array([str(label) for label in predicted], dtype=object)
     found = scores(model.task, truth, predicted, sample_weight=weight)
     return found, note.strip()
+
+
+def trained_on_note(table: pd.DataFrame, seen: pd.Index, frame: pd.DataFrame) -> str:
+    """Return how many rows of a new table a model has seen; "" for none.
+
+    Rows that the model's own table holds more than once are not counted: another row
+    may well equal them.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table of the problem.
+    seen : Index
+        Its training and validation rows.
+    frame : DataFrame
+        The new table, read as that one was.
+    """
+    frame = frame.rename(columns=str)
+    shared = [name for name in table if name in frame.columns]
+    own, new = _row_hashes(table[shared]), _row_hashes(frame[shared])
+    once = own[~own.duplicated(keep=False)]
+    n_seen = int(new.isin(once[once.index.isin(seen)]).sum())
+    if not n_seen:
+        return ""
+    were = "was a training or validation row"
+    were = were if n_seen == 1 else "were training or validation rows"
+    return (
+        f"At least {n_seen:,} of the {counted(len(new), 'row')} {were} of this run, so "
+        "scores on new rows may be lower."
+    )
+
+
+def _row_hashes(frame: pd.DataFrame) -> pd.Series:
+    """Return a 64-bit hash of each row, equal for equal numbers and texts."""
+    plain = pd.DataFrame(
+        {
+            name: numbers(own) if column_kind(own) == "number" else own.map(str)
+            for name, own in frame.items()
+        },
+        index=frame.index,
+    )
+    return pd.util.hash_pandas_object(plain, index=False)
 
 
 def predicted_words(model: Model, predicted: pd.Series) -> str:

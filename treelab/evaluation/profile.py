@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from treelab.data.values import categories
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
-from treelab.trees.words import counted, percent, shortest, significant
+from treelab.trees.words import counted, parse, percent, shortest, significant
 
 # How the values of one column are distributed, and the target among them.
 
@@ -136,9 +137,11 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         if values.max() > np.floor(high):
             labels[-1] = f"≥ {labels[-1]}"
         return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
-    edges = np.linspace(low, high, MOST_BINS + 1)
-    codes = np.clip(np.searchsorted(edges, values, "right") - 1, 0, MOST_BINS - 1)
-    names = _edge_names(edges, looks_like_dates(known))
+    edges, are_dates = np.linspace(low, high, MOST_BINS + 1), looks_like_dates(known)
+    names = _edge_names(edges, are_dates)
+    if not are_dates:  # the bins are what they are called
+        edges = np.array([parse(name) for name in names])
+    codes = np.clip(np.searchsorted(edges, values) - 1, 0, MOST_BINS - 1)
     labels = [f"{a} to {b}" for a, b in itertools.pairwise(names)]
     labels[0], labels[-1] = f"≤ {names[1]}", f"> {names[-2]}"
     return codes, labels
@@ -146,7 +149,7 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 def _edge_names(edges: np.ndarray, are_dates: bool) -> list[str]:
     """Write the edges of bins so that no two read alike."""
-    numbers = [partial(shortest, digits=n) for n in range(3, 17)]
+    numbers = [partial(shortest, fits=isfinite, digits=n) for n in range(3, 17)]
     for each in [days_text, moment_text] if are_dates else numbers:
         names = [each(edge) for edge in edges.tolist()]
         if len(set(names)) == len(names):
@@ -185,6 +188,7 @@ class Alone:
     leaks: list[str]  # columns that settle the target by themselves
     # Rows looked at: all, or a sample. 0 if they are too few.
     n_rows: int
+    n_rarest: int = 0  # scored rows of the rarest class among them; 0 of a regression
 
     def sentences(self, problem: Problem, write: Callable[[str], str] = str) -> str:
         """Say how well the best column predicts alone, and how many do at all.
@@ -220,9 +224,11 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
     n_rows = len(rows)
     if not scores or n_rows < TOO_FEW:
         return Alone([], np.zeros(0), [], 0)
-    guess = 0.0
+    guess, n_rarest = 0.0, 0
     if problem.task != "regression":  # a rare class may not be among the scored rows
-        guess = 1 / target.iloc[rows[n_rows // 2 :]].nunique()
+        each = target.iloc[rows[n_rows // 2 :]].value_counts()
+        each = each[each > 0]
+        guess, n_rarest = 1 / len(each), int(each.min())
     power = {name: max(0.0, (s - guess) / (1 - guess)) for name, s in scores.items()}
     names = sorted(power, key=lambda name: -power[name])
     return Alone(
@@ -230,6 +236,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
         np.array([power[name] for name in names]),
         [name for name in names if scores[name] >= SETTLED],
         n_rows,
+        n_rarest,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treelab.evaluation.metrics import TITLES, headline, scores
+from treelab.evaluation.node_report import BY_WEIGHT
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.trees.words import counted, percent, significant
 
@@ -22,6 +23,7 @@ class Imitation:
     # Scores of the model (first) and of the tree (second) on the rows whose truth is
     # known, and the interval of their difference; empty where it is not known.
     against_truth: dict[str, ScoreDifference] = field(default_factory=dict)
+    is_weighted: bool = False  # whether rows count by weight
 
     def sentences(
         self, model: str = "the model", rows: str = "held-out row"
@@ -29,7 +31,7 @@ class Imitation:
         """Say how well the tree imitates, and how both do, a sentence an item."""
         name = headline(self.task)
         own, title = self.fidelity, TITLES[name]
-        n_rows = counted(int(own["n_rows"]), rows)
+        n_rows = counted(int(own["n_rows"]), rows) + BY_WEIGHT * self.is_weighted
         if self.task == "regression":
             lines = [
                 f"Fidelity: R² {significant(own['r2'])} against {model} on {n_rows}, "
@@ -65,12 +67,13 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
     """
     of_model, of_tree = np.asarray(of_model), np.asarray(of_tree)
     fidelity = scores(task, of_model, of_tree, sample_weight=weight)
+    is_weighted = weight is not None
     if truth is None:
-        return Imitation(task, fidelity)
+        return Imitation(task, fidelity, is_weighted=is_weighted)
     truth = np.asarray(truth)
     known = np.array([value == value and value is not None for value in truth.tolist()])
     if known.sum() < 2:
-        return Imitation(task, fidelity)
+        return Imitation(task, fidelity, is_weighted=is_weighted)
     if task != "regression" and not set(truth[known]) & set(of_model.tolist()):
         raise ValueError(
             f"The truth holds {truth[known][0]!r} and the model predicts "
@@ -79,7 +82,7 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
     weight = None if weight is None else np.asarray(weight)[known]
     both = of_model[known], of_tree[known]
     compared = paired_bootstrap(task, truth[known], *both, weight)
-    return Imitation(task, fidelity, compared)
+    return Imitation(task, fidelity, compared, is_weighted)
 
 
 def residual_target(task: str, of_model, of_tree) -> np.ndarray:

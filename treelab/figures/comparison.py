@@ -28,6 +28,7 @@ from treelab.figures.style import (
     shorten,
     template,
 )
+from treelab.trees.dates import from_decimal_years
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
@@ -510,6 +511,12 @@ class Axis:
     # Names of the scores of categories, ascending, which stand at even distances;
     # empty: numbers.
     ticks: dict[float, str] = field(default_factory=dict)
+    is_date: bool = False  # whether numbers are years with decimals
+
+    def places(self, values: Sequence[float] | np.ndarray) -> list:
+        """Return numbers as the figure knows them: of dates as moments."""
+        own = np.asarray(values, dtype=float)
+        return (from_decimal_years(own) if self.is_date else own).tolist()
 
 
 @dataclass(frozen=True)
@@ -532,7 +539,7 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
         ticks = _ticks(feature)
     elif feature.kind == "category":
         title = f"score of {feature.column}"
-    return Axis(title, low - room, high + room, ticks)
+    return Axis(title, low - room, high + room, ticks, feature.is_date)
 
 
 def node_plane(
@@ -600,18 +607,22 @@ def plane_figure(
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
+    hover = ", ".join(
+        f"%{{{name}{'|%-d %b %Y' if axis.is_date else ':.4~g'}}}"
+        for axis, name in zip(axes, "xy")
+    )
     figure = go.Figure()
     if scale is None and colors is None:
         scale = float(points["target"].min()), float(points["target"].max())
     ends = scale or (0.0, 1.0)  # classes have none
     if behind is not None:
-        _add_surface(figure, behind, colors, ends, mode)
+        _add_surface(figure, behind, axes, colors, ends, mode)
     # On the shade of their own class rows are seen by their outline.
     outline = palette(mode).background if behind is None else palette(mode).text
     if colors is None:
-        _add_values(figure, points, ends, unit, outline)
+        _add_values(figure, points, ends, unit, outline, hover)
     else:
-        _add_classes(figure, points, colors, outline)
+        _add_classes(figure, points, colors, outline, hover)
     _add_lines(figure, lines, axes, mode)
     _add_marks(figure, points, mode)
     figure.update_layout(template=template(mode), height=430, margin={"t": 44})
@@ -626,23 +637,25 @@ def plane_figure(
     return figure
 
 
-def _rows_at(axis: Axis, values) -> np.ndarray:
+def _rows_at(axis: Axis, values) -> Sequence | np.ndarray:
     """Return where rows stand on an axis; those of one category a little apart."""
     values = np.asarray(values, dtype=float)
     if not axis.ticks:
-        return values
+        return axis.places(values)
     rank = np.interp(values, list(axis.ticks), np.arange(len(axis.ticks)))
     return rank + np.random.default_rng(0).uniform(-_SPREAD, _SPREAD, len(rank))
 
 
-def _thresholds_at(axis: Axis, values) -> list[float]:
+def _thresholds_at(axis: Axis, values) -> list:
     """Return where thresholds stand on an axis: midway between two categories."""
     if not axis.ticks:
-        return list(values)
+        return axis.places(values)
     return (np.searchsorted(list(axis.ticks), values, side="right") - 0.5).tolist()
 
 
-def _add_classes(figure: go.Figure, points, colors: dict, outline: str) -> None:
+def _add_classes(
+    figure: go.Figure, points, colors: dict, outline: str, hover: str
+) -> None:
     """Draw the rows of each class in its colour and with a mark of its own."""
     for place, (label, color) in enumerate(colors.items()):
         own = points[points["target"] == label]
@@ -659,11 +672,13 @@ def _add_classes(figure: go.Figure, points, colors: dict, outline: str) -> None:
                 "opacity": 0.85,
                 "line": {"width": 0.8, "color": outline},
             },
-            hovertemplate="%{x:.4~g}, %{y:.4~g}<extra>%{fullData.name}</extra>",
+            hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
         )
 
 
-def _add_values(figure: go.Figure, points, scale, unit: str, outline: str) -> None:
+def _add_values(
+    figure: go.Figure, points, scale, unit: str, outline: str, hover: str
+) -> None:
     """Draw the rows by the colour of their value."""
     figure.add_scatter(
         x=points["x"],
@@ -679,7 +694,7 @@ def _add_values(figure: go.Figure, points, scale, unit: str, outline: str) -> No
             "line": {"width": 1, "color": outline},
             "colorbar": {"thickness": 10, "outlinewidth": 0, "title": unit},
         },
-        hovertemplate="%{x:.4~g}, %{y:.4~g}: %{marker.color:.4~g}<extra></extra>",
+        hovertemplate=f"{hover}: %{{marker.color:.4~g}}<extra></extra>",
     )
 
 
@@ -701,6 +716,7 @@ def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
 def _add_surface(
     figure: go.Figure,
     behind: Surface,
+    axes: tuple[Axis, Axis],
     colors: dict | None,
     scale: tuple[float, float],
     mode: Mode,
@@ -722,8 +738,8 @@ def _add_surface(
             shades += [[end, shade] for end in ends]
         colorscale = shades
     figure.add_heatmap(
-        x=behind.x,
-        y=behind.y,
+        x=axes[0].places(behind.x),
+        y=axes[1].places(behind.y),
         z=shown,
         zmin=low,
         zmax=high,

@@ -182,7 +182,7 @@ def _add_baseline(
         xanchor="right",
         y=1,
         yref="paper",
-        yanchor="bottom",
+        yanchor="top",  # the legend stands above
         showarrow=False,
         font={"color": palette(mode).muted},
     )

@@ -14,6 +14,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
+from treelab.trees.dates import days_text, first_moment_after
 from treelab.trees.midpoints import midpoint
 from treelab.trees.words import rounded, shortest, threshold_text
 
@@ -108,6 +109,8 @@ def threshold_rows(
     groups: Groups,
     stops: Mapping[float, str],
     threshold: float | None,
+    *,
+    is_date: bool = False,
 ) -> dict:
     """Return what a histogram with a threshold that can be dragged is drawn from.
 
@@ -121,14 +124,17 @@ def threshold_rows(
         Where the threshold may stand, ascending, and how that is written.
     threshold : float or None
         One of ``stops``; else no line is drawn.
+    is_date : bool, default=False
+        Whether the values are years with decimals, which stand for dates.
 
     Returns
     -------
     dict
         Plain values: ``edges`` of the bars; ``groups`` (name, colour, and rows in each
         bar); ``top``, the rows of the highest bar; ``x_ticks`` and ``y_ticks`` (value
-        and text); ``stops`` (value, text, rows at most the value); ``at``, the place
-        of the threshold in them, or None; ``n_rows`` that have a value.
+        and text); ``stops`` (value, text, rows at most the value), with the ``sign``
+        before the text; ``at``, the place of the threshold in them, or None;
+        ``n_rows`` that have a value.
     """
     known = np.isfinite(x)
     low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
@@ -146,8 +152,12 @@ def threshold_rows(
         "edges": edges.tolist(),
         "groups": [(name, color, counts.tolist()) for name, color, counts in bars],
         "top": top,
-        "x_ticks": [(at, shortest(at)) for at in _ticks(edges[0], edges[-1])],
+        "x_ticks": [
+            (at, days_text(at) if is_date and at % 1 else shortest(at))
+            for at in _ticks(edges[0], edges[-1])
+        ],
         "y_ticks": [(at, f"{at:,.0f}") for at in _ticks(0, top) if at == int(at)],
+        "sign": "before" if is_date else "≤",
         "stops": [(at, text, n) for (at, text), n in zip(stops.items(), n_left)],
         "at": place.get(threshold) if threshold is not None else None,
         "n_rows": len(ranked),
@@ -155,7 +165,11 @@ def threshold_rows(
 
 
 def threshold_stops(
-    x: np.ndarray, fitted: np.ndarray | None, wanted: float | None
+    x: np.ndarray,
+    fitted: np.ndarray | None,
+    wanted: float | None,
+    *,
+    is_date: bool = False,
 ) -> dict[float, str]:
     """Return where a threshold may stand, between two values, and how it is written.
 
@@ -168,6 +182,8 @@ def threshold_stops(
         with these in mind. None of a weighted sum.
     wanted : float or None
         The split's own threshold, in place of the stop that parts ``x`` alike.
+    is_date : bool, default=False
+        Whether the values are years with decimals, which stand for dates.
 
     Returns
     -------
@@ -195,8 +211,9 @@ def threshold_stops(
         return {stop: rounded(stop) for stop in sorted(found)}
     known = np.array([-np.inf, *np.unique(fitted[np.isfinite(fitted)]), np.inf])
     above = {stop: np.searchsorted(known, stop, side="right") for stop in found}
+    write = first_moment_after if is_date else threshold_text
     return {
-        stop: threshold_text(stop, known[above[stop] - 1], known[above[stop]])
+        stop: write(stop, known[above[stop] - 1], known[above[stop]])
         for stop in sorted(found)
     }
 

@@ -282,6 +282,7 @@ def importance_figure(
     errors = None if std is None else [float(v) for v in std][:most]
     reach = max([v + e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
     low = min([v - e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
+    low, reach = min(low, 0.0), reach or 1.0
     figure = go.Figure()
     figure.add_bar(
         x=values,
@@ -308,7 +309,7 @@ def importance_figure(
         showlegend=False,
         xaxis={
             "title": {"text": escape_html(title)},
-            "range": [min(low, 0.0) * 1.1, (reach or 1.0) * 1.1],
+            "range": [low - 0.02 * (reach - low), reach * 1.1],  # clear of the names
             "nticks": 5,
         },
         yaxis={

@@ -50,10 +50,16 @@ def find_spec(key: str) -> LearnerSpec | None:
     return LEARNERS[key]
 
 
-def learner_title(key: str) -> str:
-    """Return what a learner is called, or "Imported" for a model from elsewhere."""
+def learner_title(key: str, settings: dict | None = None) -> str:
+    """Return what a learner is called, or "Imported" for a model from elsewhere.
+
+    With a run's settings, GET with linear leaves is called GET-Linear.
+    """
     spec = find_spec(key)
-    return "Imported" if spec is None else spec.title
+    if spec is None:
+        return "Imported"
+    is_linear = key == "get" and (settings or {}).get("leaves") == "linear"
+    return f"{spec.title}-Linear" if is_linear else spec.title
 
 
 def make_estimator(
@@ -115,7 +121,7 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
         given = {name: given[name] for name in given if name not in former}
     for name, value in given.items():
         if name == "constraints":
-            spec.check_constraints(Constraints.read(value))
+            spec.check_constraints(Constraints.read(value), task)
         if name not in known:
             listed = ", ".join(sorted(known))
             raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")

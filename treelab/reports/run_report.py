@@ -756,7 +756,7 @@ def _training_lines(run: Run) -> list[list[str]]:
     joined = run.fitted_split == JOINED
     used = (f"{name} {number}" for name, number in summary.get("versions", {}).items())
     return [
-        ["learner", learner_title(run.learner)],
+        ["learner", learner_title(run.learner, run.settings)],
         ["recipe", "the paper's" if run.follows_paper else "treelab's"],
         ["origin", run.provenance or "not recorded"],
         ["fitted to", "training and validation rows" if joined else "training rows"],

@@ -33,7 +33,7 @@ def runs_table(runs: Sequence[Run], known: Sequence[Run]) -> pd.DataFrame:
     ]
     return pd.DataFrame(
         {
-            "learner": [learner_title(run.learner) for run in runs],
+            "learner": [learner_title(run.learner, run.settings) for run in runs],
             "name": ["" if has_default_name(run) else run.title for run in runs],
             "score": pd.array([score(run) for run in runs], dtype="Float64"),
             "metric": [TITLES[run.headline] for run in runs],

@@ -21,7 +21,7 @@ def run_name(run: Run) -> str:
     if not has_default_name(run):
         return run.short_title
     paper = " (paper)" if run.follows_paper else ""
-    return f"{learner_title(run.learner)}{paper}"
+    return f"{learner_title(run.learner, run.settings)}{paper}"
 
 
 def run_names(runs: Sequence[Run]) -> dict[str, str]:

@@ -29,6 +29,7 @@ MISSING = (
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
+MAY_LACK = (*"$€£¥₹", DAYS)  # units that a number may be written without
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
@@ -55,7 +56,7 @@ class CellForm:
     # "", ".", "," or " ": what separates thousands; a space stands for apostrophes,
     # too.
     thousands: str = ""
-    unit: str = ""  # a sign that each number carries, such as %
+    unit: str = ""  # a sign or word that each number carries, such as % or kg
     date: str = ""  # the style of dates: one of ``STYLES``, or ``ISO``
     example: str = ""  # a cell that training rows held
     encoding: str = ""  # of the file that held the text, where it was not UTF-8
@@ -173,17 +174,18 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
     -------
     plain : Array of str, (n_words,)
     fits : bool array of shape (n_words,)
-        A number has the unit, if there is one (a currency may be left out), and
+        A number has the unit, if there is one (``MAY_LACK`` may be left out), and
         separators only where the form knows them, or where a decimal sign follows.
     """
     number = _number_pattern(form)
+    words = with_hyphen(words)
     fits = _matches(words, rf"[+-]?{number}")
     plain = words
     if form.unit:
         unit = re.escape(form.unit)
         with_unit = rf"[+-]?({unit}\s*[+-]?{number}|{number}\s*{unit})"
         has_unit = _matches(words, with_unit)
-        fits = has_unit if form.unit == "%" else fits | has_unit
+        fits = fits | has_unit if form.unit in MAY_LACK else has_unit
         plain = pc.replace_substring_regex(plain, rf"\s*{unit}\s*", "")
     other = re.escape("." if form.decimal == "," else ",")
     plain = pc.replace_substring_regex(plain, f"{SPACES}|{other}", "")
@@ -192,6 +194,11 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
         plain = pc.if_else(pc.starts_with(words, TYPED), without_mark(words), plain)
         fits = fits | _matches(words, TYPED + TYPED_NUMBER)
     return plain, fits
+
+
+def with_hyphen(words: pa.Array) -> pa.Array:
+    """Return text whose minus signs ahead of digits are hyphens, as Python has them."""
+    return pc.replace_substring_regex(words, "−([^\\d−]*\\d)", r"-\1")
 
 
 def _number_pattern(form: CellForm) -> str:

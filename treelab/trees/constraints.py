@@ -121,8 +121,8 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
             close = get_close_matches(name, [*columns], n=1)
             hint = f"did you mean {close[0]!r}?" if close else "check its name."
             raise ValueError(
-                f"The constraints name a column {name!r}, which the table does not "
-                f"have; {hint}"
+                f"The constraints name a column {name!r}, which is not among those to "
+                f"predict from; {hint}"
             )
 
 

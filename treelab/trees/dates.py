@@ -1,15 +1,21 @@
 """Dates in tables: how they are written, and as numbers."""
 
+from datetime import date, datetime
+
 import numpy as np
 import pandas as pd
 
 # Dates as text: years with decimals, so that trees can split them as numbers.
 
 
-ISO = "ISO8601"  # how pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00
+# How pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00; 2020-01 is the first of it.
+ISO = "ISO8601"
 # Databases write the time zone as " UTC" or +00, too.
 _ZONE = r" ?(Z|UTC|[+-]\d\d(:?\d\d)?)"
-ISO_PATTERN = rf"\d{{4}}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?({_ZONE})?)?"
+ISO_PATTERN = (
+    rf"(\d{{4}}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?({_ZONE})?)?"
+    r"|[12]\d{3}-\d\d)"
+)
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
 _TIME = r"( \d{1,2}:\d\d(:\d\d)?( ?[AaPp][Mm])?)?"
@@ -112,9 +118,11 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
         What to say of it; "" for nothing.
     """
     head = texts.iloc[:100]  # most columns of words are known by their first
-    if texts.empty or not head.str.contains(r"\d{4}").all():
+    if texts.empty:
         return "", ""
     plain = _plain(head)
+    if not head.str.contains(r"\d{4}").all():
+        return "", _why_unread(texts, plain)
     looks = [ISO] if head.str.fullmatch(ISO_PATTERN).all() else []
     looks += [style for style in CLEAR if plain.str.fullmatch(STYLES[style][0]).all()]
     clear = looks[0] if looks else ISO
@@ -129,7 +137,7 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     if len(fits) == 2 and texts.str.match(r"\d+\.").all():
         fits = {"%d %m %Y": fits["%d %m %Y"]}
     if not fits:
-        return "", ""
+        return "", _why_unread(texts, plain)
     (style, dates), *others = fits.items()
     if others and not dates.equals(others[0][1]):
         return "", (
@@ -140,6 +148,22 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     if style == ISO and looks:
         return ISO, "They are written as ISO 8601 has it."
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
+
+
+def _why_unread(texts: pd.Series, plain: pd.Series) -> str:
+    """Say why texts that look like dates are none here; "" for other texts."""
+    for formats, what, better in (
+        (("%d %m %y", "%m %d %y", "%y %m %d"), "years of two digits", "2020-01-31"),
+        (("%m %Y", "%b %Y", "%B %Y"), "a month and a year", "2020-01"),
+    ):
+        for each in formats:
+            if pd.to_datetime(plain, format=each, errors="coerce").notna().all():
+                return (
+                    f"holds what looks like dates of {what}, such as "
+                    f"{texts.iloc[0]!r}, so it is a category. Write them as {better} "
+                    "to have them read as dates."
+                )
+    return ""
 
 
 _MONTHS = (
@@ -187,6 +211,31 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
     return np.where(known, found, np.datetime64("NaT", "s"))
 
 
+def are_days(years: np.ndarray) -> bool:
+    """Whether years with decimals (n,) are all whole days, without a time."""
+    moments = from_decimal_years(np.asarray(years, dtype=float))
+    return bool((moments == moments.astype("datetime64[D]")).all())
+
+
+def next_day(years: float, later: bool) -> float:
+    """Return the whole day nearest to a year with decimals, not before it, or after."""
+    moment = from_decimal_years(np.array([years], dtype=float))[0]
+    day = moment.astype("datetime64[D]")
+    return _decimal_year(day + 1 if later and day < moment else day)
+
+
+def day_after(years: float) -> date | None:
+    """Return the first day that begins after a year with decimals; None: none known."""
+    day = from_decimal_years(np.array([years], dtype=float))[0].astype("datetime64[D]")
+    found = (day if _decimal_year(day) > years else day + 1).item()
+    return found if isinstance(found, date) else None  # of years that people write
+
+
+def last_before(day: date) -> float:
+    """Return the last number before a day, as a year with decimals."""
+    return float(np.nextafter(_decimal_year(np.datetime64(day)), -np.inf))
+
+
 # Dates in words: "12 May 2019", which every reader takes for the same day.
 
 
@@ -199,7 +248,7 @@ def moment_text(years: float) -> str:
         Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
     """
     moment = from_decimal_years(np.array([years], dtype=float))[0].item()
-    if moment is None:  # beyond the dates that people write
+    if not isinstance(moment, datetime):  # beyond the dates that people write
         return f"{years:g}"
     text = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
     if moment.second:
@@ -220,7 +269,9 @@ def parse_moment(text: str) -> float:
     return _decimal_year(np.datetime64(f"{date}T{time[0]}" if time else date, "s"))
 
 
-def first_moment_after(threshold: float, low: float, high: float) -> str:
+def first_moment_after(
+    threshold: float, low: float = np.nan, high: float = np.nan
+) -> str:
     """Return the moment of which rows at or below a threshold are before.
 
     Parameters

@@ -144,6 +144,16 @@ class WeightedTrees(Arrays):
         return self.n_leaves.bit_length() - 1
 
     @property
+    def divides(self) -> np.ndarray:
+        """Whether training rows go both ways at each split, bool (E, N).
+
+        All do where no rows are known.
+        """
+        if self.n_rows is None:
+            return np.ones(self.feature.shape, dtype=bool)
+        return (self.n_rows[:, 1::2] > 0) & (self.n_rows[:, 2::2] > 0)
+
+    @property
     def task(self) -> str:
         """Return "binary", "multiclass" or "regression"."""
         return task_of(self.classes)

@@ -710,6 +710,8 @@ def without_small_terms(tree: Tree, fraction: float) -> Tree:
     small = (own < fraction) & ~is_largest
     small &= (tree.feature == OBLIQUE)[:, None]
     dropped = np.where(small, tree.weights, 0.0)
+    if dropped.any():  # new rows fell into the leaves as they were
+        tree = replace(tree, interval=None, interval_level=None)
     return replace(
         tree, weights=tree.weights - dropped, threshold=tree.threshold - dropped @ fill
     )

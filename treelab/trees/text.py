@@ -550,7 +550,8 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
     share = percent(model.interval_fraction or 0)
-    words = f"{share} between {_near(low, near)} and {_near(high, near)}"
+    ends = evened(_near(low, near), _near(high, near))
+    words = f"{share} between {ends[0]} and {ends[1]}"
     if low == high:  # of counts, say, of which nearly all are 0
         words = f"{share} are {_near(low, near)}"
     return with_unit(words, model.target_unit)

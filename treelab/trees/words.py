@@ -245,9 +245,14 @@ def joined(parts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Name a few things in a sentence, and how many more there are."""
-    shown = [repr(str(name)) for name in names[:most]]
+def listed(
+    names: Sequence[object], most: int = 8, write: Callable[[str], str] = repr
+) -> str:
+    """Name a few things in a sentence, and how many more there are.
+
+    In messages they are written as Python does, on pages by ``quoted``.
+    """
+    shown = [write(str(name)) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most:,} more"
     return joined(shown)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from tests.data.reading.files import frame_of
 from treelab.data.reading.read_table import read_table
 from treelab.trees.dates import decimal_years, months
 
@@ -24,3 +26,27 @@ def test_a_file_names_its_columns_of_dates():
     found = read_table(text, "days.csv")
     assert found.dates == ["day"]
     assert months(found.frame["day"]).tolist() == ["2024-01", "2024-02", ""]
+
+
+@pytest.mark.parametrize(
+    ("cells", "better"),
+    [
+        (["31/01/21", "02/11/21", "-"], "2020-01-31"),
+        (["21-01-31", "20-12-24"], "2020-01-31"),
+        (["Jan 2021", "Sept 2021"], "2020-01 "),
+        (["01/2021", "11/2021"], "2020-01 "),
+    ],
+)
+def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
+    text = "day,n\n" + "".join(f"{cell},1\n" for cell in cells)
+    assert frame_of(text)["day"].dtype == "str"
+    (note,) = (
+        each for each in read_table(text.encode()).notes if "'day' holds" in each
+    )
+    assert f"such as {cells[0]!r}, so it is a category. Write them as {better}" in note
+
+
+def test_a_year_and_a_month_are_the_first_of_it():
+    text = "day,n\n2021-01,1\n2021-07-02 12:00,2\n"
+    assert frame_of(text)["day"].tolist() == [2021, 2021.5]
+    assert frame_of(text.replace("-01", "-13"))["day"].dtype == "str"

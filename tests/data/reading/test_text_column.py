@@ -89,18 +89,29 @@ def test_dates_have_the_marks_of_missing_values_that_numbers_have(mark):
         (["1 234 567", "12"], ";", [1234567, 12]),
         (["1'234.5", "2\u202f000"], ";", [1234.5, 2000]),
         (["+3", ".5", "5.", "1e3", "1E-3"], ",", [3, 0.5, 5, 1000, 0.001]),
+        (["−3", "2", "1e−3", "-"], ",", [-3, 2, 0.001, np.nan]),
+        (["12 kg", "7.5kg", "unknown"], ",", [12, 7.5, np.nan]),
+        (["1,5 km/h", "−2 km/h"], ";", [1.5, -2]),
+        (["37 °C", "36,6 °C"], ";", [37, 36.6]),
     ],
 )
 def test_numbers_are_read_in_the_ways_people_write_them(cells, delimiter, numbers):
     rows = "".join(f"{cell}{delimiter}w\n" for cell in cells)
-    assert frame_of(f"n{delimiter}w\n{rows}")["n"].tolist() == numbers
+    np.testing.assert_array_equal(frame_of(f"n{delimiter}w\n{rows}")["n"], numbers)
 
 
 def test_a_unit_is_named_and_a_mix_of_units_is_a_category():
     notes = notes_of("n;w\n$3.50;a\n$4;b\n")
     assert "'n': its numbers are in $, '$3.50' is 3.5." in notes
     assert "in %, '7,5%' is 7.5; commas are decimal" in notes_of("n;w\n7,5%;a\n4%;b\n")
-    for cells in (["$3", "4 €"], ["7%", "0.07"], ["$a", "$b"], ["100 200", "044 1"]):
+    for cells in (
+        ["$3", "4 €"],
+        ["7 kg", "3 g"],
+        ["007 A", "7 A"],
+        ["7%", "0.07"],
+        ["$a", "$b"],
+        ["100 200", "044 1"],
+    ):
         rows = "".join(f"{cell};w\n" for cell in cells)
         assert frame_of(f"n;w\n{rows}")["n"].tolist() == cells
 

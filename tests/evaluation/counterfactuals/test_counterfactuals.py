@@ -16,6 +16,8 @@ from treelab.evaluation.counterfactuals import (
     searched_counterfactuals,
     tree_counterfactuals,
 )
+from treelab.trees.cells import CellForm, note_forms
+from treelab.trees.dates import ISO, decimal_years, moment_text
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -164,3 +166,19 @@ def test_a_sum_moves_columns_only_within_their_range(bound):
     assert bool(found) == (bound < 20)
     for own in found:
         assert (own.row.to_numpy() <= 10).all()
+
+
+@pytest.mark.parametrize(("locked", "now"), [("beds", "21 April 2021"), ("day", 3.0)])
+def test_in_a_sum_dates_move_by_days_and_whole_numbers_by_whole_ones(locked, now):
+    features = (Feature("day", form=CellForm("date", date=ISO)), Feature("beds"))
+    tree = Tree.complete(
+        features, None, [2021.3], [True], [1.0, 2.0], weights=[[1.0, 0.03]]
+    )
+    days = pd.Series(pd.date_range("2019-01-01", "2022-12-31", freq="17D"))
+    X = pd.DataFrame({"day": decimal_years(days), "beds": np.arange(len(days)) % 5.0})
+    note_forms(X, {features[0].column: features[0].form})
+    row = X.iloc[[48]].assign(beds=0.0)  # 27 March 2021
+    changes = Changes(row, KnownValues(X), locked=(locked,))
+    (found,) = tree_counterfactuals(tree, changes, Wanted(low=2.0))
+    ((_, value),) = found.changes.values()
+    assert now == (value if locked == "day" else moment_text(value))

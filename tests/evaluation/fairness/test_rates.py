@@ -76,6 +76,11 @@ def test_a_group_without_the_class_has_no_true_positive_rate():
 def test_groups_are_categories_or_quarters_of_numbers():
     assert set(groups_of(pd.Series(["x", None, "y"]))) == {"x", "y", MISSING}
     assert groups_of(pd.Series(np.arange(100.0))).nunique() == 4
+    for end, rest in ((0, range(1, 11)), (11, range(1, 11))):
+        tied = groups_of(pd.Series([end] * 90 + [*rest]))
+        assert tied.value_counts().to_dict() == {str(end): 90, "1 to 10": 10}
+    fine = groups_of(pd.Series(1 + np.arange(100) * 1e-9))
+    assert fine.value_counts().tolist() == [25] * 4
     many = groups_of(pd.Series([str(i % 20) for i in range(100)]))
     assert many.nunique() == 8
     assert OTHERS in set(many)

@@ -16,6 +16,7 @@ from treelab.evaluation.profile import (
     row_facts,
 )
 from treelab.trees.dates import decimal_years
+from treelab.trees.words import parse
 
 
 @pytest.fixture
@@ -165,6 +166,16 @@ def test_bins_of_dates_are_named_by_days_and_no_two_bins_alike():
         assert len(set(found.labels)) == len(found.labels) == 24
     found = distribution(frame["day"], frame["y"], make_problem(frame, "y"))
     assert found.labels[1] == "15 Feb 2020 to 23 Mar 2020"
+
+
+def test_a_bin_of_numbers_holds_what_its_name_says(rng):
+    x = pd.Series(np.round(rng.lognormal(4, 1, 3000), 2))
+    frame = pd.DataFrame({"x": x, "y": rng.normal(size=3000)})
+    found = distribution(x, frame["y"], make_problem(frame, "y"))
+    ends = [parse(name.split(" to ")[1]) for name in found.labels[1:-1]]
+    ends = [-np.inf, parse(found.labels[0][2:]), *ends, np.inf]
+    rows = np.histogram(-x, bins=-np.array(ends)[::-1])[0][::-1]  # ends are inside
+    assert found.counts["rows"].tolist() == rows.tolist()
 
 
 def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):

@@ -28,6 +28,8 @@ def test_fidelity_and_scores_against_the_truth_are_scikit_learns():
     first, second = found.sentences("“forest”")
     assert first.startswith("Fidelity: the tree agrees with “forest” on ")
     assert "“forest” is better" in second
+    by_weight = imitation("multiclass", model, tree, weight=np.arange(1.0, 201))
+    assert "of 200 held-out rows by weight, macro F1" in by_weight.sentences()[0]
 
 
 def test_numbers_have_r2_against_the_model():

@@ -7,6 +7,8 @@ import pytest
 from treelab.evaluation.comparison import SplitLine
 from treelab.figures.comparison import Axis, Surface, axis_of, plane_figure
 from treelab.figures.style import contrast
+from treelab.trees.cells import CellForm
+from treelab.trees.dates import ISO
 from treelab.trees.feature import Feature
 
 AXES = Axis("age (years)", 0, 10), Axis("<b>$x$</b>", 0, 1)
@@ -70,6 +72,19 @@ def test_an_axis_has_room_and_names_few_categories():
         "kind", "category", categories=("x", "y", "z"), scores=(0.1, 0.9, 0.1)
     )
     assert axis_of(near, np.array([0.1, 0.9])).ticks == {0.1: "x, z", 0.9: "y"}
+
+
+def test_an_axis_of_dates_shows_them_as_dates():
+    day = axis_of(Feature("day", form=CellForm("date", date=ISO)), np.array([2019.0]))
+    behind = Surface(np.array([2019.0]), np.array([0.5]), np.array([["a"]]))
+    points, line = POINTS.assign(x=2019.5), SplitLine(0, 0, (2019.5, 2019.5), (0, 1))
+    figure = plane_figure(
+        points, (day, AXES[1]), [line], colors={"a": "#0072B2"}, behind=behind
+    )
+    surface, rows, split = figure.data
+    assert surface.x[0].year == 2019
+    assert {str(x)[:10] for x in [*rows.x, *split.x[:2]]} == {"2019-07-02"}
+    assert "%b %Y" in rows.hovertemplate
 
 
 def test_categories_stand_at_even_distances_and_rows_stay_on_their_side():

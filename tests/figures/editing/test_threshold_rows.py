@@ -9,6 +9,7 @@ import pytest
 
 from treelab.figures.editing import threshold_rows, threshold_stops
 from treelab.learners.cart.estimators import CartClassifier
+from treelab.trees.dates import decimal_years
 from treelab.trees.text import shown_threshold
 
 
@@ -58,3 +59,13 @@ def test_a_threshold_is_written_as_the_tree_writes_it_after_the_move(seed):
         moved = replace(fitted, threshold=threshold, between=None, missing_rows=None)
         assert stops[stop] == shown_threshold(moved.with_rows(X, y), 0)
     assert [*stops] == sorted(stops)
+
+
+def test_a_threshold_between_dates_is_written_as_a_date():
+    days = decimal_years(pd.Series(pd.date_range("2019-03-01", periods=40, freq="9D")))
+    x = days.to_numpy()
+    stops = threshold_stops(x, x, None, is_date=True)
+    rows = threshold_rows(x, [], stops, min(stops), is_date=True)
+    assert rows["stops"][0][1:] == ("6 March 2019", 1)
+    assert rows["sign"] == "before"
+    assert rows["x_ticks"][0][1].endswith("2019")

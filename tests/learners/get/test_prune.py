@@ -13,6 +13,7 @@ from treelab.learners.get.fit import (
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import greedy_splits
 from treelab.learners.get.trees import HardTrees, Rows
+from treelab.trees.pruning import within_one_standard_error
 
 
 def grown(rows, depth=6):
@@ -72,6 +73,27 @@ def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear
         found[-1], rows, valid, GetSettings(max_leaf_nodes=3)
     )
     assert small[chosen].n_leaves <= 3
+
+
+def test_costs_choose_the_size_and_a_row_of_weight_two_is_a_row_twice():
+    rows, valid = wavy_rows(400, 0, 3), wavy_rows(100, 1, 3)
+    costs = np.array([[0, 1, 9.0], [1, 0, 1], [2, 1, 0]])
+
+    def cost_of(predicted, y):
+        return costs[y, (predicted @ costs).argmin(1)]
+
+    twice = np.random.default_rng(0).random(100) < 0.5
+    repeated = valid.join(valid.take(twice))
+    one, two = (
+        choose_sizes(grown(rows, 5), rows, on, GetSettings(), weight, cost_of)
+        for on, weight in ((valid, 1.0 + twice), (repeated, None))
+    )
+    paid = np.array([cost_of(tree.predict(valid.x)[0], valid.y) for tree in one[0]])
+    paid = paid * (1.0 + twice)
+    mean = paid.mean(axis=1)
+    assert one[1]["score"].to_numpy() == pytest.approx(1 - mean / mean[0])
+    assert one[1]["score"].to_numpy() == pytest.approx(two[1]["score"].to_numpy())
+    assert one[2] == max(1, within_one_standard_error(-paid)[0])
 
 
 @pytest.mark.parametrize(("n_classes", "linear"), CASES)

@@ -15,6 +15,7 @@ from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.grande.settings import SPEC
 from treelab.learners.grande.weighting import tree_weights
 from treelab.ops.axis_trees import axis_trees
+from treelab.runs.jobs.fit import model_size
 from treelab.trees.logits import WEIGHTINGS
 from treelab.trees.tree import Tree
 
@@ -338,7 +339,7 @@ def test_the_origin_counts_the_splits_that_training_changed(init):
     fitted = RecordingClassifier(**QUICK, init=init).fit(X, y)
     origin, ensemble = fitted.origin_, fitted.ensemble_
     assert origin.start == ("random" if init == "normal" else init)
-    assert origin.n_splits == 7 * ensemble.n_estimators
+    assert origin.n_splits == model_size(ensemble)["splits"]
     assert 0 < origin.n_changed <= origin.n_splits
     assert ensemble.notes[0] == str(origin)
 

@@ -11,6 +11,7 @@ from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Lock, Prune, SetThreshold
 from treelab.editing.log import EditLog, Training, tree_hash
 from treelab.editing.paths import node_of
+from treelab.learners.get import around
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
@@ -184,6 +185,25 @@ def test_training_around_keeps_the_run_s_constraints(store):
     assert "Constraint dropped" not in str(store.run(child).summary["notes"])
     with pytest.raises(ValueError, match="GET cannot keep"):
         create_trained(store, run, replace(log, training=Training("get")))
+
+
+def test_get_trains_an_edited_tree_by_the_costs_of_its_run(store, monkeypatch):
+    asked = QUICK["get"] | {"constraints": {"class_costs": {"True": {"False": 9.0}}}}
+    made = store.run(add_run(store, "get", "ripe"))
+    run_id = store.create("get", asked, made.problem)
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    run, weights, train = store.run(run_id), [], around.train_stages
+
+    def seen(search, *rest):
+        weights.extend(search.rows.weight.tolist())
+        return train(search, *rest)
+
+    monkeypatch.setattr(around, "train_stages", seen)
+    log = EditLog(tree_hash(store.model(run_id)), (), training=Training("get"))
+    child = create_trained(store, run, log)
+    assert run_one(child, store.home) == "done", store.run(child).error
+    assert sorted({*weights}) == pytest.approx([1 / 9, 1])
+    assert store.run(child).constraints == run.constraints
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import pytest
 
 from tests.slow_params import slow_after
 from tests.trees.code.run import check_all
+from tests.trees.code.test_exchange import check_exchange
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
@@ -16,6 +17,10 @@ GET = {"n_steps": 20, "max_depth": 3, "n_starts": 2, "random_state": 0}
 FITTED = {
     "gradtree": ("mixed", GradTreeClassifier(**GRADTREE)),
     "get linear": ("diabetes", GetRegressor(leaves="linear", **GET)),
+    "get costs": (
+        "iris",
+        GetClassifier(constraints={"class_costs": "virginica as versicolor: 9"}, **GET),
+    ),
     "argmin": ("iris", ArgminTreeClassifier(depth=3, **SHORT)),
     "grande": ("mixed", GrandeClassifier(n_estimators=8, depth=3, **SHORT)),
     "gradtree regression": ("diabetes", GradTreeRegressor(**GRADTREE)),
@@ -23,7 +28,7 @@ FITTED = {
 }
 
 
-@pytest.mark.parametrize("name", slow_after(4, FITTED))
+@pytest.mark.parametrize("name", slow_after(5, FITTED))
 def test_a_fitted_tree_predicts_alike_in_every_language(name, tmp_path):
     key, learner = FITTED[name]
     table = BUILTIN[key]
@@ -35,3 +40,4 @@ def test_a_fitted_tree_predicts_alike_in_every_language(name, tmp_path):
     if name == "grande":
         model = model.estimator(0, X, y)
     check_all(model, X, tmp_path)
+    check_exchange(model, X)

@@ -46,7 +46,17 @@ def test_nothing_is_dropped_at_nothing_and_all_but_one_at_all():
     np.testing.assert_array_equal(same.predict(X), tree.predict(X))
     oblique = tree.feature == -2
     assert terms_per_split(tree) > 1
-    assert ((without_small_terms(tree, 1.0).weights[oblique] != 0).sum(1) <= 1).all()
+    least = without_small_terms(tree, 1.0)
+    assert ((least.weights[oblique] != 0).sum(1) <= 1).all()
+
+
+def test_other_rows_in_the_leaves_have_no_interval_of_those_before():
+    rng = np.random.default_rng(0)
+    tree = make_tree(rng, 8, oblique=1.0, infinite=0.0, n_classes=0)
+    ends = np.tile([-1.0, 1.0], (tree.n_nodes, 1))
+    tree = replace(with_spreads(tree, rng), interval=ends, interval_level=0.8)
+    assert without_small_terms(tree, 0.0).interval_fraction == 0.8
+    assert without_small_terms(tree, 1.0).interval_fraction is None
 
 
 def test_a_tree_of_single_features_stays_and_odd_fractions_are_refused():

@@ -46,3 +46,4 @@ def test_a_list_of_names_ends_in_how_many_more_there_are():
     assert listed(["a"]) == "'a'"
     assert listed(["a", "b", "c"]) == "'a', 'b' and 'c'"
     assert listed(["a", "b", "c", "d"], most=2) == "'a', 'b' and 2 more"
+    assert listed(["a", "b"], write=quoted) == "“a” and “b”"

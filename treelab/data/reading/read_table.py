@@ -26,6 +26,7 @@ from treelab.data.reading.text_column import (
     Marks,
     as_written,
     may_part_thousands,
+    other_sign,
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
@@ -308,6 +309,7 @@ def _read_columns(
             marks=how.marks(name),
             as_text=name in how.as_text,
             as_in=form,
+            is_later=bool(as_in),
         )
         if as_in:  # else no one asks for them
             reading.written = as_written(column, name)
@@ -332,7 +334,7 @@ def _read_columns(
             )
             readings[place].notes.append(
                 f"Column {name!r}: {names_of[other]} separate thousands, as other "
-                f"columns have decimal {names_of[decimal]}."
+                f"columns have decimal {names_of[decimal]}. {other_sign(other)}"
             )
     for reading in readings:
         if reading.form is not None and not as_in:

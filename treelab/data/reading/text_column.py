@@ -24,6 +24,7 @@ from treelab.trees.cells import (
     read_words,
     typed_value,
     unread_sentence,
+    with_hyphen,
     without_mark,
 )
 from treelab.trees.dates import STYLES, find_style, read_dates
@@ -36,7 +37,8 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
-UNIT = re.compile(r"[$€£¥₹%]")
+# Currencies, percent, or a word behind a number.
+UNIT = re.compile(r"[$€£¥₹%]|(?<=\d)\s?(°|[^\W\d_])\S*$")
 PLAIN = CellForm()
 # How numbers may be written that Python does not write so.
 STYLED = (
@@ -93,6 +95,7 @@ def read_column(
     marks: Marks = Marks(),
     as_text: bool = False,
     as_in: CellForm | None = None,
+    is_later: bool = False,
 ) -> ColumnReading:
     """Read a column of text.
 
@@ -113,6 +116,8 @@ def read_column(
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
         How the column was written at training, and so is read; None finds it out.
+    is_later : bool, default=False
+        Whether the table is one to predict, in which training decided all kinds.
 
     Raises
     ------
@@ -142,7 +147,8 @@ def read_column(
             texts = pd.array(without_mark(known).take(coded.indices), dtype="str")
             reading.column = pd.Series(texts, name=name)
         if as_in is None and not as_text and not reading.notes:
-            _note_bad_cells(words, codes, absent, name, place_of, reading.notes)
+            bad = _bad_cells(words, codes, absent, name, place_of, is_later)
+            reading.notes += filter(None, [bad])
     else:
         values, absent, unread = read_words(words, form)
         if unread.any():
@@ -250,6 +256,7 @@ def find_form(
     notes : list of str
         Sentences on what was found are added to it.
     """
+    words = with_hyphen(words)
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
     absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
@@ -311,8 +318,7 @@ def _styled_form(
     present: pa.Array, name: str, delimiter: str, decimal: str | None, notes: list[str]
 ) -> CellForm | None:
     """Return how numbers are written that Python does not write so, and note it."""
-    found = UNIT.search(present[0].as_py())
-    unit = found.group() if found else ""
+    unit = _unit(present[0].as_py())
     if unit and not pc.all(pc.match_substring(present, unit)).as_py():
         return None
     spaced = _matches(present, rf"\d{SPACES}\d").any()
@@ -330,6 +336,8 @@ def _styled_form(
         other = "." if form.decimal == "," else ","
         form = replace(form, thousands=other if _holds(present, other) else "")
     plain, _ = plain_numbers(present, form)
+    if unit and (_matches(plain, LEADING_ZERO) | _matches(plain, LONG)).any():
+        return None  # codes
     understood = []
     if unit:
         first = f"{present[0].as_py()!r} is {float(plain[0].as_py()):g}"
@@ -343,8 +351,25 @@ def _styled_form(
         what = "are decimal commas" if form.decimal == "," else "separate thousands"
         shown = f"{present[k].as_py()!r} is {float(plain[k].as_py()):g}"
         understood.append(f"commas {what}, {shown}")
-    notes.append(f"Column {name!r}: {'; '.join(understood)}.")
+    note = f"Column {name!r}: {'; '.join(understood)}."
+    if may_part and decimal is None:
+        note = f"{note} {other_sign('.' if form.decimal == ',' else ',')}"
+    notes.append(note)
     return form
+
+
+def _unit(word: str) -> str:
+    """Return the sign of a currency, or the word behind a number; "" without one."""
+    found = UNIT.search(word)
+    return found.group().strip() if found else ""
+
+
+def other_sign(decimal: str) -> str:
+    """Say how a person chooses the other decimal sign where both would do."""
+    return (
+        f"If not, choose the decimal sign {decimal} (--decimal {decimal} on the "
+        "command line)."
+    )
 
 
 def _note_infinite(
@@ -363,32 +388,37 @@ def _note_infinite(
     notes.append(f"Column {name!r} holds {held}: infinite values count as missing.")
 
 
-def _note_bad_cells(
+def _bad_cells(
     words: pa.Array,
     codes: np.ndarray,
     absent: np.ndarray,
     name: str,
     place_of: Callable[[int], str],
-    notes: list[str],
-) -> None:
-    """Note the cells because of which a column is none of numbers or of dates."""
+    is_later: bool,
+) -> str:
+    """Name the cells because of which a column is none of numbers or of dates."""
     counts = np.bincount(codes, minlength=len(words))
     what, good, is_plain = _most_alike(words)
     bad = ~good & ~absent
     n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
-        return  # it is a column of words
+        return ""  # it is a column of words
     row = int(np.argmax(bad[codes]))
     cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
-    remedy = "leave them empty."
-    if is_plain:
-        remedy = "change its kind to number, and they count as missing."
-    notes.append(
+    sentence = (
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
-        f"{cell} on {place_of(row)}. Correct them, or {remedy} Where {cell} means that "
-        f"there is no value, say so under Missing values (train --missing {cell} on "
-        "the command line)."
+        f"{cell} on {place_of(row)}. Correct them, or "
+    )
+    if is_later:
+        return f"{sentence}leave them empty."
+    remedy = "leave them empty."
+    if is_plain:
+        option = f"train --kind {f'{name}:number'!r} on the command line"
+        remedy = f"change its kind to number ({option}), and they count as missing."
+    return (
+        f"{sentence}{remedy} Where {cell} means that there is no value, say so under "
+        f"Missing values (train --missing {cell} on the command line)."
     )
 
 
@@ -408,9 +438,8 @@ def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     head = words[:HEAD]
     forms = [PLAIN]
     if _matches(head, r"\d").mean() >= MOSTLY_NUMBERS:
-        found = UNIT.search(" ".join(head.to_pylist()))
-        units = ["", found.group()] if found else [""]
-        forms = [replace(form, unit=unit) for unit in units for form in STYLED]
+        unit = next(filter(None, map(_unit, head.to_pylist())), "")
+        forms = [replace(form, unit=own) for own in ("", unit) for form in STYLED]
     if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
         forms += [CellForm("date", date=style) for style in STYLES]
     best = max(forms, key=lambda form: _fits(head, form).sum())

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import torch
+from pandas.api.types import is_bool_dtype, is_integer_dtype
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
@@ -171,6 +172,9 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
             )
         each = [check_target(own, n_rows, name) for _, own in columns.items()]
         return np.stack(each, axis=1)
+    if isinstance(y, pd.DataFrame):
+        y = pd.DataFrame({column: _numpy_typed(own) for column, own in y.items()})
+    y = _numpy_typed(y) if isinstance(y, pd.Series) else y
     y = column_or_1d(y, warn=not several)
     if isinstance(y, pd.Series):
         y = y.to_numpy()
@@ -186,6 +190,19 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
             "rows whose target is missing."
         )
     return np.asarray(y)
+
+
+def _numpy_typed(y: pd.Series) -> pd.Series:
+    """Return whole numbers and true and false as numpy has them.
+
+    Of pandas' own types (Int64, boolean, categories) scikit-learn makes floats.
+    """
+    if isinstance(y.dtype, pd.CategoricalDtype):
+        y = y.astype(y.cat.categories.dtype)
+    is_own = not isinstance(y.dtype, np.dtype) and not y.hasnans
+    if is_own and (is_bool_dtype(y.dtype) or is_integer_dtype(y.dtype)):
+        return pd.Series(y.tolist(), index=y.index, name=y.name)
+    return y
 
 
 def check_numeric_target(
@@ -823,11 +840,9 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """
         predicted = self.predict(X)
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
-        if self.outputs_ or not loss.is_squared:
-            y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
-        unit = np.apply_along_axis(power_of_two, 0, np.asarray(y))
+        y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
+        unit = np.apply_along_axis(power_of_two, 0, y)
         if loss.is_squared:
-            y = np.asarray(y) / unit
-            return r2_score(y, predicted / unit, sample_weight=sample_weight)
+            return r2_score(y / unit, predicted / unit, sample_weight=sample_weight)
         weight = check_weights(sample_weight, len(y), "sample_weight")
         return loss.scaled(1 / unit).score(predicted / unit, y / unit, weight)

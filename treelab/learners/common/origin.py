@@ -149,6 +149,8 @@ def changed_splits_of_trees(
 ) -> int:
     """Count splits of complete trees that differ from the start's at the same place.
 
+    Those count that divide training rows, as far as the end knows its rows.
+
     Parameters
     ----------
     start, end : WeightedTrees
@@ -160,7 +162,7 @@ def changed_splits_of_trees(
     with np.errstate(invalid="ignore"):
         moved = np.abs(start.threshold - end.threshold)
     near = equal | (moved <= TOLERANCE * spread[end.feature])
-    return int((~near | (start.feature != end.feature)).sum())
+    return int(((~near | (start.feature != end.feature)) & end.divides).sum())
 
 
 def feature_spread(columns: Sequence[np.ndarray]) -> np.ndarray:

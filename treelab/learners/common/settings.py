@@ -131,6 +131,8 @@ class Setting:
         its default.
     callables : bool
         Whether a function may stand in the place of a choice, in Python.
+    parts : tuple of str
+        Of "constraints": those that the learner keeps.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Setting:
     values: str = ""
     needs: tuple[str, tuple] | None = None
     callables: bool = False
+    parts: tuple[str, ...] = ()
 
     def allowed(self) -> str:
         """Say in a few words which values are allowed, as "int from 1 to 9 or None"."""
@@ -384,16 +387,18 @@ class LearnerSpec:
         """Values by name that ``recipe="paper"`` puts in place of our defaults."""
         return {one.name: one.paper for one in self.settings if one.paper is not ...}
 
-    @property
-    def keeps_constraints(self) -> bool:
-        """Whether it has the setting ``constraints``."""
-        return any(setting.kind == "constraints" for setting in self.settings)
+    def kept_constraints(self, task: str) -> tuple[str, ...]:
+        """Parts of ``Constraints`` that it keeps for a task."""
+        each = [setting.parts for setting in self.settings_of(task)]
+        return sum(each, ())
 
-    def check_constraints(self, constraints: Constraints) -> None:
-        """Raise ValueError where some are asked and the learner keeps none."""
-        if constraints and not self.keeps_constraints:
+    def check_constraints(self, constraints: Constraints, task: str) -> None:
+        """Raise ValueError where some are asked that the learner does not keep."""
+        kept = self.kept_constraints(task)
+        if {*constraints.to_dict()} - {*kept}:
+            but = f" but {', '.join(kept)}" if kept else ""
             raise ValueError(
-                f"{self.title} keeps no constraints; CART, GradTree and GRANDE do."
+                f"{self.title} keeps no constraints{but}; CART, GradTree and GRANDE do."
             )
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
@@ -651,14 +656,23 @@ def from_plain(plain: Mapping[str, dict | Sequence]) -> dict[str, Range | Values
 # The setting ``constraints``, and how an estimator reads it.
 
 
-def constraints_setting() -> Any:
-    """Declare the setting of a learner that keeps constraints."""
+ALL_PARTS = tuple(one.name for one in fields(Constraints))
+
+
+def constraints_setting(
+    help: str = "What must hold on every possible row: monotone columns, columns by "
+    "level or together, their number and cost, rows a leaf, costs of errors.",
+    parts: tuple[str, ...] = ALL_PARTS,
+    **more,
+) -> Any:
+    """Declare the setting of a learner that keeps these parts of constraints."""
     return setting(
         None,
-        "What must hold on every possible row: monotone columns, columns by level or "
-        "together, their number and cost, rows a leaf, costs of errors.",
+        help,
         kind="constraints",
         values="Constraints, dict or None",
+        parts=parts,
+        **more,
     )
 
 

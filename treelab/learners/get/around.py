@@ -32,6 +32,7 @@ class Around:
     tree: Tree
     locked: np.ndarray  # bool (n_nodes,): splits that do not move
     allowed: np.ndarray  # bool (n_nodes, n_features): what each split may weigh
+    class_weights: np.ndarray  # float (n_classes,): of each row, by its class
     # Returns a tree of this shape with its leaves fitted.
     with_leaves: Callable[[Tree], Tree]
 
@@ -73,8 +74,9 @@ def train_around(
         )
     layout = _Layout(around, rows[0])
     place, scale = resolve_device(device), _target_scale(tree, rows[1])
-    encoded = _rows(tree, layout.x, rows[1], scale, place)
-    judges = _rows(tree, layout.encode(valid[0]), valid[1], scale, place)
+    how = scale, around.class_weights, place
+    encoded = _rows(tree, layout.x, rows[1], *how)
+    judges = _rows(tree, layout.encode(valid[0]), valid[1], *how)
     start = layout.start(encoded)
 
     def export(trees: HardTrees) -> Tree:
@@ -219,12 +221,19 @@ def _target_scale(tree: Tree, y) -> TargetScale:
 
 
 def _rows(
-    tree: Tree, x: np.ndarray, y, scale: TargetScale, device: torch.device
+    tree: Tree,
+    x: np.ndarray,
+    y,
+    scale: TargetScale,
+    class_weights: np.ndarray,
+    device: torch.device,
 ) -> Rows:
     """Return encoded rows with class codes, or with standardised values."""
-    target, even = check_target(tree, len(x), y), np.ones(len(x))
+    target = check_target(tree, len(x), y)
     if tree.classes is not None:
-        return Rows(x, target, even, len(tree.classes), device=device)
+        weight = class_weights[target]
+        return Rows(x, target, weight, len(tree.classes), device=device)
+    even = np.ones(len(x))
     return Rows(x, scale.standardise(target), even, 0, device=device)
 
 

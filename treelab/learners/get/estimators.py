@@ -1,6 +1,7 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -29,7 +30,9 @@ from treelab.learners.common.origin import (
 from treelab.learners.common.settings import (
     IntervalSettings,
     RegressionLossSettings,
+    constraints_of,
     estimator,
+    growing_weights,
     read_settings,
 )
 from treelab.learners.get.export import to_tree
@@ -41,9 +44,10 @@ from treelab.learners.get.fit import (
     train_stages,
     tuned_depth,
 )
-from treelab.learners.get.settings import GetSettings, auto_depth
+from treelab.learners.get.settings import SPEC, GetSettings, auto_depth
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.events import Monitor
+from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix
 from treelab.trees.losses import Loss
 from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
@@ -119,7 +123,8 @@ class GetEstimator(GetSettings, TableEstimator):
             tree, before = step(search, tree), tree
             later += [name] * (tree is not before)
         valid = self._rows(data.X_valid, data.y_valid, data.row_weight_valid)
-        found = choose_sizes(tree, search.rows, valid, settings, data.weight_valid)
+        scored = valid, settings, data.weight_valid, self._cost_of()
+        found = choose_sizes(tree, search.rows, *scored)
         start = starts.take(best), trained, kinds[best]
         self._retain(found, start, later, data, settings)
         self.history_ = search.monitor.history_frame()
@@ -251,6 +256,10 @@ class GetEstimator(GetSettings, TableEstimator):
     def _choose_class_weights(self, trees: HardTrees, data: TrainingData) -> None:
         """Choose the weights of the classes in the leaves, where validation may."""
 
+    def _cost_of(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+        """What errors cost where sizes are chosen by it; see ``choose_sizes``."""
+        return None
+
     def _notes(self) -> tuple[str, ...]:
         """What a reader of the tree must know."""
         return ()
@@ -272,7 +281,12 @@ class GetClassifier(GetEstimator, TableClassifier):
         """Weight rows by class, alike where validation chooses the weights."""
         self._settings = settings
         self._weights = np.ones(len(self.classes_))
-        if settings.class_weight is not None and not self._chooses_weights():
+        self.constraints_ = constraints_of(self, data.frame)
+        SPEC.check_constraints(self.constraints_, self._task())
+        if self.constraints_.class_costs:
+            costs = cost_matrix(self.constraints_, self.labels())
+            self._weights = growing_weights(costs, data.y, data.weight)
+        elif settings.class_weight is not None and not self._chooses_weights():
             self._weights = self._class_weights(data.y, data.weight)
 
     def _rows(self, x, y, weight, device=CPU):
@@ -294,20 +308,42 @@ class GetClassifier(GetEstimator, TableClassifier):
     def _chooses_weights(self) -> bool:
         """Whether validation chooses the weights of the classes."""
         given = self._settings.class_weight
-        return isinstance(given, str) and given == "auto"
+        is_auto = isinstance(given, str) and given == "auto"
+        return is_auto and not self.constraints_.class_costs
+
+    def _cost_of(self):
+        """Each row's cost where it is predicted as the class of most votes."""
+        if not self.constraints_.class_costs:
+            return None
+        costs = cost_matrix(self.constraints_, self.labels())
+        return lambda predicted, y: costs[y, self._voted(predicted).argmax(-1)]
+
+    def _voted(self, value: np.ndarray) -> np.ndarray:
+        """Votes by costs (..., C), of fractions by the weights of training."""
+        values, own = votes(self.constraints_, self.labels())
+        rows = np.zeros_like(own)
+        np.divide(own, self._weights, out=rows, where=self._weights > 0)
+        voted = value * rows @ values
+        return voted / voted.sum(axis=-1, keepdims=True)
 
     def _export(self, trees, rows, encoder, frame, y, weight):
-        """Write a tree whose nodes, splits too, predict weighted fractions."""
+        """Write a tree whose nodes, splits too, hold weighted fractions, or votes."""
         tree = super()._export(trees, rows, encoder, frame, y, weight)
         weighted = tree.class_counts * self._weights
         total = weighted.sum(axis=1, keepdims=True)
         inner = ~tree.is_leaf[:, None] & (total > 0)
         value = np.divide(weighted, total, out=tree.value.copy(), where=inner)
-        return replace(tree, value=value, class_weights=self._weights)
+        weights = self._weights
+        if self.constraints_.class_costs:
+            value = self._voted(value)
+            weights = votes(self.constraints_, self.labels())[1]
+        tree = replace(tree, value=value, class_weights=weights)
+        return with_note(tree, self.constraints_)
 
     def _notes(self):
-        """What a row of each class weighs."""
-        return self._weights_note(self._weights)
+        """What a row of each class weighs; costs have a note of their own."""
+        has_costs = bool(self.constraints_.class_costs)
+        return () if has_costs else self._weights_note(self._weights)
 
 
 @estimator

@@ -312,6 +312,7 @@ def choose_sizes(
     valid: Rows,
     settings: GetSettings,
     weight: np.ndarray | None = None,
+    cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> tuple[list[HardTrees], pd.DataFrame, int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
@@ -320,7 +321,8 @@ def choose_sizes(
     that are small enough.
     Where rows were held out for the depth alone, it is the tree as it was trained.
     ``weight`` (n_valid,) is that of each validation row in the scores, whatever its
-    class.
+    class. Where errors have costs ``cost_of`` returns those of predictions (n, C) for
+    rows of these classes (n,), which then are the loss.
 
     Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
     of the tree that is chosen.
@@ -333,11 +335,19 @@ def choose_sizes(
         chosen = int(np.flatnonzero(fits)[-1])
         return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
     predicted = [each.predict(valid.x)[0] for each in found]
-    gain = -np.array([valid.row_loss(each) for each in predicted])  # (S, n)
+    lost = np.array([valid.row_loss(each) for each in predicted])  # (S, n)
+    if cost_of is not None:
+        own = np.ones(len(valid.y)) if weight is None else weight
+        lost = own * np.array([cost_of(each, valid.y) for each in predicted])
+    gain = -lost
     chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
-    measured = [_score(each, valid, weight) for each in predicted]
+    if cost_of is None:
+        measured = [_score(each, valid, weight) for each in predicted]
+    else:  # what each saves of the cost of the smallest, which is one leaf
+        saved = 1 - lost / (lost[0].mean() or np.nan)
+        measured = [*zip(saved.mean(1), saved.std(1) / np.sqrt(len(valid.y)))]
     scores = [(n, *each) for n, each in zip(n_leaves.tolist(), measured)]
     return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from treelab.learners.common.settings import (
+    CLASSES,
     IntervalSettings,
     LearnerSpec,
     Preset,
@@ -14,6 +15,7 @@ from treelab.learners.common.settings import (
     RegressionLossSettings,
     Values,
     class_weight_setting,
+    constraints_setting,
     recipe_setting,
     setting,
     settings_in,
@@ -126,6 +128,11 @@ class GetSettings:
         "'auto' trains with equal weights, then shifts the leaves to that power of the "
         "balanced ones, from 0 to 1.5, which has the best macro F1 on validation rows",
         paper=None,
+    )
+    constraints: Any = constraints_setting(
+        "Costs of errors: class_costs, and no other part of constraints.",
+        parts=("class_costs",),
+        tasks=CLASSES,
     )
 
     @property

@@ -169,7 +169,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         weights = mean_estimator_weights(end, data.frame)
         deciding = np.flatnonzero(weights > 0)
         n_trees = end.n_estimators
-        start, end = start.only(deciding), end.only(deciding)
+        start, end = start.only(deciding), end.only(deciding).with_rows(data.frame)
         self.origin_ = origin_of(start, end, settings, data, held_out)
         if len(deciding) < n_trees:
             note = (
@@ -177,7 +177,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
                 "row; the others were left out."
             )
             end = replace(end, notes=(*end.notes, note))
-        end = with_note(end.with_rows(data.frame), self.constraints_)
+        end = with_note(end, self.constraints_)
         self.model_ = with_origin(end, self.origin_)
         self._tree_weights = weights[deciding]
 

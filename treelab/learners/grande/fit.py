@@ -390,7 +390,7 @@ def origin_of(
     return Origin(
         "random" if settings.init == "normal" else settings.init,
         trained=any(rate > 0 for rate in rates),
-        n_splits=end.feature.size,
+        n_splits=int(end.divides.sum()),  # as the run's size counts them
         n_changed=changed_splits_of_trees(start, end, feature_spread([*matrix.T])),
         held_out=held_out,
     )

@@ -114,7 +114,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     constraints = run.constraints
     bench_of(store.model(run.id), split, constraints).replay(log)  # or it is refused
     learner, below_path = log.training.learner, log.training.below
-    if learner == "get" and constraints:
+    if learner == "get" and constraints.limits_splits:
         raise ValueError(
             "GET cannot keep the run's constraints; train by GradTree, or CART."
         )
@@ -250,7 +250,9 @@ def _gradients(
         from treelab.learners.get import around as get  # loads torch
         from treelab.learners.get.settings import GetSettings
 
-        free = get.Around(tree, held_splits, allowed, with_leaves)
+        # GET trains by the costs of errors, and shifts leaves by weights of classes.
+        own = weights if constraints.class_costs else np.ones_like(weights)
+        free = get.Around(tree, held_splits, allowed, own, with_leaves)
         return get.train_around(free, *rows, _settings(GetSettings, run), **how)
     from treelab.learners.gradtree import around as gradtree  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings

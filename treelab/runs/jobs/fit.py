@@ -110,7 +110,7 @@ def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
     n_rows = np.ones((model.n_estimators, n_splits + model.n_leaves))
     if model.n_rows is not None:
         n_rows = model.n_rows
-    divides = (n_rows[:, 1::2] > 0) & (n_rows[:, 2::2] > 0)  # (E, N)
+    divides = model.divides
     level = np.zeros(n_rows.shape, dtype=np.int64)
     for node in range(n_splits):
         below = level[:, node] + divides[:, node]

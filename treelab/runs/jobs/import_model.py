@@ -278,7 +278,7 @@ def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
     for name in SPLITS:
         for label in pd.unique(split.rows(name).y):
             if label not in classes:
-                known = listed([repr(known) for known in classes])
+                known = listed([repr(known) for known in classes], write=str)
                 raise ValueError(
                     f"{target!r} holds {label!r}, and the model predicts only {known}. "
                     "The labels of both must be written alike."
