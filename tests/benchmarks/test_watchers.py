@@ -18,6 +18,7 @@ def test_twenty_watchers_take_less_than_a_core_and_all_runs_end_in_turn():
     assert "20 sessions watched one run" in ended.stdout
 
 
+@pytest.mark.slow
 def test_twenty_sessions_that_start_at_once_import_nothing_at_once():
     lines = [
         "import sys",

@@ -125,6 +125,7 @@ def test_other_pages_open(visit, store, make, page):
     visit(page, run=make(store))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("tab", ["Why", "Splits", "Errors", "Repeats"])
 def test_compare_shows_one_output_at_a_time(visit, store, make, tab):
