@@ -265,6 +265,7 @@ def test_points_part_thousands_where_other_columns_have_decimal_commas(shell):
     assert predicted == ["big", "big", "small"]
 
 
+@pytest.mark.slow
 def test_typed_columns_of_another_kind_are_refused(shell, tmp_path, capsys):
     new = tmp_path / "new.parquet"
     for cells, typed in [

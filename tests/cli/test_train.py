@@ -58,6 +58,7 @@ def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     assert "at least 0" in refused(*train, "--repeats", "-1")
 
 
+@pytest.mark.slow
 def test_train_cross_validates_and_trains_each_fold_once(home, table, capsys, refused):
     train = ["train", table, "--target", "kind", "--learner", "slow", "--folds", "3"]
     assert main([*train, "--seed", "1"]) == 0
@@ -157,6 +158,7 @@ def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(
     assert "the predictions themselves" in refused("train", table, *itself)
 
 
+@pytest.mark.slow
 def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     frame = small_table().assign(town=[f"t{i // 4}" for i in range(len(small_table()))])
     path = tmp_path / "towns.csv"
@@ -178,6 +180,7 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert "rare below" in refused(*train, "--rare", "town:few")
 
 
+@pytest.mark.slow
 def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, capsys, refused):
     frame = small_table().assign(who=[f"w{i % 9}" for i in range(len(small_table()))])
     both, half = tmp_path / "both.csv", tmp_path / "half.csv"
@@ -280,6 +283,7 @@ def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
     assert "0.9 quantile" in " ".join(model.notes)
 
 
+@pytest.mark.slow
 def test_train_by_exposure_is_poisson_regression_with_an_offset(
     home, tmp_path, capsys, refused
 ):

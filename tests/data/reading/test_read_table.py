@@ -136,6 +136,7 @@ CELL = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=st.integers(2, 4).flatmap(
         lambda width: st.lists(
@@ -159,6 +160,7 @@ def test_whatever_is_in_the_cells_a_table_or_a_reason_comes_out(rows):
             assert not np.isinf(frame[name]).any()
 
 
+@pytest.mark.slow
 @given(content=st.binary(max_size=300))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_give_a_table_or_a_reason(content):
