@@ -244,12 +244,15 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     else:
         columns = dict.fromkeys(feature.column for feature in loaded.model.features)
         found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
-    if not found:
-        st.markdown("No allowed change leads there.")
-        return
     tree = None
     if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
         tree = run_tree(loaded)
+    if not found:
+        which = "No allowed change leads there."
+        if tree is None:
+            which = "No change of numbers alone leads there."
+        st.markdown(which if is_exact else "No change was found that leads there.")
+        return
     for number, own in enumerate(found):
         words, button = st.columns([4, 1], vertical_alignment="center", wrap=False)
         words.markdown(own.sentence(loaded.model, tree, plain))

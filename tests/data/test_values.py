@@ -92,6 +92,8 @@ def test_a_column_of_that_kind_stays_as_it_is():
     [
         ([1.0, 2.0], [1, 2]),
         ([0.5, 2.0], [0.5, 2.0]),
+        ([2**53, 2**53 + 1], [2**53, 2**53 + 1]),
+        ([0, 2**64 - 1], [0, 2**64 - 1]),
         ([True, False], [True, False]),
         (pd.Series([True, False], dtype=object), [True, False]),
         (["a", "b"], ["a", "b"]),

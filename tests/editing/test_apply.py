@@ -1,5 +1,7 @@
 """Edits applied: against plain dictionaries, and by what they promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,6 +26,7 @@ from treelab.editing.limits import EditRows
 from treelab.editing.log import EditLog, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths
 from treelab.editing.regrow import class_weights, refit
+from treelab.trees.cells import CATEGORY
 from treelab.trees.text import left_categories
 
 FRAME = table()
@@ -205,6 +208,19 @@ def test_a_preferred_column_is_taken_where_it_gains_half_of_the_best():
         edited = apply_edits(TREE, [Prune("L"), Prune("R"), Prefer("", column)], ROWS)
         takes = gain >= max(gains.values()) / 2
         assert (edited.columns_of(0) == {column}) == takes
+
+
+def test_a_new_set_of_categories_is_read_as_training_rows_were():
+    features = tuple(
+        replace(own, form=CATEGORY) if own.kind == "category" else own
+        for own in TREE.features
+    )
+    split = SetSplit("", "job", categories=("nurse", "smith"), missing_left=False)
+    edits = [split, Prune("L"), Prune("R")]
+    tree = apply_edits(replace(TREE, features=features), edits, ROWS).tree
+    assert len(tree.features) > len(features)
+    sides = tree.margin(FRAME[:1].assign(job=" smith")[COLUMNS])
+    assert sides[0, 0] >= 0
 
 
 def test_paths_are_the_viewers_keys_in_letters():

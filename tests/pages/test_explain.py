@@ -152,12 +152,19 @@ def test_what_is_asked_for_at_first_some_leaf_predicts(visit, store, monkeypatch
     assert "The nearest rows over all leaves" in text
 
 
-def test_locked_features_stay(visit, store):
-    run = add_run(store, "cart")
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        ("cart", "No allowed change leads there"),
+        ("get", "No change of numbers alone leads there"),
+    ],
+)
+def test_locked_features_stay(visit, store, learner, words):
+    run = add_run(store, learner)
     app = visit("explain", tab="What if", run=run, row="1")
     columns = [str(c) for c in split_of(store, run).X_test]
     app.multiselect(key=f"locked-{run}").set_value(columns).run()
-    assert "No allowed change leads there" in page_text(app)
+    assert words in page_text(app)
 
 
 def test_an_ensemble_is_searched_when_asked(visit, store):

@@ -87,7 +87,11 @@ def test_linear_leaves_add_up_filled_columns(seed, n_leaves):
 
 @pytest.mark.parametrize(
     "classes",
-    [("no", "yes"), (0, 1), (-1.5, 2.5), (False, True), (1, "one")],
+    [
+        ("no", "yes"),
+        *((0, 1), (-1.5, 2.5), (False, True), (1, "one")),
+        *((0, 2**64 - 1), ("a", "a\0")),  # which arrays of numpy cannot hold
+    ],
     ids=str,
 )
 def test_a_classifier_answers_with_the_callers_own_labels(classes):

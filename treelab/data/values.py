@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from treelab.data.columns import column_kind
 from treelab.trees.cells import CATEGORY, LARGEST_NUMBER, read_column, value_text
@@ -99,8 +99,8 @@ def cast_column(column: pd.Series, kind: str) -> pd.Series:
 def class_labels(target: pd.Series) -> pd.Series:
     """Return a target without missing values as labels of classes.
 
-    Whole numbers are int64 (also when stored as 1.0), other numbers float64, true and
-    false bool, and everything else its text.
+    Whole numbers are int64 (also when stored as 1.0) or, from 2**63 on, uint64, other
+    numbers float64, true and false bool, and everything else its text.
     """
     target = target.infer_objects()
     if is_bool_dtype(target.dtype):
@@ -109,6 +109,8 @@ def class_labels(target: pd.Series) -> pd.Series:
         codes, levels = categories(target)
         labels = np.array(levels, dtype=object)[codes] if len(levels) else codes
         return pd.Series(labels, index=target.index, name=target.name, dtype="str")
+    if is_integer_dtype(target.dtype):  # exact, however many digits they have
+        return target.astype(np.uint64 if (target >= 2**63).any() else np.int64)
     values = target.astype(np.float64)
     if (values == np.round(values)).all() and (np.abs(values) < 2**53).all():
         return values.astype(np.int64)

@@ -16,6 +16,7 @@ from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
+from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import OBLIQUE, PER_NODE, Tree
 
@@ -225,14 +226,15 @@ def _with_set(tree: Tree, split: SetSplit) -> tuple[Tree, int, float]:
         inside = [score for name, score in scores.items() if name in left]
         outside = [score for name, score in scores.items() if name not in left]
         if inside and outside and max(inside) < min(outside):
-            return tree, j, (max(inside) + min(outside)) / 2
-    categories = own[0][1].categories
-    sides = tuple(float(name not in left) for name in categories)
-    added = Feature(
-        split.column,
-        "category",
-        categories=categories,
+            low, high = np.array([max(inside), min(outside)])
+            return tree, j, float(midpoint(low, high))
+    sides = tuple(float(name not in left) for name in own[0][1].categories)
+    added = replace(
+        own[0][1],
         scores=sides,
+        rare=(),
+        fill=np.nan,
+        unseen=np.nan,
         spread=float(np.std(sides)),
     )
     zeros: dict[str, Any] = {

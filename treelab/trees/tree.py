@@ -34,10 +34,12 @@ def task_of(classes: tuple | None) -> str:
 
 
 def labels(classes: Iterable) -> np.ndarray:
-    """Return class labels as an array, of objects where they are of several types."""
+    """Return class labels as an array, of objects where no type of numpy holds all."""
     classes = list(classes)
     if len({type(c) for c in classes}) == 1:
-        return np.array(classes)
+        array = np.array(classes)
+        if array.tolist() == classes:  # not 0 and 2**63, which would be floats
+            return array
     array = np.empty(len(classes), dtype=object)
     array[:] = classes
     return array

@@ -188,6 +188,7 @@ def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):
     assert alone(frame, make_problem(frame, "y")).power[0] < 0.15
 
 
+@pytest.mark.slow
 def test_gaps_by_chance_are_not_said_to_depend_on_the_target():
     said = 0
     for seed in range(40):

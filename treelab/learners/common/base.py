@@ -840,11 +840,9 @@ class TableRegressor(RegressorMixin, TableEstimator):
         """
         predicted = self.predict(X)
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
-        if self.outputs_ or not loss.is_squared:
-            y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
-        unit = np.apply_along_axis(power_of_two, 0, np.asarray(y))
+        y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
+        unit = np.apply_along_axis(power_of_two, 0, y)
         if loss.is_squared:
-            y = np.asarray(y) / unit
-            return r2_score(y, predicted / unit, sample_weight=sample_weight)
+            return r2_score(y / unit, predicted / unit, sample_weight=sample_weight)
         weight = check_weights(sample_weight, len(y), "sample_weight")
         return loss.scaled(1 / unit).score(predicted / unit, y / unit, weight)
