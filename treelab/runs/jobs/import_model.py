@@ -256,14 +256,15 @@ def _matching_targets(model: Model, problem: Problem) -> Problem:
 
     Where a model gives them other names, theirs is the order that was given.
     """
-    several = predicts_several(model) and not model.levels
-    outputs = model.outputs if several else (model.target,)
+    outputs: tuple[str, ...] = (model.target,)
+    if predicts_several(model) and not model.levels:
+        outputs = tuple(model.outputs)
     if len(outputs) != len(problem.targets):
         raise ValueError(
             f"The model predicts {listed(list(outputs))}: name a target of the table "
             f"for each, in this order, in place of {listed(list(problem.targets))}."
         )
-    if several and {*outputs} == {*problem.targets}:
+    if {*outputs} == {*problem.targets}:
         return replace(problem, target=outputs[0], more_targets=outputs[1:])
     return problem
 
