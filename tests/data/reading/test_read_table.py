@@ -97,6 +97,15 @@ def test_parquet_is_read_by_its_types():
     assert "'list' is left out" in notes
 
 
+def test_whole_numbers_that_floats_do_not_tell_apart_are_categories():
+    ids = pd.DataFrame({"u": np.arange(3, dtype="uint64") + 2**63, "n": [1, 2, 3]})
+    ids["i"] = pd.array([2**53 + 1, 2**53 + 2, None], dtype="Int64")
+    result = read_table(parquet(ids), "t.parquet")
+    assert result.frame["u"].tolist() == [str(2**63 + k) for k in range(3)]
+    assert result.frame["i"].dropna().tolist() == [str(2**53 + 1), str(2**53 + 2)]
+    assert sum("more than 15 digits" in note for note in result.notes) == 2
+
+
 def test_parquet_without_rows_is_refused():
     assert "has no rows" in refusal(parquet(pd.DataFrame({"a": [], "b": []})))
 
