@@ -171,6 +171,7 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert run.problem.rare == (("town", 0.5),)
     assert "'size' holds numbers" in refused(*train, "--rare", "size:10")
     assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
+    assert "'kind' is a target" in refused(*train, "--kind", "kind:number")
     assert "must be one character" in refused(*train, "--delimiter", ";;")
     assert "has no sheets" in refused(*train, "--sheet", "first")
     left_out = [*train, "--without", "town"]

@@ -163,6 +163,11 @@ def read_problem(
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)
+    if own := [name for name in problem.targets if name in kinds]:
+        raise ValueError(
+            f"--kind is for columns to predict from, and {own[0]!r} is a target: name "
+            "its cells that are no numbers by --missing."
+        )
     if unread := [column for column in kinds if column not in problem.columns]:
         raise _not_predicted_from("--kind", unread[0], problem)
     problem = replace(problem, kinds=pairs(kinds))
