@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treelab.data.values import cast_column
 from treelab.trees.cells import (
     CATEGORY,
     TYPED,
@@ -140,6 +141,24 @@ def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
     assert read.isna().tolist()[3]
     read = read_column(pd.Series([True, False]), CATEGORY, "category", levels)
     assert read.tolist() == ["TRUE", "False"]
+
+
+@pytest.mark.parametrize(
+    ("form", "cells", "numbers"),
+    [
+        (CellForm(unit="kg"), ["37 kg", "5 kg"], [37.0, 5.0]),
+        (CellForm(decimal=",", thousands="."), ["1,234", "5.678"], [1.234, 5678.0]),
+        (CellForm("date", date="ISO8601"), ["2024-07-02"], [2024.5]),
+    ],
+)
+def test_a_column_made_categories_is_read_as_it_was_written(form, cells, numbers):
+    levels = cast_column(pd.Series(numbers), "category")
+    for column in (levels, pd.Series(cells), pd.Series(numbers)):
+        read = read_column(column, form, "category", tuple(levels))
+        assert read.tolist() == levels.tolist()
+    assert read_column(pd.Series(["8"]), form, "category").tolist() == ["8"]  # unseen
+    with pytest.raises(ValueError, match="holds 'x' in row 1"):
+        read_column(pd.Series(["x"]), form, "category", tuple(levels))
 
 
 def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():

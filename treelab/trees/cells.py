@@ -265,9 +265,14 @@ def read_column(
     values = distinct.tolist()
     read: list
     if kind == "number" or (form is not None and form.kind != "category"):
-        read = _as_numbers(values, form or CellForm(), column, codes, place_of)
-        if kind == "category":
-            read = [np.nan if np.isnan(x) else value_text(x) for x in read]
+        form, cast = form or CellForm(), kind == "category"
+        read = _as_numbers(values, form, column, codes, place_of, cast)
+        if cast:  # numbers, or the levels that were made of them
+            known = set(levels)
+            read = [
+                value if value in known else np.nan if np.isnan(x) else value_text(x)
+                for value, x in zip(values, read)
+            ]
     else:
         read = _as_categories(values, form, levels, column, codes, place_of)
     found = pd.Series(read, dtype="float64" if kind == "number" else "str")
@@ -276,8 +281,11 @@ def read_column(
     return pd.Series(result, index=column.index, name=column.name)
 
 
-def _as_numbers(values, form, column, codes, place_of) -> list[float]:
-    """Return each distinct value as a number, read by the form where it is text."""
+def _as_numbers(values, form, column, codes, place_of, cast) -> list[float]:
+    """Return each distinct value as a number, read by the form where it is text.
+
+    Of numbers that a person made categories (``cast``), text may be plain, too.
+    """
     is_text = np.array([isinstance(value, str) for value in values], dtype=bool)
     read = np.full(len(values), np.nan)
     try:
@@ -292,6 +300,9 @@ def _as_numbers(values, form, column, codes, place_of) -> list[float]:
     # A column of text that a person made a number: what is none counts as missing.
     lenient = form.kind == "category"
     found, _, unread = read_words(words, CellForm() if lenient else form)
+    if cast:
+        plain, _, odd = read_words(words, CellForm())
+        found, unread = np.where(unread, plain, found), unread & odd
     if unread.any() and not lenient:
         place = np.flatnonzero(is_text)[int(np.argmax(unread))]
         row = int(np.argmax(codes == place))
