@@ -10,7 +10,7 @@ from treelab.data.split import DataSplit
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
-from treelab.editing.paths import paths, place_words
+from treelab.editing.paths import node_of, paths, place_words
 from treelab.editing.regrow import class_weights, refit_all, regrow
 from treelab.editing.replay import Bench
 from treelab.learners.common.origin import (
@@ -112,8 +112,9 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
         raise ValueError("The log says nothing of training; name a learner.")
     split = run.problem.split(store.table(run.problem.table_id))
     constraints = run.constraints
-    bench_of(store.model(run.id), split, constraints).replay(log)  # or it is refused
+    edited = bench_of(store.model(run.id), split, constraints).replay(log)  # or refused
     learner, below_path = log.training.learner, log.training.below
+    node_of(edited.tree, below_path or "")  # or there is none
     if learner == "get" and constraints.limits_splits:
         raise ValueError(
             "GET cannot keep the run's constraints; train by GradTree, or CART."
