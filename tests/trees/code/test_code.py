@@ -20,6 +20,7 @@ from tests.trees.code.run import (
 from tests.trees.make import make_table, make_tree
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
+from treelab.trees.cells import CellForm
 from treelab.trees.code import LANGUAGES, to_c, to_python, to_sql
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -307,3 +308,6 @@ def test_columns_and_units_stand_in_the_comments(language):
     )
     for words in ("petal width (number, in cm)", "species", "2 leaves are constant."):
         assert words in code
+    days = stump(Feature("day", form=CellForm("date", date="ISO8601")))
+    days = replace(days, threshold=days.threshold + 2000)
+    assert "day (number, in years with decimals)" in LANGUAGES[language][2](days)

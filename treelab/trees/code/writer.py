@@ -93,7 +93,8 @@ Test = NumberTest | CategoryTest | SumTest
 
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
-    return Input(feature.column, feature.kind, feature.unit, feature.missing_interval)
+    unit = feature.unit or ("years with decimals" if feature.is_date else "")
+    return Input(feature.column, feature.kind, unit, feature.missing_interval)
 
 
 def are_truths(categories: Collection[str]) -> bool:
