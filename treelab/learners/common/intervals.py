@@ -27,7 +27,7 @@ from treelab.trees.tree import Tree, rows_by_level
 MOST_ROWS = (
     20_000  # on which trees are grown for this; leaves hold as many rows as ours
 )
-MOVED = "Quantiles were moved to where those of rows held out of folds lie."
+MOVED = "Quantiles were moved to where those of held-out rows lie."
 
 
 def with_interval(
@@ -76,7 +76,7 @@ def with_interval(
     target = y if tree.leaf_weights is None else off
     [residual], weights = _unseen([tree], frame, target, each, levels, seed)
     beyond = np.maximum(-residual[:, 0], residual[:, 1])
-    widened = _apart(ends, _quantile_of(beyond, weights, level))
+    widened = _apart(ends, quantile_of(beyond, weights, level))
     return replace(tree, interval=widened, interval_level=level)
 
 
@@ -119,7 +119,7 @@ def with_quantiles(
         found, weights = _unseen(batch, frame, target, each, levels, seed)
         for tree, residuals in zip(batch, found):
             columns = zip(residuals.T, levels)
-            by = [_quantile_of(own, weights, level) for own, level in columns]
+            by = [quantile_of(own, weights, level) for own, level in columns]
             trees.append(_moved(tree, np.array(by), y))
     return replace(path, trees=tuple(trees))
 
@@ -145,7 +145,7 @@ def _quantiles(group, y, weight, n_groups: int, levels: Sequence[float]) -> np.n
     return np.stack([end.constants(group, y, weight, n_groups) for end in ends], axis=1)
 
 
-def _quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
+def quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
     """Quantile of all values (n,)."""
     return float(_quantiles(np.zeros(len(y), dtype=int), y, weight, 1, [level])[0, 0])
 
