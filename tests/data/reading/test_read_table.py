@@ -1,9 +1,11 @@
 """Whole tables, from text and from Parquet."""
 
 import io
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +97,17 @@ def test_parquet_is_read_by_its_types():
     assert "'real' holds an infinite value in row 2" in notes
     assert "'day' holds dates" in notes
     assert "'list' is left out" in notes
+
+
+@pytest.mark.parametrize("most", [2**53 + 1, 2**64 - 1, Decimal(10**19 + 1)])
+def test_whole_numbers_of_parquet_keep_every_digit(most):
+    codes = [most, most - 1, None]
+    kind = pa.decimal128(30, 0) if isinstance(most, Decimal) else pa.uint64()
+    table = pa.table({"code": pa.array(codes, kind), "n": pa.array([1, 2, 3])})
+    read = read_table(parquet(table.to_pandas(types_mapper=pd.ArrowDtype)), "t.parquet")
+    assert read.frame["code"].tolist()[:2] == [str(own) for own in codes[:2]]
+    assert read.frame["code"].isna().tolist() == [False, False, True]
+    assert "'code' holds whole numbers of more than 15 digits" in read.notes[0]
 
 
 def test_parquet_without_rows_is_refused():

@@ -174,10 +174,18 @@ def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> Column
         notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
         days = CellForm(unit=DAYS) if types.is_duration(kind) else None
         return ColumnReading(plain_column(cells), form=days)
-    if types.is_integer(kind) and column.null_count == 0:
-        return ColumnReading(
-            column.cast(pa.int64(), safe=False).to_pandas().rename(name)
-        )
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        least, most = (own or 0 for own in pc.min_max(column).as_py().values())
+        largest = max(-least, most)
+        if column.null_count == 0 and largest < 2**63:
+            return ColumnReading(column.cast(pa.int64()).to_pandas().rename(name))
+        if largest > 2**53:  # float64, which knows missing values, would round it
+            notes.append(
+                f"Column {name!r} holds whole numbers of more than 15 digits, as ids "
+                "have, so it is a category."
+            )
+            text = column.cast(pa.string()).to_pandas().astype("str")
+            return ColumnReading(text.rename(name))
     values = column.cast(pa.float64(), safe=False).to_numpy().copy()
     infinite = np.isinf(values)
     if infinite.any():
