@@ -198,6 +198,8 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
 
 def with_hyphen(words: pa.Array) -> pa.Array:
     """Return text whose minus signs ahead of digits are hyphens, as Python has them."""
+    if not pc.any(pc.match_substring(words, "−")).as_py():  # most columns, fast
+        return words
     return pc.replace_substring_regex(words, "−([^\\d−]*\\d)", r"-\1")
 
 
