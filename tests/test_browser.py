@@ -28,9 +28,10 @@ POINTS = """name => {
 }"""
 
 # Names and elements of what axe-core finds; nothing else of its report leaves the page.
-SERIOUS = """async () => {
+SERIOUS = """async (values) => {
+  const only = values.length ? { runOnly: { type: 'rule', values } } : {};
   const report = await axe.run(
-    document, { resultTypes: ['violations'], elementRef: true });
+    document, { resultTypes: ['violations'], elementRef: true, ...only });
   const known = ({ id }, { element }) => ['list', 'listitem'].includes(id) &&
     element.closest('[data-testid=stSidebarNavItems]');
   return report.violations
@@ -208,14 +209,15 @@ def look_into_the_tree(page) -> None:
     nodes(page).first.wait_for()
 
 
-def serious(page) -> list:
+def serious(page, *rules: str) -> list:
     """What axe-core calls serious or critical, less what only Streamlit can mend.
 
-    Its sidebar puts the links of a group into a ``div`` between list and list items.
+    By some rules alone, if any are named. Streamlit's sidebar puts the links of a group
+    into a ``div`` between list and list items.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.Axe().axe_script)
-    return page.evaluate(SERIOUS)
+    return page.evaluate(SERIOUS, rules)
 
 
 @pytest.mark.browser

@@ -8,7 +8,7 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import JOINED, Rows
+from treelab.data.split import Rows
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -176,8 +176,9 @@ def scores_on(
     X = ready_table(loaded, given, fill_absent).X
     found, note = new_scores(loaded.model, given.frame, X, loaded.run.problem)
     if found and loaded.run.learner != IMPORTED:
-        own, seen = table(loaded.run.problem.table_id), loaded.split.rows(JOINED).X
-        note = f"{note} {trained_on_note(own, seen.index, given.frame)}".strip()
+        own = table(loaded.run.problem.table_id)
+        seen = trained_on_note(own, given.frame, loaded.split)
+        note = f"{note} {seen}".strip()
     return found, note
 
 

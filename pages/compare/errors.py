@@ -1,6 +1,7 @@
 """What runs get wrong on the test rows: by class, by value, and where two differ."""
 
 from functools import partial
+from math import floor, log10
 
 import numpy as np
 import pandas as pd
@@ -170,6 +171,10 @@ def rows_that_differ(
     )
     if of_classes:
         facts = facts.astype(dict.fromkeys((TARGET, first, second), str))
+    else:  # four digits of the largest
+        largest = float(facts[[first, second]].abs().to_numpy().max()) or 1.0
+        digits = max(3 - floor(log10(largest)), 0)
+        facts = facts.round({first: digits, second: digits})
     X = pair[0].split.X_test.iloc[rows["position"]].reset_index(drop=True)
     X = with_dates(X, pair[0].split.X_train)
     X = X.rename(columns={name: f"{name} " for name in X if name in facts})

@@ -117,6 +117,7 @@ def test_an_unknown_table_or_contender_is_refused_by_name(folder, capsys):
     assert "manifest.json" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_means_and_writes_them(folder, capsys):
     out = folder / "out.jsonl"
     command = ["gradtree", "--data", str(folder), "--trials", "1"]
@@ -127,6 +128,7 @@ def test_the_command_prints_the_means_and_writes_them(folder, capsys):
     assert written["one"]["cart-tuned"] > 0.5
 
 
+@pytest.mark.slow
 def test_a_tuned_learner_is_a_contender_for_each_of_its_search_spaces():
     names = [contender.name for contender in tuned_contenders("gradtree", 2)]
     assert names == ["gradtree-tuned", "gradtree-paper-tuned"]

@@ -43,6 +43,7 @@ def test_facts_are_medians_over_the_rows(frame):
     assert facts["trees for 90%"] == np.median(enough)
 
 
+@pytest.mark.slow
 def test_the_command_says_who_decides_and_by_which_rule(folder, capsys, monkeypatch):
     from benchmarks import deciders
 

@@ -35,6 +35,7 @@ def test_what_was_taken_for_something_else_is_named(table):
     ]
 
 
+@pytest.mark.slow
 def test_it_reads_trains_and_goes_on_where_it_stopped(
     table, tmp_path, capsys, monkeypatch
 ):

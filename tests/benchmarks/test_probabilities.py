@@ -31,6 +31,7 @@ def test_the_calibration_error_is_that_of_plain_loops():
     assert calibration_error(sum(halves)) == pytest.approx(total)
 
 
+@pytest.mark.slow
 def test_it_fits_what_its_file_lacks_and_prints_what_is_in_it(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=120)

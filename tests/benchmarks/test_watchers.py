@@ -11,12 +11,14 @@ import pytest
 @pytest.mark.timeout(590)
 @pytest.mark.skipif(os.name == "nt", reason="the server is ended by a signal")
 def test_twenty_watchers_take_less_than_a_core_and_all_runs_end_in_turn():
-    command = [sys.executable, "-m", "benchmarks", "watchers", "--polls", "50"]
+    watchers = [sys.executable, "-m", "benchmarks", "watchers"]
+    command = [*watchers, "--polls", "20", "--starters", "4"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=580)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "20 sessions watched one run" in ended.stdout
 
 
+@pytest.mark.slow
 def test_twenty_sessions_that_start_at_once_import_nothing_at_once():
     lines = [
         "import sys",

@@ -29,6 +29,7 @@ def test_a_log_is_printed_filled_and_replayed(home, tmp_path, capsys, refused):
     assert printed["training"]["max_leaf_nodes"] == 3
     assert printed["edits"][0] == log["edits"][0]
     assert "need --train" in refused("edit", run_id, "--log", str(path), "--below", "L")
+    assert "need --train" in refused("edit", run_id, "--below", "L")
     assert "another tree" in refused("edit", newest.id, "--log", str(path))
     path.write_text("nothing", "utf-8")
     assert "not JSON" in refused("edit", run_id, "--log", str(path))

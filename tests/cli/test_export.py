@@ -5,6 +5,7 @@ import json
 import re
 
 import pandas as pd
+import pytest
 
 from treelab import load
 from treelab.cli.main import main
@@ -97,6 +98,7 @@ def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, refused, traine
     assert json.loads(capsys.readouterr().out)["type"] == "WeightedTrees"
 
 
+@pytest.mark.slow
 def test_a_model_in_one_file_predicts_without_its_run(
     trained, table, tmp_path, capsys, refused
 ):
@@ -129,6 +131,7 @@ def train_argmin(table, *more) -> str:
     return RunStore().runs()[0].id
 
 
+@pytest.mark.slow
 def test_the_scores_of_an_argmin_run_are_those_of_the_tree_that_is_drawn(
     home, table, capsys
 ):
@@ -147,6 +150,7 @@ def test_the_scores_of_an_argmin_run_are_those_of_the_tree_that_is_drawn(
         assert [names["predict"](r) for r in X.to_dict("records")] == [*predicted]
 
 
+@pytest.mark.slow
 def test_a_predictor_on_top_is_written_whole_or_not_at_all(
     home, table, capsys, refused, tmp_path
 ):

@@ -21,6 +21,7 @@ def test_every_command_has_help(command, capsys):
     assert "usage: treelab" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_module_runs_from_the_shell():
     done = subprocess.run(
         [sys.executable, "-m", "treelab", "--help"], capture_output=True, text=True

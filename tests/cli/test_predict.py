@@ -71,7 +71,9 @@ def test_what_is_absent_may_count_as_missing(trained, tmp_path, capsys):
     assert found["scores"] == {}
 
 
-def test_unknown_names_of_columns_are_refused(trained, table, capsys):
+def test_unknown_names_of_columns_are_refused(trained, table, capsys, refused):
+    only = ["predict", trained, table, "--columns", "prediction,tree"]
+    assert "names 'tree', which predictions of this model have not" in refused(*only)
     with pytest.raises(SystemExit):
         main(["predict", trained, table, "--columns", "leaf,reason"])
     assert "'reason' is none of" in capsys.readouterr().err

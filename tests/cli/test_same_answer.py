@@ -265,6 +265,7 @@ def test_points_part_thousands_where_other_columns_have_decimal_commas(shell):
     assert predicted == ["big", "big", "small"]
 
 
+@pytest.mark.slow
 def test_typed_columns_of_another_kind_are_refused(shell, tmp_path, capsys):
     new = tmp_path / "new.parquet"
     for cells, typed in [
@@ -463,9 +464,18 @@ def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
         assert capsys.readouterr().out.startswith(f"Prediction: {label}")
 
 
+def test_numbers_with_a_unit_are_categories_where_a_person_says_so(shell):
+    frame = rows_of({"7 kg": "p", "8 kg": "q", "9 kg": "p"})
+    run = shell.train(frame, "--kind", "a:category")
+    assert shell.predict(run, "a,n\n8 kg,1\n9 kg,1\n")[0] == ["q", "p"]
+
+
 def test_a_column_of_numbers_with_a_few_words_is_numbers_where_a_person_says_so(shell):
     frame = rows_of({f"{k / 2:.1f}": "low" if k < 9 else "high" for k in range(20)})
     frame.loc[[3, 40], "a"] = "spilt"
+    frame["id"] = [f"k{k}" for k in range(len(frame))]  # left out, unless one says so
+    run = shell.train(frame, "--kind", "a:number", "--kind", "id:category")
+    assert RunStore().run(run).problem.columns == ("a", "n", "id")
     run = shell.train(frame, "--kind", "a:number")
     new = "a,n,memo\n4.1,1,1\n4.6,1,2\nspilt,1,oh\n"
     predicted, notes = shell.predict(run, new)

@@ -54,6 +54,21 @@ def test_one_tree_predicts_two_targets(home, table, tmp_path, capsys):
     assert "height:\nPrediction: " in capsys.readouterr().out
 
 
+def test_a_model_of_several_targets_is_held_against_these(home, table, refused):
+    run, _ = train(table, "--target", "width", "--target", "height")
+    model = str(RunStore().folder(run.id) / "model")
+    turned = ["--target", "height", "--target", "width"]
+    assert main(["import", model, table, *turned]) == 0
+    imported = RunStore().runs()[0]
+    assert imported.problem.targets == ("width", "height")
+    assert imported.metrics["test"]["r2"] == pytest.approx(run.metrics["test"]["r2"])
+    one = ["import", model, table, "--target", "height"]
+    assert "predicts 'width' and 'height': name a target" in refused(*one)
+    one, _ = train(table, "--target", "width", "--without", "height")
+    model = str(RunStore().folder(one.id) / "model")
+    assert "predicts 'width': name a target" in refused("import", model, table, *turned)
+
+
 def test_one_of_several_targets_is_exported(home, table, capsys, refused):
     run, _ = train(table, "--target", "width", "--target", "height")
     command = ["export", run.id, "--format", "c"]

@@ -17,6 +17,7 @@ def table(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_sweep_from_the_shell_ends_in_a_run(table, tmp_path, capsys):
     home = str(tmp_path / "home")
     space = ["--space", "max_depth=1..3", "--set", "ccp_alpha=0.0"]

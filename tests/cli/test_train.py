@@ -58,6 +58,7 @@ def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     assert "at least 0" in refused(*train, "--repeats", "-1")
 
 
+@pytest.mark.slow
 def test_train_cross_validates_and_trains_each_fold_once(home, table, capsys, refused):
     train = ["train", table, "--target", "kind", "--learner", "slow", "--folds", "3"]
     assert main([*train, "--seed", "1"]) == 0
@@ -142,7 +143,9 @@ def test_clusters_that_are_refused_store_no_table(home, table, refused):
     assert RunStore().tables() == []
 
 
-def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(home, table):
+def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(
+    home, table, refused
+):
     arguments = ["train", table, "--target", "kind", "--learner", "cart"]
     truth = pd.read_csv(table)["kind"]
     pd.read_csv(table).assign(truth=truth).to_csv(table, index=False)
@@ -151,19 +154,26 @@ def test_a_column_of_predictions_is_imitated_and_its_truth_is_no_feature(home, t
     assert run.problem.is_surrogate
     assert run.problem.truth == "truth"
     assert "truth" not in run.problem.columns
+    itself = ["--target", "truth", "--truth", "truth"]
+    assert "the predictions themselves" in refused("train", table, *itself)
 
 
+@pytest.mark.slow
 def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     frame = small_table().assign(town=[f"t{i // 4}" for i in range(len(small_table()))])
     path = tmp_path / "towns.csv"
     frame.to_csv(path, index=False)
     train = ["train", str(path), "--target", "kind", "--learner", "cart"]
     train += ["--set", "tune=false"]
-    assert main([*train, "--rare", "town:50%"]) == 0
+    frame.to_csv(path, index=False, sep="\t")
+    assert main([*train, "--rare", "town:50%", "--delimiter", r"\t"]) == 0
     (run,) = RunStore().runs()
     assert run.problem.rare == (("town", 0.5),)
     assert "'size' holds numbers" in refused(*train, "--rare", "size:10")
     assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
+    assert "'kind' is a target" in refused(*train, "--kind", "kind:number")
+    assert "must be one character" in refused(*train, "--delimiter", ";;")
+    assert "has no sheets" in refused(*train, "--sheet", "first")
     left_out = [*train, "--without", "town"]
     assert "'town', which is left out" in refused(*left_out, "--rare", "town:10")
     asked = ["--set", 'constraints={"monotone": {"town": 1}}']
@@ -171,7 +181,8 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert "rare below" in refused(*train, "--rare", "town:few")
 
 
-def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, refused):
+@pytest.mark.slow
+def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, capsys, refused):
     frame = small_table().assign(who=[f"w{i % 9}" for i in range(len(small_table()))])
     both, half = tmp_path / "both.csv", tmp_path / "half.csv"
     frame.to_csv(both, index=False)
@@ -179,12 +190,25 @@ def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, refused):
     train = ["train", str(both), "--target", "kind", "--learner", "cart"]
     assert main([*train, "--split", "group:who", "--set", "tune=false"]) == 0
     assert main([*train, "--test-file", str(half), "--set", "tune=false"]) == 0
+    assert "of the 12 rows of half.csv stand in both.csv" in capsys.readouterr().err
     given, grouped = RunStore().runs()
     assert grouped.problem.split_column == "who"
     assert "who" not in grouped.problem.columns
     assert given.metrics["test"]["n_rows"] == 12
     assert "--split takes WAY:COLUMN" in refused(*train, "--split", "group")
     assert "no column 'nobody'" in refused(*train, "--split", "group:nobody")
+    frame.head(12).assign(kind="other").to_csv(half, index=False)
+    why = refused(*train, "--test-file", str(half))
+    assert (
+        "12 rows of a class that no training row has, such as 'other', are left" in why
+    )
+    assert "no row to test on" in why
+    frame.head(20).assign(kind=["other"] * 3 + ["yes"] * 17).to_csv(half, index=False)
+    assert main([*train, "--test-file", str(half), "--set", "tune=false"]) == 0
+    assert "3 rows of a class that no training row has" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*train, "--seed", "-1"])
+    assert "'-1' is no whole number from 0" in capsys.readouterr().err
 
 
 def killed_in_the_second_fold(command, home):
@@ -260,6 +284,7 @@ def test_train_takes_a_loss_and_scores_by_it(home, tmp_path):
     assert "0.9 quantile" in " ".join(model.notes)
 
 
+@pytest.mark.slow
 def test_train_by_exposure_is_poisson_regression_with_an_offset(
     home, tmp_path, capsys, refused
 ):

@@ -25,6 +25,7 @@ def test_each_tree_has_the_headline_score_of_its_own_predictions(make):
     assert headline_scores([tree, tree], task, X, np.asarray(y)) == [expected] * 2
 
 
+@pytest.mark.slow
 def test_log_losses_stand_beside_those_of_the_class_frequencies():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=200)})

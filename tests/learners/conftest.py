@@ -8,3 +8,9 @@ import torch
 def _on_the_cpu(monkeypatch):
     """Many tests compare a model with the tensors that trained it, on the CPU."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _without_interim_reports(monkeypatch):
+    """Tests count reports: a slow machine sends none more, between its epochs."""
+    monkeypatch.setattr("treelab.training.events.REPORT_SECONDS", float("inf"))

@@ -82,6 +82,7 @@ def test_single_trees_keep_what_is_asked_at_every_size(kind, asked):
     assert str(learner.constraints_) in " ".join(learner.tree_.notes)
 
 
+@pytest.mark.slow
 def test_a_gradient_regression_tree_is_monotone_where_the_free_one_is_not():
     asked = Constraints(monotone="age: up")
     assert violations(fitted("gradtree regression", None).tree_, asked)

@@ -69,6 +69,7 @@ def expected():
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fitted", SAME)
 def test_every_kind_of_frame_gives_the_same_model_and_predictions(expected, fitted):
     frame, y = table()
@@ -94,6 +95,7 @@ def test_every_learner_reads_dates_as_numbers_and_frames_by_name(key):
     assert (model.model_.predict_proba(X.with_columns(odd=pl.lit([1]))) == proba).all()
 
 
+@pytest.mark.slow
 def test_a_model_of_a_file_reads_a_frame_and_the_other_way_round(expected):
     frame, y = table()
     read = read_table(frame.to_csv(index=False).encode()).frame
@@ -147,6 +149,7 @@ def test_a_list_in_a_cell_is_refused_in_fit_predict_and_validation():
         learner().fit(polars, ["a", "b"])
 
 
+@pytest.mark.slow
 def test_targets_that_are_exact_decimals_or_durations_are_numbers():
     frame, _ = table()
     size = frame["size"].fillna(0).round(2)
@@ -158,6 +161,7 @@ def test_targets_that_are_exact_decimals_or_durations_are_numbers():
         np.testing.assert_allclose(model.predict(frame), plain.predict(frame))
 
 
+@pytest.mark.slow
 def test_polars_frames_pass_through_pipelines_searches_and_cross_validation():
     frame, y = table()
     X = pl.from_pandas(frame)

@@ -41,6 +41,7 @@ FAST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
     X, y = noisy(1500)
@@ -48,6 +49,7 @@ def test_as_many_new_rows_lie_inside_as_were_asked_for(level):
     assert covered(model, *noisy(4000, seed=1)) == pytest.approx(level, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", FAST)
 def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
     found = []
@@ -64,6 +66,7 @@ def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
     assert high.max() <= y[:600].max()
 
 
+@pytest.mark.slow
 def test_as_many_new_rows_lie_below_a_quantile_of_linear_leaves():
     found, level = [], 0.1
     for seed in range(3):
@@ -94,6 +97,7 @@ def test_leaves_of_a_wide_target_have_wide_intervals():
     assert width[X["side"] == 1].mean() > 2.5 * width[X["side"] == 0].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", FAST)
 def test_intervals_hold_in_the_targets_own_unit(learner):
     X, y = load_diabetes(return_X_y=True)
@@ -106,6 +110,7 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
     assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
 
 
+@pytest.mark.slow
 def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
     found = []
     for seed in range(3):
@@ -117,6 +122,7 @@ def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
     assert min(found) > 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 @pytest.mark.parametrize("learner", FAST)
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1 / 3])
@@ -150,6 +156,7 @@ def test_without_a_level_or_rows_there_is_none():
     assert "interval" not in CartClassifier().get_params()
 
 
+@pytest.mark.slow
 def test_a_tree_carries_its_interval_into_files_words_and_columns(tmp_path):
     X, y = noisy(300)
     tree = CartRegressor(random_state=0).fit(X, y).tree_
@@ -176,6 +183,7 @@ def test_an_interval_must_fit_its_tree():
             replace(tree, **wrong)
 
 
+@pytest.mark.slow
 def test_an_edited_tree_does_not_keep_the_interval_of_other_rows():
     X, y = noisy(300)
     tree = CartRegressor(random_state=0).fit(X, y).tree_

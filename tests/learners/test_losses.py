@@ -62,6 +62,7 @@ def test_leaves_of_a_quantile_tree_hold_the_quantile_of_their_rows(level):
     assert f"{level:g} quantile" in " ".join(model.tree_.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", OTHERS)
 def test_the_size_is_chosen_by_the_loss_in_folds(loss):
     X, y = rows()
@@ -72,6 +73,7 @@ def test_the_size_is_chosen_by_the_loss_in_folds(loss):
     assert scores.iloc[model.path_.chosen] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", slow_after(2, OTHERS))
 def test_units_of_the_target_change_no_tree(loss):
     X, y = rows()
@@ -109,6 +111,7 @@ def test_targets_that_a_loss_does_not_know_are_refused_with_their_row(key):
         learner(key, "regression", loss="cross_entropy").fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_tree_of_another_loss_is_not_edited_by_means():
     from treelab.editing.apply import apply_edits
     from treelab.editing.edits import Prune

@@ -66,6 +66,7 @@ def test_with_metadata_routing_validation_rows_reach_a_step_that_asks_for_them(k
     assert (pipeline.predict_proba(frame) == direct.predict_proba(frame)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.usefixtures("routing")
 def test_with_metadata_routing_every_learner_is_searched_and_cross_validated(key):
@@ -137,6 +138,7 @@ def test_clusters_have_importances_too():
     assert model.feature_importances_.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_selectors_take_every_learner_with_frames_in_and_out(key):
     X, y = noisy("binary")
@@ -155,6 +157,7 @@ def test_selectors_take_every_learner_with_frames_in_and_out(key):
     assert set(pipeline[-1].feature_names_in_) == set(selector.transform(X))
 
 
+@pytest.mark.slow
 def test_columns_are_eliminated_by_cross_validation():
     X, y = noisy("binary", 300)
     plain = learner(max_leaf_nodes=8)

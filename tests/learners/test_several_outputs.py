@@ -59,6 +59,7 @@ def test_untuned_cart_is_scikit_learns_tree_of_the_standardised_targets(n_leaves
     np.testing.assert_allclose(model.predict(X), y.groupby(leaf).transform("mean"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", QUICK)
 def test_both_targets_are_learned_whatever_their_size(learner):
     X, y = table()
@@ -72,6 +73,7 @@ def test_both_targets_are_learned_whatever_their_size(learner):
     np.testing.assert_allclose(larger.predict(X), model.predict(X) * [1, 2.0**20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["cart", "gradtree"])
 def test_leaves_hold_the_weighted_means_of_their_rows(learner):
     X, y = table()
@@ -96,6 +98,7 @@ def test_whole_weights_are_repeated_rows():
     np.testing.assert_allclose(repeated.predict(X[["a", "b"]]), weighted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["absolute_error", "huber", "poisson", "quantile"])
 @pytest.mark.parametrize("learner", ["cart", "gradtree"])
 def test_leaves_hold_the_best_constant_of_each_target(learner, loss):
@@ -113,6 +116,7 @@ def test_leaves_hold_the_best_constant_of_each_target(learner, loss):
     assert 0.2 < model.score(X, y) <= 1
 
 
+@pytest.mark.slow
 def test_get_trains_every_loss_on_several_targets():
     X, y = table(150)
     for loss in ("absolute_error", "poisson"):
@@ -120,6 +124,7 @@ def test_get_trains_every_loss_on_several_targets():
         assert model.score(X, y.clip(lower=1e-5)) > 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", QUICK)
 def test_quantiles_of_one_tree_rise_with_their_levels(learner):
     X, y = table()

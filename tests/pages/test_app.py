@@ -65,6 +65,7 @@ def test_an_address_with_a_wrong_run_is_no_trouble(store, visit, page, run):
     assert visit(page, run=run).title
 
 
+@pytest.mark.slow
 def test_the_first_page_waits_for_no_large_package():
     code = "import sys, pages.data.columns, pages.widgets.sidebar, pages.widgets.upload"
     code += "; print({'scipy', 'sklearn', 'torch'} & {*sys.modules})"

@@ -83,6 +83,7 @@ def test_another_target_without_a_run_says_so_and_leads_to_train(visit, store):
     assert shown(turn(app, "tree"))[2] != run  # the newest, not what was chosen before
 
 
+@pytest.mark.slow
 def test_a_run_of_another_table_in_the_address_brings_its_table(visit, two_tables):
     first, second = two_tables["kind"][0], two_tables["weight"][0]
     app = visit("tree", run=first)
@@ -113,6 +114,7 @@ def test_a_deleted_run_leaves_its_table_with_the_next(visit, store, two_tables):
     assert "is not here" in page_text(visit("tree", run=newest))
 
 
+@pytest.mark.slow
 def test_what_is_trained_is_the_run_and_the_pair_is_chosen_anew(
     visit, store, two_tables
 ):

@@ -203,6 +203,7 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
 
 
+@pytest.mark.slow
 def test_dates_of_rows_are_written_as_dates(visit, store):
     days = pd.Series(pd.date_range("2019-03-01", periods=240))
     more = {
@@ -360,6 +361,7 @@ def check_residuals(app):
     assert drawn[0]["yaxis"]["range"] == drawn[1]["yaxis"]["range"]
 
 
+@pytest.mark.slow
 def test_curves_and_costs_of_two_classes_follow_the_threshold(visit, store):
     runs = [add_run(store, learner, "ripe") for learner in ("cart", "grande")]
     app = open_part(visit("compare", first=runs[0], second=runs[1]), "Cost")
@@ -381,6 +383,7 @@ def test_more_classes_have_a_cost_matrix(visit, store):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_costs_are_at_first_those_that_a_run_was_trained_by(visit, store):
     asked = {"constraints": {"class_costs": {"True": {"False": 7}}}}
     runs = [add_run(store, "grande", "ripe")]
@@ -420,6 +423,7 @@ def test_a_cost_matrix_is_at_first_that_of_a_run(visit, store):
     assert error_costs(load_run(store.run(runs[0])), labels) is None
 
 
+@pytest.mark.slow
 def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     runs = [add_run(store, learner) for learner in ("cart", "argmin", "grande")]
     add_run(store, "gradtree", seed=1)
@@ -435,6 +439,7 @@ def test_all_runs_with_the_same_test_rows_are_in_the_matrix(visit, store):
     assert "Repeat on more splits" in labels
 
 
+@pytest.mark.slow
 def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
     for seed in range(3):
         add_run(store, "cart", seed=seed)
@@ -447,6 +452,7 @@ def test_learners_are_tested_over_the_seeds_that_both_have(visit, store):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_learners_are_tested_over_folds_apart_from_other_splits(visit, store):
     for seed in range(2):
         for learner in ("cart", "argmin"):

@@ -57,6 +57,7 @@ def test_a_clicked_size_is_saved_once_and_all_pages_show_it(store, click):
     assert app.session_state["run"] == saved.id
 
 
+@pytest.mark.slow
 def test_fields_reach_the_same_trees_as_a_click_and_change_nothing_until_asked(
     store, visit
 ):
@@ -76,6 +77,7 @@ def test_fields_reach_the_same_trees_as_a_click_and_change_nothing_until_asked(
     assert app.selectbox(key="bar-run").value == saved.id
 
 
+@pytest.mark.slow
 def test_the_runs_own_tree_and_an_ensemble_are_chosen_as_they_are(store, click):
     pair = [add_run(store, "cart", sizes=True), add_run(store, "grande")]
     own = len(store.path(pair[0])) - 2  # its place on the line, which has no stump
@@ -86,6 +88,7 @@ def test_the_runs_own_tree_and_an_ensemble_are_chosen_as_they_are(store, click):
     assert len(store.runs()) == 2
 
 
+@pytest.mark.slow
 def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
     pair = [add_run(store, learner) for learner in ("cart", "gradtree")]
     app = open_part(visit("compare", against=pair[0], run=pair[1]), "Repeats")
@@ -105,6 +108,7 @@ def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
     assert "4 repeats failed" in page_text(app)
 
 
+@pytest.mark.slow
 def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
     pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
     for run, learner in zip(pair, ("cart", "gradtree")):
@@ -148,6 +152,7 @@ def test_few_trees_of_an_ensemble_are_points_beside_its_line(visit, store):
     assert not stars(app)
 
 
+@pytest.mark.slow
 def test_beside_a_run_of_costs_sizes_are_scored_on_test_rows_alone(
     store, visit, monkeypatch
 ):

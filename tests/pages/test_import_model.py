@@ -75,6 +75,7 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
         assert not visit(page, run=run.id).exception
 
 
+@pytest.mark.slow
 def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
     for _ in range(2):
@@ -89,6 +90,7 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     assert captions.count(expected) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_trees", [1, 3])
 def test_a_model_of_xgboost_learns_its_classes_from_the_page(store, visit, n_trees):
     app = import_file(train(visit), boosted(n_trees))

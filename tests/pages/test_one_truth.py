@@ -57,6 +57,7 @@ def tree(store, run, learner):
     return shown_tree(model, estimator=heaviest)
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_tree_on_every_page(visit, store, run, tree, learner):
     app = visit("tree", run=run.id)
     shown = facts(app)
@@ -108,6 +109,7 @@ def test_the_score_is_that_of_the_run_on_every_page(visit, run, learner):
     assert score in page_text(live)
 
 
+@pytest.mark.slow
 def test_rows_counted_are_those_it_was_fitted_to_on_every_page(visit, run, tree):
     n_rows = int(tree.n_rows[0])
     fitted = {144: "training rows", 192: "training and validation rows"}[n_rows]

@@ -58,6 +58,7 @@ def test_a_run_whose_origin_nobody_knows_is_shown_without(store, visit, page):
     assert "Began" not in shown(visit(page))
 
 
+@pytest.mark.slow
 def test_the_papers_recipe_is_named_where_it_was_followed(store, visit):
     add_run(store, "cart", origin=GROWN)
     run_id = add_run(

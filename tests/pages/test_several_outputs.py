@@ -38,7 +38,9 @@ def train(store, *more: str, **settings) -> str:
     problem = make_problem(own, "weight", table_name="fruit", task="regression")
     problem = several_targets(problem, more)
     problem = replace(problem, table_id=store.add_table(own, "fruit"))
-    run_id = store.create("cart", settings, problem)
+    run_id = store.create(
+        "cart", {"tune": False, "max_leaf_nodes": 6} | settings, problem
+    )
     assert run_one(run_id, store.home) == "done", store.run(run_id).error
     return run_id
 
@@ -123,6 +125,7 @@ def test_other_pages_open(visit, store, make, page):
     visit(page, run=make(store))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("tab", ["Why", "Splits", "Errors", "Repeats"])
 def test_compare_shows_one_output_at_a_time(visit, store, make, tab):

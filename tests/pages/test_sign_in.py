@@ -53,6 +53,7 @@ def test_who_has_not_signed_in_sees_nothing(store, private_run):
     assert [button.label for button in app.button] == ["Sign out"]
 
 
+@pytest.mark.slow
 def test_a_private_run_is_hidden_from_others_by_page_and_by_address(store, private_run):
     own = opened(ANN, "runs")
     assert "Ann's secret" in texts(own)
@@ -71,6 +72,7 @@ def test_another_may_look_at_a_shared_run_but_not_change_it(store, private_run):
         VisitorStore(store.home, Visitor("bob@x.org")).delete(private_run)
 
 
+@pytest.mark.slow
 def test_a_quota_is_shown_and_beyond_it_nothing_is_stored(
     store, private_run, monkeypatch
 ):

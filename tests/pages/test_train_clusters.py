@@ -39,6 +39,7 @@ def test_clusters_are_found_without_anything_to_predict(store, visit):
     assert "Argmin clusters" in cards(app)
 
 
+@pytest.mark.slow
 def test_clusters_may_be_alike_in_chosen_columns(store, visit):
     app = of_clusters(visit)
     alike = app.selectbox(key="setting-clusters-target_columns")
@@ -77,6 +78,7 @@ def test_labels_that_are_numbers_are_refused_in_place(store, visit):
     assert app.button(key="train").disabled
 
 
+@pytest.mark.slow
 def test_a_run_that_still_looks_for_clusters_brings_its_table(store, visit):
     frame = table().dropna()
     table_id = store.add_table(frame, "fruit")

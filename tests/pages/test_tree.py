@@ -248,6 +248,7 @@ def test_a_node_that_is_selected_stays_so_among_areas(visit, store):
     assert not app.metric
 
 
+@pytest.mark.slow
 def test_more_trees_of_an_ensemble_can_be_shown(visit, store):
     run = add_run(store, "grande")
     app = visit("tree", run=run)
@@ -285,6 +286,7 @@ def test_a_long_weighted_sum_is_cut_to_three_terms():
     assert short_rule(tree, 0) == "every row"
 
 
+@pytest.mark.slow
 def test_a_lens_drops_small_terms_and_says_what_it_costs(visit, store):
     run = add_run(store, "argmin")
     app = visit("tree", run=run)

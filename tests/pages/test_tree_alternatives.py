@@ -62,6 +62,7 @@ def test_the_page_shows_filters_and_chooses(visit, store, run):
     assert app.selectbox(key="bar-run").value == newest.id
 
 
+@pytest.mark.slow
 def test_all_trees_of_a_depth_are_asked_for_and_said_to_be_complete(visit, store, run):
     first = store.run(run)
     child = create_all(store, first, 2, 8)

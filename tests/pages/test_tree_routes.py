@@ -79,6 +79,7 @@ def test_test_rows_are_held_against_the_fitted_ones(visit, store):
     assert not app.exception
 
 
+@pytest.mark.slow
 def test_leaves_are_as_pure_as_their_rows(visit, store):
     run = add_run(store, "argmin")
     app = visit("tree", tab="Routes", run=run)
@@ -93,6 +94,7 @@ def test_leaves_are_as_pure_as_their_rows(visit, store):
     assert not any("Purity of leaves" in group.options for group in number.button_group)
 
 
+@pytest.mark.slow
 def test_a_files_rows_go_through_the_tree(visit, store):
     run = add_run(store, "cart")
     app = visit("tree", tab="Routes", run=run)

@@ -129,6 +129,7 @@ def test_the_slider_moves_a_line_and_leaves_the_curves_as_they_are(visit, store)
     assert line(app) != at_first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["kind", "weight"])
 def test_an_ensembles_dial_shows_what_fewer_trees_score(visit, store, target):
     run = add_run(store, "grande", target)
@@ -208,6 +209,7 @@ def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, vi
     assert "each row by a tree that was not fitted to it" in text
 
 
+@pytest.mark.slow
 def test_the_kind_of_path_is_said_in_words(store, visit):
     argmin = page_text(visit("tree", tab="Scores", run=add_run(store, "argmin")))
     assert "these are different trees, not prunings of one" in argmin
@@ -253,6 +255,7 @@ def test_a_tree_of_the_path_becomes_a_run(store, visit, learner, sizes):
     assert facts(tree)["Leaves"] == str(saved.summary["leaves"])
 
 
+@pytest.mark.slow
 def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     run = add_run(store, "argmin")
     app = visit("tree", tab="Scores", run=run)
@@ -265,6 +268,7 @@ def test_the_runs_own_tree_is_not_saved_twice(store, visit):
     assert store.runs()[0].title.endswith("tree alone")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "sizes", "target"),
     [

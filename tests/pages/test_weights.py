@@ -94,6 +94,7 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
         assert "<th>weight</th>" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", COMPARE_TABS)
 def test_the_tabs_of_compare_open_for_weighted_rows(visit, store, tab):
     runs = [add_run(store, own, weight="weight") for own in ("cart", "grande")]

@@ -24,6 +24,7 @@ def store(tmp_path):
     return RunStore(tmp_path / "home")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["kind", "weight"])
 def test_a_report_rebuilt_from_the_run_folder_is_the_same(store, tmp_path, target):
     ids = [

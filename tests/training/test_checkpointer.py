@@ -70,6 +70,7 @@ def fit_and_kill(name, folder, epoch):
         fit(name, Checkpointer(folder, interval=0.0), kill)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TINY)
 def test_a_learner_killed_at_three_moments_ends_with_the_tree_of_one_that_was_not(
     name, tmp_path

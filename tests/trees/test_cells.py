@@ -142,6 +142,13 @@ def test_numbers_of_a_frame_are_the_category_that_is_written_like_them():
     assert read.tolist() == ["TRUE", "False"]
 
 
+def test_a_number_that_a_person_made_a_category_keeps_every_digit():
+    levels = (str(2**53), str(2**53 + 1), "0.5")
+    cells = pd.Series([2**53, 2**53 + 1, "0.50", "007"], dtype=object)
+    read = read_column(cells, CellForm(), "category", levels)
+    assert read.tolist() == [*levels, "7"]
+
+
 def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():
     form = CellForm(missing=("", "-999"))
     read = read_column(pd.Series([-999, 5]), form, "number")

@@ -53,7 +53,10 @@ def add_file_options(parser: ArgumentParser) -> None:
         help="line or row that names the columns; 0 if none does (default: found out)",
     )
     parser.add_argument(
-        "--delimiter", metavar="C", help="between columns of a text (default: found)"
+        "--delimiter",
+        metavar="C",
+        type=lambda text: text.replace(r"\t", "\t"),
+        help=r"between columns of a text, such as ; or \t (default: found)",
     )
     parser.add_argument(
         "--decimal",
@@ -125,8 +128,8 @@ def add_problem(parser: ArgumentParser) -> None:
         metavar="COLUMN:KIND",
         action="append",
         default=[],
-        help="predict from a column as number or as category; where text is a number, "
-        "cells that show none are missing; may be repeated",
+        help="predict from a column as number, so that cells which show none are "
+        "missing, or as category, as --as-text does; may be repeated",
     )
     parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"
@@ -180,10 +183,17 @@ def add_seed(parser: ArgumentParser) -> None:
     """Add ``--seed``."""
     parser.add_argument(
         "--seed",
-        type=int,
+        type=_seed,
         default=0,
         help="random seed of the data split and of the training",
     )
+
+
+def _seed(text: str) -> int:
+    """Read a seed that every generator of random numbers takes."""
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
 
 
 def add_settings(parser: ArgumentParser, example: str) -> None:

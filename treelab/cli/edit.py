@@ -47,6 +47,8 @@ def add_command(commands) -> None:
 
 def edit(arguments: Namespace) -> int:
     """Print a log, or replay one; return 0 when a tree was saved, else 2."""
+    if arguments.train is None and (arguments.below, arguments.leaves) != (None, None):
+        raise ValueError("--below and --leaves need --train.")
     store = RunStore(arguments.home)
     run = store.run(arguments.run)
     if arguments.log is None and arguments.train is None:
@@ -72,8 +74,6 @@ def _log(arguments: Namespace, store: RunStore, run: Run) -> EditLog:
     else:
         log = EditLog.from_json(Path(arguments.log).read_text("utf-8"))
     if arguments.train is None:
-        if arguments.below is not None or arguments.leaves is not None:
-            raise ValueError("--below and --leaves need --train.")
         return log
     below = "" if arguments.below == ROOT else arguments.below
     return replace(log, training=Training(arguments.train, below, arguments.leaves))

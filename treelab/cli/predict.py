@@ -9,7 +9,6 @@ import pandas as pd
 
 from treelab.cli.arguments import add_model, add_output, add_table, find_model
 from treelab.cli.tables import read_named_table
-from treelab.data.split import JOINED
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
@@ -19,6 +18,7 @@ from treelab.evaluation.predictions import (
     forms_to_read,
     new_scores,
     new_table,
+    parts_of,
     prediction_columns,
     trained_on_note,
     with_amounts,
@@ -26,7 +26,7 @@ from treelab.evaluation.predictions import (
 )
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, listed, significant
 
 
 def add_command(commands) -> None:
@@ -64,6 +64,12 @@ def add_command(commands) -> None:
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
+    absent = [part for part in arguments.columns if part not in parts_of(model)]
+    if absent and arguments.columns != DEFAULT_PARTS:
+        raise ValueError(
+            f"--columns names {listed(absent)}, which predictions of this model have "
+            f"not; they have {listed(parts_of(model))}."
+        )
     problem = None if run is None else run.problem
     forms = forms_to_read(
         model, problem, lambda *of: RunStore(arguments.home).table(*of)
@@ -79,8 +85,8 @@ def predict(arguments: Namespace) -> None:
     scores, note = new_scores(model, read.frame, table.X, problem)
     if scores and run is not None and run.learner != IMPORTED:
         stored = RunStore(arguments.home).table(run.problem.table_id)
-        seen = run.problem.split(stored).rows(JOINED).X.index
-        notes += filter(None, [trained_on_note(stored, seen, read.frame)])
+        split = run.problem.split(stored)
+        notes += filter(None, [trained_on_note(stored, read.frame, split)])
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
     _report(arguments, notes, scores, note, weighted)

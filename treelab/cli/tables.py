@@ -24,7 +24,7 @@ from treelab.data.problem import (
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.split_by import with_test_file
-from treelab.data.values import cast_column
+from treelab.evaluation.predictions import n_rows_of
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.date_parts import (
@@ -33,6 +33,7 @@ from treelab.trees.date_parts import (
     looks_like_dates,
     part_name,
 )
+from treelab.trees.words import counted
 
 
 def read_named_table(
@@ -93,7 +94,9 @@ def _said_of_cells(arguments: Namespace) -> dict:
     for text in arguments.missing:
         column, _, cell = text.rpartition(":")
         missing.setdefault(column, []).append(cell)
-    how = {"keep_na": arguments.keep_na, "as_text": arguments.as_text}
+    named = (text.rpartition(":") for text in getattr(arguments, "kind", ()))
+    texts = [column for column, _, kind in named if column and kind == "category"]
+    how = {"keep_na": arguments.keep_na, "as_text": [*arguments.as_text, *texts]}
     return {"missing": missing, **how}
 
 
@@ -122,17 +125,25 @@ def read_problem(
         test = read_table(path, path.name, as_in=forms_of(frame), one_column=True)
         for note in test.notes:
             print(f"{path.name}: {note}", file=sys.stderr)
-        frame, split_column = with_test_file(frame, test.frame, path.name)
+        both, split_column = with_test_file(frame, test.frame, path.name)
+        if n_same := n_rows_of(frame, test.frame, frame.index):
+            print(
+                f"At least {n_same:,} of the {counted(len(test.frame), 'row')} of "
+                f"{path.name} {'stands' if n_same == 1 else 'stand'} in {name}, too, "
+                "so test scores may be too good.",
+                file=sys.stderr,
+            )
+        frame = both
         way = "given"
     target, *more = arguments.target
     _refuse_unknown(arguments.target, frame, name)
     kinds = _kinds(arguments.kind, frame, name)
-    chosen = {column: cast_column(frame[column], kinds[column]) for column in kinds}
+    wanted = {*useful_columns(frame, target), *kinds} - {target}
     problem = make_problem(
         frame,
         target,
         table_name=name,
-        columns=useful_columns(frame.assign(**chosen), target),
+        columns=[str(name) for name in frame.columns if str(name) in wanted],
         # Few counts look like classes, but what is divided is a number.
         task=arguments.task or ("regression" if arguments.exposure or more else None),
         seed=arguments.seed,
@@ -154,6 +165,11 @@ def read_problem(
     if parts := _date_parts(arguments.dates, frame, name):
         columns = tuple(dict.fromkeys((*problem.columns, *parts)))
         problem = replace(problem, columns=columns)
+    if own := [name for name in problem.targets if name in kinds]:
+        raise ValueError(
+            f"--kind is for columns to predict from, and {own[0]!r} is a target: name "
+            "its cells that are no numbers by --missing."
+        )
     if unread := [column for column in kinds if column not in problem.columns]:
         raise _not_predicted_from("--kind", unread[0], problem)
     problem = replace(problem, kinds=pairs(kinds))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
-from treelab.trees.words import counted, listed, percent, shortest
+from treelab.trees.words import counted, listed, percent, quoted, shortest
 
 WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
 TEXT_SHARE = 0.5  # where at least this share of them differ
@@ -193,17 +193,15 @@ def _of_categories(known: pd.Series, n_unique: int, note: str) -> Meaning:
             "every row has its own.",
         )
     if n_unique == 2:
-        return Meaning(
-            "yes or no",
-            f"Two different values, {listed(sorted(map(str, known.unique())))}.",
-        )
+        both = listed(sorted(map(str, known.unique())), write=quoted)
+        return Meaning("yes or no", f"Two different values, {both}.")
     levels = sorted(map(str, known.unique())) if n_unique <= MOST_LEVELS else []
     if order := level_order(levels):
         return Meaning(
             "ordered category",
-            f"{n_unique} different values with an order, {order[0]!r} to "
-            f"{order[-1]!r}. Trees part them into two sets, in whatever order predicts "
-            "best.",
+            f"{n_unique} different values with an order, {quoted(order[0])} to "
+            f"{quoted(order[-1])}. Trees part them into two sets, in whatever order "
+            "predicts best.",
         )
     words = 0.0
     if n_unique >= TEXT_SHARE * len(known):
@@ -225,9 +223,8 @@ def _of_categories(known: pd.Series, n_unique: int, note: str) -> Meaning:
 def _shown(value) -> str:
     """Write one value of a column, a long one cut."""
     if isinstance(value, (bool, np.bool_, str)):
-        text = str(value)
-        return repr(text if len(text) <= 30 else f"{text[:29]}…")
+        return quoted(str(value), 30)
     try:
         return shortest(float(value))
     except (TypeError, ValueError):
-        return repr(str(value))
+        return quoted(str(value), 30)

@@ -9,7 +9,7 @@ import pandas as pd
 from treelab.data.columns import column_kind, column_note
 from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
-from treelab.data.split import MIN_ROWS, rare_class_notes
+from treelab.data.split import MIN_ROWS, SPLITS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.words import counted, listed, percent
@@ -193,7 +193,7 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
     name = str(column.name)
     kind = column_kind(column)
     chosen = dict(problem.kinds).get(name, kind)
-    if reason := column_note(column):
+    if reason := column_note(column if chosen == kind else cast_column(column, chosen)):
         yield _note(
             f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.", name
         )
@@ -245,6 +245,12 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield that another model's predictions cannot be held against their truth."""
     if not problem.truth:
         return
+    if problem.truth == problem.target:
+        yield _error(
+            f"The true values of {problem.target!r} are the predictions themselves; "
+            "choose the column that the other model predicts.",
+            problem.truth,
+        )
     truth, target = frame[problem.truth].dropna(), frame[problem.target].dropna()
     if problem.task == "regression":
         alike = column_kind(truth) == "number"
@@ -272,11 +278,27 @@ def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     if not name and not problem.n_folds:
         return
     rows = frame[frame[problem.target].notna()]
+    strata = np.zeros(len(rows), dtype=np.int64)
+    if problem.task != "regression":
+        strata = pd.factorize(class_labels(rows[problem.target]))[0]
     try:
-        problem.assign(rows, np.zeros(len(rows), dtype=np.int64))
+        assigned = problem.assign(rows, strata)
     except ValueError as error:
         yield _error(str(error), name)
         return
+    lost = ~np.isin(strata, strata[assigned == 0])
+    if lost.any():
+        label = rows[problem.target].iloc[int(lost.argmax())]
+        sentence = (
+            f"{counted(int(lost.sum()), 'row')} of a class that no training row has, "
+            f"such as {str(label)!r}, {'is' if lost.sum() == 1 else 'are'} left out"
+        )
+        left = set(assigned[~lost])
+        if len(left) == len(SPLITS):
+            yield _note(f"{sentence}.", problem.target)
+        else:
+            what = "test on" if 2 not in left else "validate on"
+            yield _error(f"{sentence}, so there is no row to {what}.", problem.target)
     if problem.split_by in ("group", "time"):
         yield _note(
             f"Test rows are kept apart by {name!r}. Learners that cross-validate still "

@@ -196,15 +196,15 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
         name = split_name(tree, node)
         changes[name] = changes.get(name, 0.0) + float(means[below] - means[node])
     if tree.leaf_weights is not None and tree.leaf_weights[path[-1]].any():
-        left_over = float(tree.predict(row)[0] - means[path[-1]])
+        residual = float(tree.predict(row)[0] - means[path[-1]])
         x = read_features(tree, row, leaves=True)[0]
         for j in np.flatnonzero(tree.leaf_weights[path[-1]] * ~np.isnan(x)):
             feature = tree.features[j]
             usual = float(np.nan_to_num(feature.fill))
             by = float(tree.leaf_weights[path[-1], j] * (x[j] - usual))
             changes[feature.column] = changes.get(feature.column, 0.0) + by
-            left_over -= by
-        changes[LINEAR_LEAF] = left_over
+            residual -= by
+        changes[LINEAR_LEAF] = residual
     return ranked(float(means[0]), changes)
 
 

@@ -69,9 +69,10 @@ class ScoreDifference:
             low, high, one, other = -high, -low, other, one
             scores.reverse()
         both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
+        title = f"{self.title[:1].upper()}{self.title[1:]}"
         return (
             f"{one} − {other}: {signed(low, 2)} to {signed(high, 2)} ({self.level:.0%} "
-            f"CI). {self.title}: {both}, on the same "
+            f"CI). {title}: {both}, on the same "
             f"{counted(self.n_rows, 'test row')}."
         )
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
+from treelab.data.split import JOINED, DataSplit
 from treelab.data.values import cast_column, categories, class_labels, numbers
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
@@ -409,33 +410,40 @@ def new_scores(
     return found, note.strip()
 
 
-def trained_on_note(table: pd.DataFrame, seen: pd.Index, frame: pd.DataFrame) -> str:
-    """Return how many rows of a new table a model has seen; "" for none.
+def n_rows_of(table: pd.DataFrame, frame: pd.DataFrame, among: pd.Index) -> int:
+    """Count the rows of a new table that stand in another table, too.
 
-    Rows that the model's own table holds more than once are not counted: another row
-    may well equal them.
+    Rows that the other table holds more than once are not counted: a new row may well
+    equal them.
 
     Parameters
     ----------
     table : DataFrame of shape (n_rows, n_columns)
-        The table of the problem.
-    seen : Index
-        Its training and validation rows.
     frame : DataFrame
         The new table, read as that one was.
+    among : Index
+        The rows of ``table`` that are meant.
     """
     frame = frame.rename(columns=str)
     shared = [name for name in table if name in frame.columns]
     own, new = _row_hashes(table[shared]), _row_hashes(frame[shared])
     once = own[~own.duplicated(keep=False)]
-    n_seen = int(new.isin(once[once.index.isin(seen)]).sum())
+    return int(new.isin(once[once.index.isin(among)]).sum())
+
+
+def trained_on_note(table: pd.DataFrame, frame: pd.DataFrame, split: DataSplit) -> str:
+    """Return how many rows of a new table a run was trained on; "" for none.
+
+    ``table`` and ``split`` are the run's, see ``n_rows_of``.
+    """
+    n_seen = n_rows_of(table, frame, split.rows(JOINED).X.index)
     if not n_seen:
         return ""
     were = "was a training or validation row"
     were = were if n_seen == 1 else "were training or validation rows"
     return (
-        f"At least {n_seen:,} of the {counted(len(new), 'row')} {were} of this run, so "
-        "scores on new rows may be lower."
+        f"At least {n_seen:,} of the {counted(len(frame), 'row')} {were} of this run, "
+        "so scores on new rows may be lower."
     )
 
 

@@ -17,7 +17,7 @@ from treelab.data.values import categories
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
-from treelab.trees.words import counted, parse, percent, shortest, significant
+from treelab.trees.words import counted, parse, percent, quoted, shortest, significant
 
 # How the values of one column are distributed, and the target among them.
 
@@ -37,6 +37,7 @@ class Distribution:
     # regression one column, "rows".
     counts: pd.DataFrame
     target_mean: np.ndarray | None  # float (n_bins,): mean of a regression's target
+    of_categories: bool = False  # whether the bins are these, not ranges of numbers
 
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
@@ -73,9 +74,13 @@ class Distribution:
         """
         place, label, here, overall = self.telling_bin()
         n_rows = counted(int(self.counts.iloc[place].sum()), "row")
-        words = f"Where {write(name)} is {write(self.labels[place])}, {n_rows}: "
+        own = self.labels[place]
+        if self.of_categories and own not in (MISSING, OTHERS):
+            own = quoted(own)
+        words = f"Where {write(name)} is {write(own)}, {n_rows}: "
         if label:
-            found = f"{write(label)} in {percent(here)} of them, {percent(overall)}"
+            shares = f"{percent(here)} of them, {percent(overall)}"
+            found = f"{write(quoted(label))} in {shares}"
         else:
             found = f"mean {write(target)} {significant(here)}, {significant(overall)}"
         return f"{words}{found} in all."
@@ -94,17 +99,19 @@ def distribution(
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
     codes, labels = _bins(column)
+    of_categories = column_kind(column) != "number"
     if problem.task == "regression":
         rows = np.bincount(codes, minlength=len(labels))
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
-        return Distribution(labels, pd.DataFrame({"rows": rows}), mean)
+        return Distribution(labels, pd.DataFrame({"rows": rows}), mean, of_categories)
     classes, names = pd.factorize(target)
     order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
     flat = codes * len(names) + classes
     counts = np.bincount(flat, minlength=len(labels) * len(names))
     counts = counts.reshape(len(labels), len(names))[:, order]
-    return Distribution(labels, pd.DataFrame(counts, columns=names[order]), None)
+    of_classes = pd.DataFrame(counts, columns=names[order])
+    return Distribution(labels, of_classes, None, of_categories)
 
 
 def _bins(column: pd.Series) -> tuple[np.ndarray, list[str]]:

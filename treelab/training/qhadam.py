@@ -23,20 +23,12 @@ class QHAdam(torch.optim.Optimizer):
         Decay of the averages of the gradient and of its square.
     nus : (float, float), default=(0.7, 1.0)
         Weight of these averages against the current gradient and its square.
-    eps : float, default=1e-8
-        Added to the root of the squares, in units of the gradient.
     """
 
     def __init__(
-        self,
-        params,
-        learning_rate: Tensor,
-        *,
-        betas=(0.995, 0.999),
-        nus=(0.7, 1.0),
-        eps=1e-8,
+        self, params, learning_rate: Tensor, *, betas=(0.995, 0.999), nus=(0.7, 1.0)
     ):
-        super().__init__(params, {"betas": betas, "nus": nus, "eps": eps})
+        super().__init__(params, {"betas": betas, "nus": nus})
         self.learning_rate = learning_rate
 
     @torch.no_grad()
@@ -65,11 +57,11 @@ class QHAdam(torch.optim.Optimizer):
         if nu2 < 1:
             square.addcmul_(grad, grad, value=1 - nu2)
         rate = self.learning_rate.view(-1, *[1] * (parameter.dim() - 1))
-        parameter.sub_(rate * mean / (square.sqrt_().add_(group["eps"])))
+        parameter.sub_(rate * mean / (square.sqrt_().add_(1e-8)))
 
 
 class CutOnPlateau:
-    """Reduces a candidate's learning rate when its validation loss stops falling.
+    """Cuts a candidate's learning rate to a tenth once its validation loss stalls.
 
     Parameters
     ----------
@@ -77,14 +69,11 @@ class CutOnPlateau:
         Changed in place.
     patience : int
         Measurements without improvement before a cut, at least 1.
-    factor : float, default=0.1
-        What a cut multiplies the rate by.
     """
 
-    def __init__(self, learning_rate: Tensor, patience: int, factor: float = 0.1):
+    def __init__(self, learning_rate: Tensor, patience: int):
         self.learning_rate = learning_rate
         self.patience = patience
-        self.factor = factor
         self.best = torch.full_like(learning_rate, torch.inf)
         self.waited = torch.zeros_like(learning_rate)
 
@@ -94,7 +83,7 @@ class CutOnPlateau:
         self.best = torch.where(improved, valid_loss, self.best)
         self.waited = torch.where(improved, 0.0, self.waited + 1)
         due = self.waited >= self.patience
-        self.learning_rate.mul_(torch.where(due, self.factor, 1.0))
+        self.learning_rate.mul_(torch.where(due, 0.1, 1.0))
         self.waited.masked_fill_(due, 0.0)
 
     def state_dict(self) -> dict:

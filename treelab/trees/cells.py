@@ -198,6 +198,8 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
 
 def with_hyphen(words: pa.Array) -> pa.Array:
     """Return text whose minus signs ahead of digits are hyphens, as Python has them."""
+    if not pc.any(pc.match_substring(words, "−")).as_py():  # most columns, fast
+        return words
     return pc.replace_substring_regex(words, "−([^\\d−]*\\d)", r"-\1")
 
 
@@ -265,7 +267,8 @@ def read_column(
     if kind == "number" or (form is not None and form.kind != "category"):
         read = _as_numbers(values, form or CellForm(), column, codes, place_of)
         if kind == "category":
-            read = [np.nan if np.isnan(x) else value_text(x) for x in read]
+            pairs = zip(values, read)
+            read = [np.nan if np.isnan(x) else _number_text(v, x) for v, x in pairs]
     else:
         read = _as_categories(values, form, levels, column, codes, place_of)
     found = pd.Series(read, dtype="float64" if kind == "number" else "str")
@@ -375,6 +378,13 @@ def value_text(value) -> str:
         midnight = value.time() == time()
         return value.date().isoformat() if midnight else value.isoformat(" ")
     return str(value)
+
+
+def _number_text(value, number: float) -> str:
+    """Write a cell that means a number as a category; whole numbers keep all digits."""
+    text = str(value).strip()
+    is_whole = text.removeprefix("-").isdecimal() and text.isascii()
+    return str(int(text)) if is_whole else value_text(number)
 
 
 def typed_value(word: str) -> str | int | float | bool:

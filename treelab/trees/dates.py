@@ -150,18 +150,40 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
 
 
+# Texts that look like dates or times and are not read as such: what they are, how to
+# write them, and how to know them once one space separates their parts.
+_UNREAD = (
+    (
+        "dates with years of two digits",
+        "2020-01-31 to have them read as dates",
+        ("%d %m %y", "%m %d %y", "%y %m %d"),
+    ),
+    (
+        "months",
+        "2020-01 to have them read as dates",
+        ("%m %Y", "%b %Y", "%B %Y"),
+    ),
+    (
+        "dates with a weekday",
+        "2020-01-31 to have them read as dates",
+        ("%a %d %b %Y", "%a %b %d %Y", "%A %d %B %Y", "%A %B %d %Y"),
+    ),
+    (
+        "times of day",
+        "numbers of hours, such as 10.5, to have them read as numbers",
+        ("%H:%M", "%H:%M:%S", "%I:%M %p"),
+    ),
+)
+
+
 def _why_unread(texts: pd.Series, plain: pd.Series) -> str:
     """Say why texts that look like dates are none here; "" for other texts."""
-    for formats, what, better in (
-        (("%d %m %y", "%m %d %y", "%y %m %d"), "years of two digits", "2020-01-31"),
-        (("%m %Y", "%b %Y", "%B %Y"), "a month and a year", "2020-01"),
-    ):
+    for what, better, formats in _UNREAD:
         for each in formats:
             if pd.to_datetime(plain, format=each, errors="coerce").notna().all():
                 return (
-                    f"holds what looks like dates of {what}, such as "
-                    f"{texts.iloc[0]!r}, so it is a category. Write them as {better} "
-                    "to have them read as dates."
+                    f"holds what looks like {what}, such as {texts.iloc[0]!r}, so it "
+                    f"is a category. Write them as {better}."
                 )
     return ""
 

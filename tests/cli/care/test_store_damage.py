@@ -20,6 +20,7 @@ def lose_database(home, content=b""):
     (home / "treelab.sqlite").write_bytes(content)
 
 
+@pytest.mark.slow
 def test_a_damaged_table_is_named_and_training_on_it_again_mends_it(
     trained, table, refused, capsys
 ):

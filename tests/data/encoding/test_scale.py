@@ -25,6 +25,7 @@ COLUMNS = st.integers(1, 60).flatmap(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_after(2, SCALES))
 @given(x=COLUMNS, probe=COLUMNS)
 @settings(deadline=None)
@@ -93,6 +94,7 @@ def test_ranks_are_places_among_the_distinct_values_and_between_them_lie_between
     assert np.isnan(scale(np.array([np.nan]))).all()
 
 
+@pytest.mark.slow
 @given(x=COLUMNS, k=st.integers(-200, 100))
 @settings(deadline=None)
 def test_the_spread_is_known_in_any_unit_and_a_power_of_two_is_above_it(x, k):

@@ -52,6 +52,7 @@ def left(encoder, frame, feature, threshold):
     return np.where(np.isnan(values), missing_left, values <= raw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables(), data=st.data())
 @settings(max_examples=30, deadline=None)
@@ -81,6 +82,7 @@ def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data
     assert (left(encoder, frame, feature, threshold) == expected).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables())
 @settings(max_examples=40, deadline=None)
@@ -265,6 +267,7 @@ def test_a_class_with_fewer_rows_than_folds_is_survived_without_a_warning(recwar
     assert len(recwarn) == 0
 
 
+@pytest.mark.slow
 def test_each_of_ten_thousand_categories_gets_its_own_score():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"w": rng.integers(0, 10_000, 30_000).astype(str)})

@@ -35,6 +35,8 @@ def test_a_file_names_its_columns_of_dates():
         (["21-01-31", "20-12-24"], "2020-01-31"),
         (["Jan 2021", "Sept 2021"], "2020-01 "),
         (["01/2021", "11/2021"], "2020-01 "),
+        (["Fri 31 Jan 2020", "Sat 1 Feb 2020"], "2020-01-31"),
+        (["10:30", "9:05", "23:59"], "numbers of hours"),
     ],
 )
 def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):

@@ -1,6 +1,7 @@
 """Whole tables, from text and from Parquet."""
 
 import io
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -97,6 +98,17 @@ def test_parquet_is_read_by_its_types():
     assert "'list' is left out" in notes
 
 
+def test_whole_numbers_that_floats_do_not_tell_apart_are_categories():
+    ids = pd.DataFrame({"u": np.arange(3, dtype="uint64") + 2**63, "n": [1, 2, 3]})
+    ids["i"] = pd.array([2**53 + 1, 2**53 + 2, None], dtype="Int64")
+    ids["d"] = [Decimal(2**64 + k) for k in range(3)]  # whole numbers of databases
+    result = read_table(parquet(ids), "t.parquet")
+    assert result.frame["u"].tolist() == [str(2**63 + k) for k in range(3)]
+    assert result.frame["i"].dropna().tolist() == [str(2**53 + 1), str(2**53 + 2)]
+    assert result.frame["d"].tolist() == [str(2**64 + k) for k in range(3)]
+    assert sum("more than 15 digits" in note for note in result.notes) == 3
+
+
 def test_parquet_without_rows_is_refused():
     assert "has no rows" in refusal(parquet(pd.DataFrame({"a": [], "b": []})))
 
@@ -127,6 +139,7 @@ CELL = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=st.integers(2, 4).flatmap(
         lambda width: st.lists(
@@ -150,6 +163,7 @@ def test_whatever_is_in_the_cells_a_table_or_a_reason_comes_out(rows):
             assert not np.isinf(frame[name]).any()
 
 
+@pytest.mark.slow
 @given(content=st.binary(max_size=300))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_give_a_table_or_a_reason(content):

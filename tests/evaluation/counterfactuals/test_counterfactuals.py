@@ -56,6 +56,7 @@ def possible_rows(changes):
     return rows.astype(numbers), cost
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=SEEDS,
@@ -133,6 +134,7 @@ def test_linear_leaves_are_refused():
         tree_counterfactuals(tree, changes, Wanted(low=0.0))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_each_change_of_a_searched_row_is_needed(seed):

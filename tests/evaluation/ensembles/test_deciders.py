@@ -53,6 +53,7 @@ def test_no_more_trees_are_tried_than_may_decide():
     np.testing.assert_array_equal(found[3], fewer)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 2, 3]))
 def test_the_heaviest_predict_as_their_rescaled_weights_say(seed, n_classes):
@@ -77,6 +78,7 @@ def test_the_heaviest_predict_as_their_rescaled_weights_say(seed, n_classes):
     np.testing.assert_allclose(scores_of_heaviest(ensemble, X, y, counts), expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 3]), share=st.floats(0, 0.9))
 def test_decided_rows_are_those_of_one_leaf_of_their_heaviest_tree(
@@ -104,6 +106,7 @@ def test_decided_rows_are_those_of_one_leaf_of_their_heaviest_tree(
             assert own.mean_absolute_error == pytest.approx(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_agreement_is_the_weight_of_the_trees_that_predict_the_same(seed):

@@ -111,6 +111,7 @@ def check_that_rows_are_predicted_alike(folder: Path, frame: pd.DataFrame, data)
         assert predicted(model, excel(part)) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(tables(), st.data())
 def test_rows_are_predicted_alike_whatever_is_beside_them(

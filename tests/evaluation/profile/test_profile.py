@@ -125,6 +125,8 @@ def test_rows_are_counted_by_bin_and_class():
     assert found.labels == ["small", "medium", "large", "missing"]
     assert found.counts["yes"].tolist() == [0, 0, 10, 0]
     assert found.telling_bin() == (2, "yes", 1.0, 0.25)
+    assert "size is “large”" in found.sentence("size", "y")
+    assert "“yes” in 100% of them" in found.sentence("size", "y")
     found = distribution(frame["age"], frame["y"], problem)
     assert found.counts.to_numpy().sum() == 40
     problem = make_problem(frame, "age")
@@ -186,6 +188,7 @@ def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):
     assert alone(frame, make_problem(frame, "y")).power[0] < 0.15
 
 
+@pytest.mark.slow
 def test_gaps_by_chance_are_not_said_to_depend_on_the_target():
     said = 0
     for seed in range(40):

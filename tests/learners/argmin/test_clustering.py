@@ -19,6 +19,7 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_clusters_of_irises_are_purer_than_chance_and_their_tree_predicts_them():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = ArgminTreeClusterer(depth=3, max_epochs=80, random_state=0).fit(X)
@@ -38,6 +39,7 @@ def test_chosen_columns_are_predicted_from_the_others_alone():
     model.predict(X.assign(**dict.fromkeys(targets, np.nan)))
 
 
+@pytest.mark.slow
 def test_each_column_is_predicted_from_the_others_and_none_from_itself():
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 400)

@@ -213,6 +213,7 @@ def test_with_a_predictor_no_tree_passes_for_the_model(settings, task, tmp_path)
     assert (again.predict(X) == model.predict(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", slow_after(1, range(2)))
 def test_auto_retains_a_predictor_where_it_is_clearly_better(seed):
     rng = np.random.default_rng(seed)
@@ -248,6 +249,7 @@ def test_leaves_of_a_tree_with_a_predictor_have_the_class_fractions_of_their_row
         assert (tree.class_counts[node] == share * (leaf == node).sum()).all()
 
 
+@pytest.mark.slow
 def test_breast_cancer_with_default_settings():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
@@ -260,6 +262,7 @@ def test_breast_cancer_with_default_settings():
     assert scores["active_splits"][chosen] <= scores["active_splits"].median()
 
 
+@pytest.mark.slow
 def test_a_table_with_categories_and_missing_values(tmp_path):
     frame = BUILTIN["mixed"].load().dropna(subset=[BUILTIN["mixed"].target])
     y = frame.pop(BUILTIN["mixed"].target)
@@ -331,6 +334,7 @@ def test_restarts_train_side_by_side_as_they_would_alone():
     torch.testing.assert_close(torch.cat(alone), together, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["ridge", "preference"])
 @pytest.mark.parametrize("seed", slow_after(1, range(2)))
 def test_the_slider_goes_one_way(seed, formulation):

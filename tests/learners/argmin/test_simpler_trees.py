@@ -40,6 +40,7 @@ def network_of(x, depth, **settings):
     return ArgminTrees(settings, rows, rows, 2, splits=splits, generator=rng)
 
 
+@pytest.mark.slow
 def test_splits_of_breast_cancer_name_few_columns_and_score_as_before():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     settings = {"random_state": 0, "max_epochs": 50, "n_restarts": 2}
@@ -50,6 +51,7 @@ def test_splits_of_breast_cancer_name_few_columns_and_score_as_before():
     assert sparse.score(X, y) >= dense.score(X, y) - 0.03
 
 
+@pytest.mark.slow
 def test_most_splits_of_a_sparse_tree_part_training_rows():
     X, y = wine()
     tree = ArgminTreeClassifier(**QUICK).fit(X, y).tree_

@@ -55,6 +55,7 @@ def test_untuned_numbers_only_gives_scikit_learns_own_tree(settings):
     assert np.allclose(fractions[ours.tree_.apply(X)], theirs.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(3, BUILTIN_TABLES))
 def test_every_built_in_table_trains_and_beats_a_constant(key):
     table = BUILTIN[key]
@@ -148,6 +149,7 @@ def test_class_weights_that_make_no_sense_are_refused_by_label(weight, words):
         CartClassifier(class_weight=weight).fit([[1], [2]] * 9, ["a", "b"] * 9)
 
 
+@pytest.mark.slow
 def test_a_class_that_rows_lack_may_have_a_weight():
     X, y = [[1], [2]] * 9, ["a", "b"] * 9
     fitted = [

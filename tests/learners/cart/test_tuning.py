@@ -152,6 +152,7 @@ def test_weights_given_are_trained_with_and_auto_may_choose_any():
     assert any("rows weighted by class" in note for note in heavy.tree_.notes)
 
 
+@pytest.mark.slow
 def test_auto_gives_a_rare_class_a_say():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 3))
@@ -181,6 +182,7 @@ def test_an_untuned_tree_says_whose_settings_it_has():
     assert model.path_.trees[0].n_leaves == 2
 
 
+@pytest.mark.slow
 def test_a_class_of_one_row_and_constant_columns_are_tuned_too():
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = CartClassifier(random_state=0).fit(X, [0] * 20 + [1] * 19 + [2])
@@ -193,6 +195,7 @@ def test_a_class_of_one_row_and_constant_columns_are_tuned_too():
     assert model.predict(X).tolist() == [1] * 40
 
 
+@pytest.mark.slow
 def test_categories_and_missing_values_are_encoded_in_each_fold():
     table = BUILTIN["mixed"]
     frame = table.load().dropna(subset=[table.target])
@@ -201,6 +204,7 @@ def test_categories_and_missing_values_are_encoded_in_each_fold():
     assert model.score(frame, y) > y.value_counts(normalize=True).max()
 
 
+@pytest.mark.slow
 def test_it_says_that_it_was_grown_and_not_trained():
     X, y = load_diabetes(return_X_y=True)
     model = CartRegressor(random_state=0).fit(X, y)
@@ -208,6 +212,7 @@ def test_it_says_that_it_was_grown_and_not_trained():
     assert "not trained by gradient descent" in str(model)
 
 
+@pytest.mark.slow
 def test_tuned_trees_grow_on_validation_rows_too_as_folds_hold_rows_out():
     X, y = load_iris(return_X_y=True, as_frame=True)
     given = {"X_valid": X[1::2], "y_valid": y[1::2]}
@@ -224,6 +229,7 @@ def test_tuned_trees_grow_on_validation_rows_too_as_folds_hold_rows_out():
     assert plain.history_["valid_loss"].notna().all()
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_cut_off_goes_on_with_the_folds_that_were_done(
     tmp_path, monkeypatch
 ):

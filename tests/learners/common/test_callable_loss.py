@@ -75,6 +75,7 @@ def test_the_best_constant_may_lie_beyond_all_targets():
     assert found == pytest.approx(2 * y.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "same"),
     [(squares, {}), (wide, {"loss": "huber", "huber_delta": 0.5})],
@@ -119,6 +120,7 @@ def test_cross_validation_takes_a_function():
     assert (cross_val_score(model, X, y, cv=3) > 0).all()
 
 
+@pytest.mark.slow
 def test_a_stored_tree_keeps_the_name_and_says_that_it_cannot_be_scored(tmp_path):
     X, y = rows()
     model = CartRegressor(loss=relative, max_leaf_nodes=4, random_state=0).fit(X, y)

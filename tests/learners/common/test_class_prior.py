@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from sklearn.metrics import f1_score
 
 from treelab.learners.common.base import POWERS, best_weight_power
@@ -25,6 +26,7 @@ def test_balanced_classes_are_left_as_they_are():
     assert best_weight_power(log_proba(proba), target, np.zeros(2)) == 0
 
 
+@pytest.mark.slow
 def test_the_power_of_few_rows_is_less_jumpy_than_the_best_of_each_sample():
     rng = np.random.default_rng(0)
     bagged, best = [], []

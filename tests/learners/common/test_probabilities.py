@@ -58,6 +58,7 @@ def steps(seed: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.where(rng.random(n_rows) < chance, "yes", "no")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(1, KEYS))
 def test_noise_costs_next_to_nothing_over_the_class_frequencies(key):
     X, y = noise(0, 150)
@@ -69,6 +70,7 @@ def test_noise_costs_next_to_nothing_over_the_class_frequencies(key):
     assert log_loss(y_test, model.predict_proba(X_test)) < baseline + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(2, KEYS))
 def test_weights_choose_the_class_and_probabilities_are_those_of_the_data(key):
     X, y = steps(0, 600)

@@ -73,6 +73,7 @@ def test_of_equals_the_first_stays():
     assert retained([y, y], y) == 0
 
 
+@pytest.mark.slow
 def test_cart_retains_another_tree_than_that_of_all_rows_where_it_fits_better():
     X, y = noisy(300)
     y, sizes = y > 1, {"random_state": 0, "max_leaf_nodes": 16}

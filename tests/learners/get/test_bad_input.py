@@ -7,6 +7,7 @@ from treelab.learners.get.estimators import GetClassifier, GetRegressor
 LEAVES = pytest.mark.parametrize("leaves", ["constant", "linear"])
 
 
+@pytest.mark.slow
 @LEAVES
 def test_a_target_outlier_leaves_finite_predictions(leaves):
     X, y = mixed_table(120)
@@ -16,6 +17,7 @@ def test_a_target_outlier_leaves_finite_predictions(leaves):
     assert np.isfinite(predicted).all()
 
 
+@pytest.mark.slow
 @LEAVES
 def test_fewer_rows_than_leaves_are_survived(leaves):
     X, y = mixed_table(14)
@@ -33,6 +35,7 @@ def test_duplicated_rows_and_constant_columns_are_survived(leaves):
     assert np.allclose(model.predict(X), y, atol=0.5)
 
 
+@pytest.mark.slow
 @LEAVES
 def test_a_constant_target_is_one_leaf(leaves):
     X, _ = mixed_table(60)
@@ -64,6 +67,7 @@ def test_a_class_of_one_row_is_survived():
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_class_weights_move_the_predictions():
     rng = np.random.default_rng(0)
     X = rng.random((400, 3))

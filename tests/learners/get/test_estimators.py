@@ -73,6 +73,7 @@ def test_a_diagonal_boundary_takes_one_split_that_weighs_both_columns():
     assert model.score(X[300:], y[300:]) > 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 def test_the_same_seed_gives_the_same_tree(leaves):
     X, y = mixed_table(100)

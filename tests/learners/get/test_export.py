@@ -59,6 +59,7 @@ def test_probabilities_are_the_same_in_the_users_table(seed):
     assert np.allclose(tree.predict_proba(frame), trees.predict(x)[0], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 @pytest.mark.parametrize("key", ["diabetes", "mixed", *REST])
 def test_on_every_built_in_table_the_tree_predicts_as_the_trained_arrays_did(

@@ -116,6 +116,7 @@ def test_a_linear_leaf_costs_its_rows_no_more_than_its_constant(loss):
         assert trees.predict(own.x).min() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 @pytest.mark.parametrize("loss", slow_after(2, [loss.name for loss in OTHERS]))
 def test_every_loss_is_below_that_of_the_best_constant_on_test_rows(loss, leaves):
@@ -128,6 +129,7 @@ def test_every_loss_is_below_that_of_the_best_constant_on_test_rows(loss, leaves
     assert f"trained and pruned by {model.tree_.loss}" in " ".join(model.tree_.notes)
 
 
+@pytest.mark.slow
 def test_linear_leaves_predict_quantiles_better_than_one_linear_model():
     X, y = make_friedman1(1200, n_features=5, noise=1.0, random_state=0)
     model = quick(loss="quantile", quantile=0.9, leaves="linear").fit(X[:800], y[:800])
@@ -140,9 +142,10 @@ def test_linear_leaves_predict_quantiles_better_than_one_linear_model():
     assert 0.75 < (y[800:] <= model.predict(X[800:])).mean() < 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["absolute_error", "gamma"])
 def test_the_unit_of_the_target_changes_nothing(loss):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = (part[:150] for part in load_diabetes(return_X_y=True))
     found = [
         quick(loss=loss, leaves="linear").fit(X, unit * y).predict(X) / unit
         for unit in (1.0, 2.0**20)

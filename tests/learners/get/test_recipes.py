@@ -22,6 +22,7 @@ def table():
     return rows.x, rows.y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", ["constant", "linear"])
 def test_with_learning_off_the_tree_equals_its_start_and_says_so(table, leaves):
     off = {"learning_rate": 0.0, "learning_rate_leaves": 0.0, "leaves": leaves}
@@ -42,6 +43,7 @@ def test_training_changes_splits_and_the_tree_counts_them(table, leaves):
     assert model.tree_.notes[0] == str(origin)
 
 
+@pytest.mark.slow
 def test_the_path_holds_the_tree_and_scores_each_size(table):
     model = GetRegressor(**QUICK).fit(*table)
     assert model.path_.tree is model.tree_
@@ -53,6 +55,7 @@ def test_the_path_holds_the_tree_and_scores_each_size(table):
     assert small.tree_.n_leaves <= 3
 
 
+@pytest.mark.slow
 def test_the_curve_begins_at_the_start_that_is_retained(table):
     reports = []
     model = GetRegressor(**QUICK).fit(*table, callbacks=[reports.append])
@@ -67,6 +70,7 @@ def test_the_curve_begins_at_the_start_that_is_retained(table):
     assert retained[-1].snapshots[start]().n_splits >= 1
 
 
+@pytest.mark.slow
 def test_so_many_pairs_of_scale_factors_so_many_stages(table):
     model = GetRegressor(scale_factors=(5.0, 20.0, 30.0, 60.0, 90.0, 150.0), **QUICK)
     stages = set(model.fit(*table).history_["stage"])
@@ -126,6 +130,7 @@ def test_the_paper_tunes_the_depth_where_none_is_given(table):
     assert np.isfinite(model.predict(table[0])).all()
 
 
+@pytest.mark.slow
 def test_the_paper_recipe_for_classes(table):
     X, y = table
     model = GetClassifier(random_state=0, **PAPER).fit(X, y > 0)

@@ -79,6 +79,7 @@ class RecordingRegressor(Recording, GradTreeRegressor):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(1, TABLES))
 def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key):
     task, X, y = table(key)
@@ -106,6 +107,7 @@ def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key)
             np.testing.assert_allclose(tree.value[own], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(1, ["diabetes", "iris", "breast_cancer"]))
 def test_the_path_ascends_holds_the_tree_and_is_saved_and_loaded(key, tmp_path):
     task, X, y = table(key)
@@ -126,6 +128,7 @@ def test_the_path_ascends_holds_the_tree_and_is_saved_and_loaded(key, tmp_path):
     pd.testing.assert_frame_equal(loaded.scores, path.scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", slow_after(1, ["mixed", "diabetes", "wine", "greedy_trap"])
 )
@@ -153,6 +156,7 @@ def test_as_many_splits_changed_as_the_origin_says(key):
     assert fitted.history_["train_loss"].notna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["wine", "diabetes"])
 def test_without_learning_the_tree_is_its_start_and_says_that_it_is_untrained(key):
     task, X, y = table(key)
@@ -197,6 +201,7 @@ def test_the_same_seed_gives_the_same_tree(key):
     pd.testing.assert_frame_equal(one.path_.scores, two.path_.scores)
 
 
+@pytest.mark.slow
 def test_a_callback_stops_it_before_there_is_a_loss_by_which_restarts_are_judged():
     _, X, y = table("breast_cancer")
     learner = GradTreeClassifier(**QUICK | {"early_stopping": True})
@@ -205,6 +210,7 @@ def test_a_callback_stops_it_before_there_is_a_loss_by_which_restarts_are_judged
     assert fitted.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["cross-validation", "training"])
 def test_a_callback_stops_it_and_a_tree_is_made_of_what_is_there(stage):
     _, X, y = table("breast_cancer")
@@ -223,6 +229,7 @@ def test_a_callback_stops_it_and_a_tree_is_made_of_what_is_there(stage):
     assert fitted.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 def test_what_folds_train_is_a_preparation_and_not_on_the_curve():
     _, X, y = table("iris")
     reports = []
@@ -238,6 +245,7 @@ def test_what_folds_train_is_a_preparation_and_not_on_the_curve():
     )
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_a_tree_in_the_units_of_the_table():
     _, X, y = table("diabetes")
     trees = []
@@ -264,6 +272,7 @@ def test_validation_rows_join_training():
     assert joined.tree_.to_dict() == fitted.tree_.to_dict()
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_leaves_the_start_and_says_what_to_try():
     _, X, y = table("breast_cancer")
     fitted = GradTreeClassifier(**QUICK).set_params(learning_rate_leaf=1e38)
@@ -287,6 +296,7 @@ def test_a_tiny_table_holds_nothing_out_and_trains(task, n_rows):
     assert fitted.path_.scores["score"].isna().all()
 
 
+@pytest.mark.slow
 def test_more_classes_than_leaves_still_train():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
@@ -305,11 +315,13 @@ def test_no_column_that_tells_anything_leaves_one_leaf(task):
     assert fitted.origin_.n_splits == 0
 
 
+@pytest.mark.slow
 def test_fewer_rows_than_a_batch_train():
     _, X, y = table("iris")
     assert GradTreeClassifier(**QUICK, batch_size=4096).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_a_large_table_trains_on_all_rows():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(5200, 3)))
@@ -342,12 +354,14 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
         GradTreeClassifier(**{setting: value}).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", slow_after(1, ["focal", "poly", "brier"]))
 def test_every_loss_trains(loss):
     _, X, y = table("iris")
     assert GradTreeClassifier(**QUICK, loss=loss).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", slow_after(1, [3, 2, 7]))
 def test_no_tree_has_more_leaves_or_levels_than_it_may(most):
     _, X, y = table("mixed")
@@ -374,6 +388,7 @@ def test_rare_classes_are_weighted_where_that_scores_better_and_the_tree_says_so
     assert even.tree_.notes == (str(even.origin_),)
 
 
+@pytest.mark.slow
 def test_a_given_class_weight_is_that_of_the_leaves():
     X, y = rare_class()
     fitted = GradTreeClassifier(**QUICK, class_weight={"ill": 3.0, "well": 1.0})
@@ -403,6 +418,7 @@ def test_missing_values_and_categories_train_and_are_predicted():
     assert set(fitted.predict(new)) <= set(y)
 
 
+@pytest.mark.slow
 def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
     _, X, y = table("mixed")
     fitted = GradTreeClassifier(
@@ -420,6 +436,7 @@ def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
         )
 
 
+@pytest.mark.slow
 def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
     _, X, y = table("iris")
     fitted = GradTreeClassifier(**QUICK, early_stopping=True, max_epochs=20)

@@ -86,6 +86,7 @@ def test_every_leaf_holds_as_many_rows_as_asked():
     assert min(t.n_rows[t.is_leaf].min() for t in trees_of(free.ensemble_)) < 30
 
 
+@pytest.mark.slow
 def test_a_column_is_used_where_it_is_worth_its_cost():
     X, y = table()
     asked = {"column_costs": "income: 0.05, noise: 0.02, age: 0.9"}

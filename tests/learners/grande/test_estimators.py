@@ -128,6 +128,7 @@ def test_the_estimator_weights_of_a_row_sum_to_one():
     np.testing.assert_allclose(weights[np.arange(len(X)), estimator[:, 0]], top[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -157,6 +158,7 @@ def test_one_weight_an_estimator_is_the_same_at_all_its_leaves():
     assert np.ptp(fitted.ensemble_.leaf_weight, axis=1).max() == 0
 
 
+@pytest.mark.slow
 def test_an_estimator_tests_only_its_own_columns():
     _, X, y = table("breast_cancer")
     fitted = GrandeClassifier(**QUICK, selected_variables=0.2).fit(X, y)
@@ -248,6 +250,7 @@ def test_each_fold_has_as_many_trees_as_the_ensemble():
     assert fitted.ensemble_.n_estimators == 10
 
 
+@pytest.mark.slow
 def test_given_validation_rows_all_others_are_trained_on():
     _, X, y = table("breast_cancer")
     learner = RecordingClassifier(**QUICK)
@@ -283,12 +286,14 @@ def test_fewer_rows_than_a_batch_train(n_rows):
     assert GrandeClassifier(**QUICK).fit(X, y).predict(X).shape == (n_rows,)
 
 
+@pytest.mark.slow
 def test_more_classes_than_leaves_train():
     X = np.repeat(np.arange(12.0), 8)[:, None]
     fitted = GrandeClassifier(**{**QUICK, "depth": 2}).fit(X, X[:, 0])
     assert fitted.score(X, X[:, 0]) > 0.5
 
 
+@pytest.mark.slow
 def test_a_class_of_one_row_trains():
     _, X, y = table("iris")
     y = y.to_numpy(dtype=object).copy()
@@ -301,6 +306,7 @@ def test_one_class_alone_is_refused():
         GrandeClassifier(**QUICK).fit(np.zeros((30, 2)), np.ones(30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(2, ["wine", "diabetes", "breast_cancer"]))
 def test_each_training_row_is_predicted_by_trees_that_did_not_see_it(key):
     task, X, y = table(key)
@@ -333,6 +339,7 @@ def test_the_papers_recipe_is_that_of_its_appendix():
     assert fitted.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["both", "forest", "boosted", "random", "normal"])
 def test_the_origin_counts_the_splits_that_training_changed(init):
     _, X, y = table("wine")
@@ -365,6 +372,7 @@ def test_the_curve_begins_at_the_start():
     assert np.isfinite(on_all["train_loss"]).all()
 
 
+@pytest.mark.slow
 def test_the_final_ensemble_is_trained_on_all_rows():
     _, X, y = table("breast_cancer")
     fitted = RecordingClassifier(**QUICK).fit(X, y)

@@ -40,6 +40,7 @@ def test_no_more_trees_decide_any_row_than_may(weighting):
     assert ensemble.max_deciders == 3
 
 
+@pytest.mark.slow
 def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     _, X, y = table("breast_cancer")
     network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported
@@ -63,6 +64,7 @@ def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     assert network.max_deciders is None
 
 
+@pytest.mark.slow
 def test_half_of_each_loss_is_that_of_fewer_trees():
     _, X, y = table("breast_cancer")
     settings = QUICK | {"entropy_penalty": 0.0}
@@ -82,6 +84,7 @@ def test_half_of_each_loss_is_that_of_fewer_trees():
     assert torch.equal(network(network.rows.x[rows]), output)
 
 
+@pytest.mark.slow
 def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():
     _, X, y = table("breast_cancer")
     network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported

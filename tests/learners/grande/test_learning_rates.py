@@ -38,6 +38,7 @@ def test_small_table_has_higher_rates_than_a_large_one():
     assert scales[0] > 1 > scales[2]
 
 
+@pytest.mark.slow
 def test_scaled_rates_are_what_trains():
     X, y = load_iris(return_X_y=True)
     n_steps = Course.of(GrandeSettings(**SMALL), len(X)).most_steps

@@ -125,6 +125,7 @@ def test_constant_columns_leave_one_leaf():
     assert model.tree_.n_leaves == 1
 
 
+@pytest.mark.slow
 def test_the_path_has_the_best_tree_of_each_depth():
     X, y = load_wine(return_X_y=True)
     model = OptimalTreeClassifier(max_depth=3).fit(X, y)

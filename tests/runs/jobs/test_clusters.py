@@ -131,6 +131,7 @@ def test_a_single_cluster_is_no_answer(store, monkeypatch):
     assert run.problem.awaits_clusters
 
 
+@pytest.mark.slow
 def test_clusters_from_the_shell(tmp_path, capsys):
     irises().to_csv(tmp_path / "irises.csv", index=False)
     command = [

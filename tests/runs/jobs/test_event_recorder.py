@@ -28,6 +28,7 @@ def test_the_first_report_is_written_at_once(store, run_id, clock):
     assert store.events(run_id)["epoch"].tolist() == [1]
 
 
+@pytest.mark.slow
 def test_reports_are_written_ten_times_a_second_at_most(store, run_id, clock):
     record = EventRecorder(store, run_id)
     written = []

@@ -79,6 +79,7 @@ def test_a_checkpoint_of_other_settings_is_not_used(store, problem):
     assert checkpoints.checkpointer_of(store, run).is_empty
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_not_used(store, problem):
     whole, run_id = (store.create("gradtree", PAPER, problem) for _ in range(2))
     run_one(whole, store.home)
@@ -99,6 +100,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(store, problem, monkey
     assert run_one(run_id, store.home) == "done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["argmin", "gradtree"])
 def test_a_finished_run_is_trained_longer(store, problem, learner):
     settings = PAPER | {"max_epochs": 10}
@@ -121,6 +123,7 @@ def test_a_run_deleted_while_it_trains_leaves_no_checkpoint(store, problem):
     assert not store.folder(run_id).exists()
 
 
+@pytest.mark.slow
 def test_a_training_with_a_schedule_is_not_trained_longer(store, problem):
     run_id = store.create("gradtree", {"n_steps": 4, "n_restarts": 1}, problem)
     run_one(run_id, store.home)

@@ -47,6 +47,7 @@ def test_a_run_ends_with_a_model_whose_scores_are_the_ones_shown(
         assert set(shown) - set(again) <= {"baseline_log_loss"}
 
 
+@pytest.mark.slow
 def test_a_run_says_by_what_its_size_was_chosen(store, problem):
     frame = store.table(problem.table_id)
     first, second = (str(label) for label in sorted(frame["kind"].unique()))
@@ -101,6 +102,7 @@ def test_a_run_of_every_learner_says_how_its_model_came_about(
         assert store.events(run.id)["epoch"].iloc[0] == 0  # the curve has its start
 
 
+@pytest.mark.slow
 def test_the_seed_of_the_problem_is_that_of_the_split_and_the_training(store, problem):
     one, two = (train(store, problem, "cart") for _ in range(2))
     assert to_text(store.model(one.id)) == to_text(store.model(two.id))

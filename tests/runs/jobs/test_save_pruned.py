@@ -66,6 +66,7 @@ def test_a_strength_of_a_saved_strength_is_one_of_the_run_that_was_trained(store
     assert store.run(alone).title.endswith("tree alone")
 
 
+@pytest.mark.slow
 def test_a_smaller_or_edited_regression_tree_has_an_interval_of_its_own(store):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})

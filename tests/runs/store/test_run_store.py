@@ -255,6 +255,7 @@ def test_a_hundred_runs_are_listed_newest_first(store, problem):
     assert [run.id for run in store.runs()] == made[::-1]
 
 
+@pytest.mark.slow
 def test_snapshots_are_replaced_as_a_whole_and_leave_nothing_behind(store, problem):
     run_id = running(store, problem)
     store.add_snapshot(run_id, 1, grown_tree())

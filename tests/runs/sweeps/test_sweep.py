@@ -67,6 +67,7 @@ def swept(store, problem, settings=PLAIN, **plan):
     return store.run(run_id), read_study(store.folder(run_id))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["folds", "validation"])
 def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
     run, study = swept(store, problem, scoring=scoring)
@@ -83,6 +84,7 @@ def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
     assert "Settings chosen by a sweep of 4 trials" in run.summary["notes"][0]
 
 
+@pytest.mark.slow
 def test_a_score_is_that_of_the_folds_by_hand(store, problem):
     _, study = swept(store, problem, n_trials=2, n_folds=3)
     split = problem.split(store.table(problem.table_id))
@@ -143,6 +145,7 @@ def test_a_stop_trains_with_the_best_so_far(store, problem):
     assert done == sorted(done)
 
 
+@pytest.mark.slow
 def test_others_help_while_it_searches_and_no_trial_is_tried_twice(store, problem):
     plan = SweepPlan(SPACE, n_trials=6, scoring="validation")
     run_id = create_sweep(store, "cart", PLAIN, problem, plan)
@@ -243,6 +246,7 @@ def test_idle_workers_help_a_sweep(tmp_path, monkeypatch):
     assert len({trial.user_attrs["process"] for trial in trials}) == 2
 
 
+@pytest.mark.slow
 def test_a_trial_that_fails_does_not_end_the_sweep(store, problem, monkeypatch):
     from treelab.learners.cart.estimators import CartClassifier
 
@@ -272,6 +276,7 @@ def test_a_learner_without_a_score_of_its_own_says_so(store, problem):
     assert "score trials by folds" in run.error
 
 
+@pytest.mark.slow
 def test_a_trial_becomes_a_run(store, problem):
     run, study = swept(store, problem, n_trials=3)
     settings = {**run.settings, **study.trials[1].params}
@@ -346,6 +351,7 @@ def test_what_cannot_be_tried_is_refused(make, said):
         make()
 
 
+@pytest.mark.slow
 def test_a_regression_is_scored_by_r2(store):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=90)})
@@ -364,6 +370,7 @@ def test_the_plan_of_a_sweep_that_trained_in_batches_is_read():
     assert SweepPlan.from_json(stored) == plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["folds", "validation"])
 def test_trials_are_fitted_and_scored_by_weight(store, problem, scoring):
     frame = store.table(problem.table_id)

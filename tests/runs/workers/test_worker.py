@@ -57,6 +57,7 @@ def test_a_worker_that_no_app_needs_ends(store, monkeypatch):
     assert not worker._is_unused()
 
 
+@pytest.mark.slow
 def test_a_run_that_waited_for_the_warm_up_is_trained_though_its_app_is_gone(
     store, problem, monkeypatch
 ):
@@ -77,6 +78,7 @@ def test_a_worker_ends_the_runs_of_a_dead_process_without_any_page(store, proble
     assert store.run(run_id).state == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(
     store, problem, capsys
 ):

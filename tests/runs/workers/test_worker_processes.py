@@ -216,6 +216,7 @@ def test_a_worker_that_hangs_is_replaced_and_ends_when_it_wakes(
     wait(lambda: states(queue) == {"idle"}, "a new worker")
 
 
+@pytest.mark.slow
 def test_two_apps_share_the_workers(queue, store):
     other = Queue(RunStore(store.home), command=COMMAND)
     before = {worker.process for worker in queue.workers()}

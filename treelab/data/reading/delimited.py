@@ -379,7 +379,8 @@ def read_cells(
         if not header:
             notes.append(
                 "The first line looks like data, so the columns are called column_1, "
-                "column_2 and so on. Add a line of names above it to change that."
+                "column_2 and so on. Add a line of names above it, or where it holds "
+                "them, say so (--header 1 on the command line)."
             )
     names = [f"column_{j + 1}" for j in range(len(columns))]
     if header:

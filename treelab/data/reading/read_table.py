@@ -38,7 +38,13 @@ from treelab.trees.words import counted, listed
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a person may say of a file; what is left out, or None, is found out."""
+    """What a person may say of a file; what is left out, or None, is found out.
+
+    Raises
+    ------
+    TableError
+        If the delimiter is no character.
+    """
 
     # One character between fields, else found among comma, semicolon, tab, vertical bar
     # and spaces.
@@ -62,6 +68,12 @@ class ReadOptions:
     keep_na: Sequence[str] = ()
     # Columns that are categories as written, though they look like numbers or dates.
     as_text: Sequence[str] = ()
+
+    def __post_init__(self):
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise TableError(
+                f"The delimiter must be one character, got {self.delimiter!r}."
+            )
 
     def marks(self, column: str) -> Marks:
         """Return what counts as missing in a column."""
@@ -225,6 +237,8 @@ def _typed(
         form = replace(CATEGORY, missing=("",)) if as_text else form
         form = replace(form, missing=(*form.missing, *marks))
     as_text = form.kind == "category" and (held != "number" or name not in as_in)
+    if name in as_in and held == "category":
+        reading.notes = []  # that it is one; training decided it
     try:
         if column.dtype != "str" and column.notna().any():
             check_held(name, column.dtype, reading.form or CellForm(held), form)
@@ -258,6 +272,8 @@ def _read_text(
 ) -> tuple[list[ColumnReading], list[str], TextForm | None]:
     """Read the columns of a text, delimited or another."""
     refuse_other_formats(content, name)
+    if how.sheet is not None or how.query is not None:
+        raise TableError(f"{name} is a text: it has no sheets, and takes no query.")
     # One guess for every later table: a row's letters do not depend on its neighbours.
     noted = [form.encoding for form in as_in.values() if form.encoding]
     known = noted[0] if noted else "cp1252" if as_in else ""

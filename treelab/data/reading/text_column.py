@@ -294,10 +294,7 @@ def _number_form(
         return None
     bare = without_mark(present)
     if _matches(bare, LONG).any() and _matches(bare, r"^[+-]?\d+$").all():
-        notes.append(
-            f"Column {name!r} holds whole numbers of more than 15 digits, as ids have, "
-            "so it is a category."
-        )
+        notes.append(long_note(name))
         return None
     text = present.filter(pa.array(~_matches(present, f"^{TYPED}{TYPED_NUMBER}$")))
     if len(text) == 0 < len(present):
@@ -452,6 +449,14 @@ def _fits(words: pa.Array, form: CellForm) -> np.ndarray:
         return plain_numbers(words, form)[1]
     texts = pd.Series(without_mark(words), dtype="str")
     return read_dates(texts, form.date).notna().to_numpy()
+
+
+def long_note(name: str) -> str:
+    """Return what a person should know of a column of very long numbers."""
+    return (
+        f"Column {name!r} holds whole numbers of more than 15 digits, as ids have, so "
+        "it is a category."
+    )
 
 
 def date_note(name: str) -> str:

@@ -14,13 +14,9 @@ FEWEST_ROWS = 10  # smaller tables cannot spare a row
 
 
 def hold_out(
-    target: np.ndarray,
-    *,
-    by_class: bool,
-    seed: int,
-    fraction: float = VALIDATION_FRACTION,
+    target: np.ndarray, *, by_class: bool, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split row numbers into training and validation, by classes where that works.
+    """Split row numbers into training and validation, a fifth, by classes if possible.
 
     Tables too small to spare a row are validated on their training rows.
 
@@ -33,8 +29,6 @@ def hold_out(
         each where there are rows enough, and training has a row of every class.
     seed : int
         Draws the rows.
-    fraction : float, default=0.2
-        Of the rows, for validation.
 
     Returns
     -------
@@ -44,7 +38,7 @@ def hold_out(
     rows = np.arange(len(target))
     if len(rows) < FEWEST_ROWS:
         return rows, rows
-    n_valid = round(len(rows) * fraction)
+    n_valid = round(len(rows) * VALIDATION_FRACTION)
     strata = None
     if by_class:
         counts = np.unique(target, return_counts=True)[1]

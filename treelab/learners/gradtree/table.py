@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import r2_score
 
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
@@ -238,9 +239,8 @@ def error_of(
     y: np.ndarray,
     class_weight: np.ndarray | None = None,
     weight: np.ndarray | None = None,
-    loss: Loss = SQUARED_ERROR,
 ) -> float:
-    """Return 1 - macro F1 of class codes, or 1 - D² of values, of rows (n,).
+    """Return 1 - macro F1 of class codes, or 1 - R² of values, of rows (n,).
 
     With ``class_weight`` (n_classes,) it is the fraction of weighted rows that are
     wrong. ``weight`` (n,) is that of each row.
@@ -249,11 +249,6 @@ def error_of(
         by_row = class_weight[y] if weight is None else class_weight[y] * weight
         return float(np.average(predicted != y, weights=by_row))
     if np.issubdtype(y.dtype, np.floating):
-        each = np.ones(len(y)) if weight is None else weight
-        constant = loss.constants(np.zeros(len(y), dtype=np.int64), y, each, 1)
-        of_constant = np.average(loss.by_row(constant + 0 * y, y), weights=each)
-        return float(np.average(loss.by_row(predicted, y), weights=each)) / (
-            float(of_constant) or 1.0
-        )
+        return 1 - float(r2_score(y, predicted, sample_weight=weight))
     n_classes = int(max(y.max(), predicted.max())) + 1
     return 1 - float(macro_f1(confusion_matrix(y, predicted, n_classes, weight)))

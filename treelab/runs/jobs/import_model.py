@@ -27,7 +27,7 @@ from treelab.trees.io import (
     read_regular_file,
 )
 from treelab.trees.pruning_path import Model, PruningPath
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, predicts_several
 
 NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
@@ -238,16 +238,35 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
             f"The model predicts {what}, but {problem.target!r} holds {other}. Choose "
             "another target, or name the task."
         )
+    problem = _matching_targets(model, problem)
     columns = [name for name in kinds if name in frame.columns]
     columns += [name for name in problem.columns if name not in kinds]
     units = {f.column: f.unit for f in model.features if f.unit}
     return replace(
         problem,
         task=model.task,
-        columns=tuple(name for name in columns if name != problem.target),
+        columns=tuple(name for name in columns if name not in problem.targets),
         kinds=tuple({**dict(problem.kinds), **kinds}.items()),
         units=tuple({**units, **dict(problem.units)}.items()),
     )
+
+
+def _matching_targets(model: Model, problem: Problem) -> Problem:
+    """Return the problem with its targets in the order in which a model predicts them.
+
+    Where a model gives them other names, theirs is the order that was given.
+    """
+    outputs: tuple[str, ...] = (model.target,)
+    if predicts_several(model) and not model.levels:
+        outputs = tuple(model.outputs)
+    if len(outputs) != len(problem.targets):
+        raise ValueError(
+            f"The model predicts {listed(list(outputs))}: name a target of the table "
+            f"for each, in this order, in place of {listed(list(problem.targets))}."
+        )
+    if {*outputs} == {*problem.targets}:
+        return replace(problem, target=outputs[0], more_targets=outputs[1:])
+    return problem
 
 
 def _order_notes(model: Model, split: DataSplit) -> list[str]:

@@ -71,6 +71,7 @@ def test_an_arrow_file_that_unpacks_to_gigabytes_is_refused():
     assert "1.5 GiB of memory" in refusal(file.getvalue(), "t.arrow")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("write", "name"),
     [

@@ -31,6 +31,7 @@ def trained(tmp_path_factory) -> tuple[RunStore, str]:
     return store, run_id
 
 
+@pytest.mark.slow
 def test_training_stores_the_trees_beside_its_own(trained):
     store, run_id = trained
     found, model = store.rashomon(run_id), store.model(run_id)
@@ -44,6 +45,7 @@ def test_training_stores_the_trees_beside_its_own(trained):
     assert found.score[found.chosen] == pytest.approx(score)
 
 
+@pytest.mark.slow
 def test_more_trees_are_found_as_a_run_whose_tree_is_the_same(trained):
     store, run_id = trained
     child = create_more(store, store.run(run_id), n_restarts=4)

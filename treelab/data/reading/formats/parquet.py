@@ -13,7 +13,7 @@ from pyarrow import types
 from treelab.data.reading.column_names import unique_names
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading, date_note
+from treelab.data.reading.text_column import ColumnReading, date_note, long_note
 from treelab.trees.cells import DAYS, CellForm
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.frames import plain_column
@@ -174,6 +174,11 @@ def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> Column
         notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
         days = CellForm(unit=DAYS) if types.is_duration(kind) else None
         return ColumnReading(plain_column(cells), form=days)
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        ends = pc.min_max(column).as_py().values()
+        if max((abs(end) for end in ends if end is not None), default=0) > 2**53:
+            notes.append(long_note(name))  # a float would take some for others
+            return ColumnReading(column.cast(pa.string()).to_pandas().rename(name))
     if types.is_integer(kind) and column.null_count == 0:
         return ColumnReading(
             column.cast(pa.int64(), safe=False).to_pandas().rename(name)
