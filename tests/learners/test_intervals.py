@@ -110,6 +110,15 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
     assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
 
 
+@pytest.mark.parametrize("settings", [{}, {"loss": "quantile", "quantile": 0.8}])
+def test_ends_of_very_small_targets_are_those_of_large_ones(settings):
+    X, y = noisy(120)
+    model = CartRegressor(tune=False, max_leaf_nodes=6, random_state=0, **settings)
+    one = model.fit(X, y).predict_interval(X)
+    other = model.fit(X, y * 2.0**-44).predict_interval(X)
+    np.testing.assert_allclose(other * 2.0**44, one)
+
+
 @pytest.mark.slow
 def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
     found = []

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
-from treelab.data.encoding import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder, power_of_two, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import greedy_size, node_at_size
@@ -165,6 +165,7 @@ def _unseen(
         for tree in trees
     ]
     frame, y, weight = frame[some], y[some], weight[some]
+    unit = power_of_two(y)  # of small variances scikit-learn makes leaves
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     found = np.empty((len(trees), len(repeats), len(y), len(levels)))
     for repeat, folds in enumerate(repeats):
@@ -175,7 +176,7 @@ def _unseen(
             X = to_float32(X)
             sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
             grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)
-            grown = grown.fit(X, y[seen], sample_weight=weight[seen]).tree_
+            grown = grown.fit(X, y[seen] / unit, sample_weight=weight[seen]).tree_
             tree = encoded_tree(grown, encoder.features_, None)
             leaf = grown.apply(to_float32(encoder.transform(frame)))
             for place, size in enumerate(sizes):
