@@ -464,6 +464,12 @@ def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):
         assert capsys.readouterr().out.startswith(f"Prediction: {label}")
 
 
+def test_numbers_with_a_unit_are_categories_where_a_person_says_so(shell):
+    frame = rows_of({"7 kg": "p", "8 kg": "q", "9 kg": "p"})
+    run = shell.train(frame, "--kind", "a:category")
+    assert shell.predict(run, "a,n\n8 kg,1\n9 kg,1\n")[0] == ["q", "p"]
+
+
 def test_a_column_of_numbers_with_a_few_words_is_numbers_where_a_person_says_so(shell):
     frame = rows_of({f"{k / 2:.1f}": "low" if k < 9 else "high" for k in range(20)})
     frame.loc[[3, 40], "a"] = "spilt"

@@ -11,14 +11,15 @@ from tests.trees.make import make_table, make_tree
 from tests.trees.pruning.sums import sums_at_sizes
 from treelab.data.leaks import scores_alone
 from treelab.evaluation.greedy_gap import greedy_gap
+from treelab.evaluation.importance import Dependence
 from treelab.evaluation.metrics import baseline_loss, scores
 from treelab.evaluation.node_report import node_report
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
 from treelab.evaluation.pruning import pruned_scores
 from treelab.evaluation.rashomon import likeness
-from treelab.evaluation.rashomon_enumeration import all_trees
+from treelab.evaluation.rashomon_enumeration import TrainingRows, all_trees
 from treelab.trees.feature import Feature
-from treelab.trees.pruning import cost_complexity_path, simplify
+from treelab.trees.pruning import cost_complexity_path, prune_to_size, simplify
 from treelab.trees.tree import Tree
 
 UNITS = [(1e-10, 0.0), (1.0, 1e9), (1e100, 0.0)]
@@ -139,3 +140,17 @@ def test_a_column_tells_as_much_alone_in_any_unit(factor, offset):
     assert plain["a"] > 0.5
     for name in plain:
         assert scaled[name] == pytest.approx(plain[name], abs=1e-5)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e100])
+def test_what_differs_is_told_apart_in_every_unit(factor):
+    tree, X, y = grown(factor)
+    tree = with_means(tree, X, y)
+    rows, trees = TrainingRows(tree, X, y, np.ones(1)), [tree, prune_to_size(tree, 2)]
+    leaves = [rows.leaf(own) for own in trees]
+    assert rows.alike([*trees, tree], [*leaves, leaves[0]]).tolist() == [0, 1, 0]
+    lines = factor * np.array([[1.0, 2.0]])
+    found = Dependence("a", np.array([0.0, 1.0]), True, lines)
+    assert "highest" in found.sentence("y", Feature("a"))
+    flat = replace(found, lines=np.full((1, 2), factor))
+    assert "does not depend" in flat.sentence("y", Feature("a"))

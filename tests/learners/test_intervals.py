@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 
 from treelab.editing.limits import EditRows
@@ -13,6 +14,7 @@ from treelab.evaluation.predictions import prediction_columns
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeRegressor
+from treelab.learners.grande.estimators import GrandeRegressor
 from treelab.trees.io import load
 from treelab.trees.text import interval_text
 
@@ -59,7 +61,7 @@ def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
         low, _, high = model.predict(X[600:]).T
         found.append([np.mean(y[600:] <= low), np.mean(y[600:] <= high)])
     np.testing.assert_allclose(np.mean(found, axis=0), [0.1, 0.9], atol=0.05)
-    assert "held out of folds" in " ".join(model.tree_.notes)
+    assert "Quantiles were moved" in " ".join(model.tree_.notes)
     assert y[:600].min() <= low.min()
     assert high.max() <= y[:600].max()
 
@@ -73,6 +75,19 @@ def test_as_many_new_rows_lie_below_a_quantile_of_linear_leaves():
         model = GetRegressor(random_state=seed, **settings).fit(X[:600], y[:600])
         found.append(np.mean(y[600:] <= model.predict(X[600:])))
     assert np.mean(found) == pytest.approx(level, abs=0.05)
+
+
+def test_a_quantile_of_grande_lies_where_rows_held_out_of_folds_say(monkeypatch):
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    settings = {"n_estimators": 8, "depth": 3, "max_epochs": 10, "random_state": 0}
+    grande = GrandeRegressor(loss="quantile", quantile=0.9, **settings).fit(X, y)
+    held_out = clone(grande).fit(X[100:], y[100:], X_valid=X[:100], y_valid=y[:100])
+    assert np.mean(y[:100] <= held_out.predict(X[:100])) == pytest.approx(0.9, abs=0.02)
+    monkeypatch.setattr(GrandeRegressor, "_calibrate", lambda *_: None)
+    by = grande.predict(X) - clone(grande).fit(X, y).predict(X)
+    off = np.sort(y - grande.held_out_predictions_[:, 0])
+    assert off[268] - 1e-5 <= by.min() <= by.max() <= off[270] + 1e-5
+    assert "Quantiles were moved" in " ".join(grande.ensemble_.notes)
 
 
 def test_leaves_of_a_wide_target_have_wide_intervals():
@@ -93,6 +108,15 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
         1024 * one.predict_interval(X), other.predict_interval(X), rtol=1e-6
     )
     assert 0.6 < covered(one, X[300:], y[300:]) < 0.95
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "quantile", "quantile": 0.8}])
+def test_ends_of_very_small_targets_are_those_of_large_ones(settings):
+    X, y = noisy(120)
+    model = CartRegressor(tune=False, max_leaf_nodes=6, random_state=0, **settings)
+    one = model.fit(X, y).predict_interval(X)
+    other = model.fit(X, y * 2.0**-44).predict_interval(X)
+    np.testing.assert_allclose(other * 2.0**44, one)
 
 
 @pytest.mark.slow

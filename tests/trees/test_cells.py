@@ -161,6 +161,13 @@ def test_a_column_made_categories_is_read_as_it_was_written(form, cells, numbers
         read_column(pd.Series(["x"]), form, "category", tuple(levels))
 
 
+def test_a_number_that_a_person_made_a_category_keeps_every_digit():
+    levels = (str(2**53), str(2**53 + 1), "0.5")
+    cells = pd.Series([2**53, 2**53 + 1, "0.50", "007"], dtype=object)
+    read = read_column(cells, CellForm(), "category", levels)
+    assert read.tolist() == [*levels, "7"]
+
+
 def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():
     form = CellForm(missing=("", "-999"))
     read = read_column(pd.Series([-999, 5]), form, "number")

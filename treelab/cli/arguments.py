@@ -128,8 +128,8 @@ def add_problem(parser: ArgumentParser) -> None:
         metavar="COLUMN:KIND",
         action="append",
         default=[],
-        help="predict from a column as number or as category; where text is a number, "
-        "cells that show none are missing; may be repeated",
+        help="predict from a column as number, so that cells which show none are "
+        "missing, or as category, as --as-text does; may be repeated",
     )
     parser.add_argument(
         "--task", choices=TASKS, help="(default: the one the target's values suggest)"

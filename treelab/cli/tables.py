@@ -94,7 +94,9 @@ def _said_of_cells(arguments: Namespace) -> dict:
     for text in arguments.missing:
         column, _, cell = text.rpartition(":")
         missing.setdefault(column, []).append(cell)
-    how = {"keep_na": arguments.keep_na, "as_text": arguments.as_text}
+    named = (text.rpartition(":") for text in getattr(arguments, "kind", ()))
+    texts = [column for column, _, kind in named if column and kind == "category"]
+    how = {"keep_na": arguments.keep_na, "as_text": [*arguments.as_text, *texts]}
     return {"missing": missing, **how}
 
 

@@ -237,7 +237,7 @@ class Dependence:
         """Say where the mean prediction, of this title, is lowest and highest."""
         mean = self.mean
         low, high = int(mean.argmin()), int(mean.argmax())
-        if mean[high] - mean[low] < 1e-9:
+        if mean[high] - mean[low] <= 1e-9 * np.abs(mean).max():
             return f"The mean {title} does not depend on {self.column}."
         ends = []
         for name, place in (("lowest", low), ("highest", high)):

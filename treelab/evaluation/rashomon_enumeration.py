@@ -11,6 +11,7 @@ import pandas as pd
 from treelab.data.encoding import (
     Candidates,
     candidate_thresholds,
+    power_of_two,
 )
 from treelab.evaluation.metrics import macro_f1_of_counts
 from treelab.evaluation.pruning import pooled_scores
@@ -241,7 +242,7 @@ class TrainingRows:
         numbers = []
         for tree, leaf in zip(trees, leaves):
             if tree.classes is None:
-                predicted = tree.value.round(9)[leaf]
+                predicted = (tree.value / power_of_two(self.y)).round(9)[leaf]
             else:
                 predicted = tree.predicted_class.astype(np.int32)[leaf]
             numbers.append(known.setdefault(predicted.tobytes(), len(known)))

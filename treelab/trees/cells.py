@@ -268,10 +268,10 @@ def read_column(
         form, cast = form or CellForm(), kind == "category"
         read = _as_numbers(values, form, column, codes, place_of, cast)
         if cast:  # numbers, or the levels that were made of them
-            known = set(levels)
+            known, pairs = set(levels), zip(values, read)
             read = [
-                value if value in known else np.nan if np.isnan(x) else value_text(x)
-                for value, x in zip(values, read)
+                v if v in known else np.nan if np.isnan(x) else _number_text(v, x)
+                for v, x in pairs
             ]
     else:
         read = _as_categories(values, form, levels, column, codes, place_of)
@@ -388,6 +388,13 @@ def value_text(value) -> str:
         midnight = value.time() == time()
         return value.date().isoformat() if midnight else value.isoformat(" ")
     return str(value)
+
+
+def _number_text(value, number: float) -> str:
+    """Write a cell that means a number as a category; whole numbers keep all digits."""
+    text = str(value).strip()
+    is_whole = text.removeprefix("-").isdecimal() and text.isascii()
+    return str(int(text)) if is_whole else value_text(number)
 
 
 def typed_value(word: str) -> str | int | float | bool:

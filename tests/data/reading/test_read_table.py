@@ -1,6 +1,7 @@
 """Whole tables, from text and from Parquet."""
 
 import io
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -100,10 +101,12 @@ def test_parquet_is_read_by_its_types():
 def test_whole_numbers_that_floats_do_not_tell_apart_are_categories():
     ids = pd.DataFrame({"u": np.arange(3, dtype="uint64") + 2**63, "n": [1, 2, 3]})
     ids["i"] = pd.array([2**53 + 1, 2**53 + 2, None], dtype="Int64")
+    ids["d"] = [Decimal(2**64 + k) for k in range(3)]  # whole numbers of databases
     result = read_table(parquet(ids), "t.parquet")
     assert result.frame["u"].tolist() == [str(2**63 + k) for k in range(3)]
     assert result.frame["i"].dropna().tolist() == [str(2**53 + 1), str(2**53 + 2)]
-    assert sum("more than 15 digits" in note for note in result.notes) == 2
+    assert result.frame["d"].tolist() == [str(2**64 + k) for k in range(3)]
+    assert sum("more than 15 digits" in note for note in result.notes) == 3
 
 
 def test_parquet_without_rows_is_refused():

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
-from treelab.data.encoding import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder, power_of_two, to_float32
 from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import greedy_size, node_at_size
@@ -27,7 +27,7 @@ from treelab.trees.tree import Tree, rows_by_level
 MOST_ROWS = (
     20_000  # on which trees are grown for this; leaves hold as many rows as ours
 )
-MOVED = "Quantiles were moved to where those of rows held out of folds lie."
+MOVED = "Quantiles were moved to where those of held-out rows lie."
 
 
 def with_interval(
@@ -76,7 +76,7 @@ def with_interval(
     target = y if tree.leaf_weights is None else off
     [residual], weights = _unseen([tree], frame, target, each, levels, seed)
     beyond = np.maximum(-residual[:, 0], residual[:, 1])
-    widened = _apart(ends, _quantile_of(beyond, weights, level))
+    widened = _apart(ends, quantile_of(beyond, weights, level))
     return replace(tree, interval=widened, interval_level=level)
 
 
@@ -119,7 +119,7 @@ def with_quantiles(
         found, weights = _unseen(batch, frame, target, each, levels, seed)
         for tree, residuals in zip(batch, found):
             columns = zip(residuals.T, levels)
-            by = [_quantile_of(own, weights, level) for own, level in columns]
+            by = [quantile_of(own, weights, level) for own, level in columns]
             trees.append(_moved(tree, np.array(by), y))
     return replace(path, trees=tuple(trees))
 
@@ -145,7 +145,7 @@ def _quantiles(group, y, weight, n_groups: int, levels: Sequence[float]) -> np.n
     return np.stack([end.constants(group, y, weight, n_groups) for end in ends], axis=1)
 
 
-def _quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
+def quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
     """Quantile of all values (n,)."""
     return float(_quantiles(np.zeros(len(y), dtype=int), y, weight, 1, [level])[0, 0])
 
@@ -165,6 +165,7 @@ def _unseen(
         for tree in trees
     ]
     frame, y, weight = frame[some], y[some], weight[some]
+    unit = power_of_two(y)  # of small variances scikit-learn makes leaves
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     found = np.empty((len(trees), len(repeats), len(y), len(levels)))
     for repeat, folds in enumerate(repeats):
@@ -175,7 +176,7 @@ def _unseen(
             X = to_float32(X)
             sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
             grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)
-            grown = grown.fit(X, y[seen], sample_weight=weight[seen]).tree_
+            grown = grown.fit(X, y[seen] / unit, sample_weight=weight[seen]).tree_
             tree = encoded_tree(grown, encoder.features_, None)
             leaf = grown.apply(to_float32(encoder.transform(frame)))
             for place, size in enumerate(sizes):

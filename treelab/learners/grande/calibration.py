@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from treelab.learners.common.base import best_weight_power
+from treelab.learners.common.intervals import MOVED, quantile_of
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.ops.losses import log_proba
 
@@ -33,12 +34,36 @@ class Calibration:
     shift: np.ndarray
     # See ``WeightedTrees.class_weights``.
     decision_weights: np.ndarray | None
+    notes: tuple[str, ...] = ()
 
     def of_leaves(self, value: np.ndarray) -> np.ndarray:
         """Logits (..., C) of leaves as they are exported; one for two classes."""
         if value.shape[-1] == 1:
             return self.scale * value + (self.shift[1:] - self.shift[:1])
         return self.scale * value + self.shift
+
+
+@dataclass(frozen=True)
+class Move:
+    """How far all leaves of a predicted quantile move as they are exported."""
+
+    by: float  # standardised
+    decision_weights: None = None
+    notes: tuple[str, ...] = (MOVED,)
+
+    def of_leaves(self, value: np.ndarray) -> np.ndarray:
+        """Values (..., 1) of leaves as they are exported, standardised."""
+        return value + self.by
+
+
+def measured_move(network: WeightedTreesNetwork, level: float) -> Move:
+    """Measure how far the quantile of held-out rows is from the one predicted."""
+    rows = torch.cat(network.held_out).cpu().numpy()
+    predicted = torch.cat(network.valid_outputs(), 1)[0].double().cpu().numpy()
+    off = network.rows.target.double().cpu().numpy()[rows] - predicted
+    own = network.rows.own_weight
+    weight = np.ones(len(off)) if own is None else own[rows]
+    return Move(quantile_of(off, weight, level))
 
 
 def calibrate(

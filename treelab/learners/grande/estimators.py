@@ -34,7 +34,12 @@ from treelab.learners.common.settings import (
     growing_weights,
     read_settings,
 )
-from treelab.learners.grande.calibration import Calibration, calibrate
+from treelab.learners.grande.calibration import (
+    Calibration,
+    Move,
+    calibrate,
+    measured_move,
+)
 from treelab.learners.grande.constraints import kept_trees
 from treelab.learners.grande.fit import (
     Course,
@@ -212,7 +217,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         self,
         network: WeightedTreesNetwork,
         data: TrainingData,
-        calibration: Calibration | None = None,
+        calibration: Calibration | Move | None = None,
     ) -> WeightedTrees:
         """Rewrite the ensemble in the user's columns and units."""
         return export_ensemble(network, data, self.labels(), calibration)
@@ -229,8 +234,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
 
     def _calibrate(
         self, settings: GrandeSettings, network: WeightedTreesNetwork
-    ) -> Calibration | None:
-        """Measure on the rows that a trained network holds out how sure to be."""
+    ) -> Calibration | Move | None:
+        """Measure on the rows that a trained network holds out what it lacks."""
         raise NotImplementedError
 
 
@@ -291,5 +296,7 @@ class GrandeRegressor(RegressionLossSettings, GrandeEstimator, TableRegressor):
         return RegressionObjective(scale, loss.scaled(1 / scale.scale))
 
     def _calibrate(self, settings, network):
-        """There are no classes to calibrate."""
-        return
+        """Measure how far a quantile is from that of held-out rows."""
+        if self._loss_of_rows.name != "quantile":
+            return None
+        return measured_move(network, float(np.ravel(self._loss_of_rows.parameter)[0]))

@@ -24,7 +24,7 @@ from treelab.learners.common.origin import (
     changed_splits_of_trees,
     feature_spread,
 )
-from treelab.learners.grande.calibration import Calibration
+from treelab.learners.grande.calibration import Calibration, Move
 from treelab.learners.grande.constraints import forbid_by_level, offered_columns
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.rows import Rows
@@ -331,7 +331,7 @@ def export_ensemble(
     network: WeightedTreesNetwork,
     data: TrainingData,
     classes: tuple | None,
-    calibration: Calibration | None = None,
+    calibration: Calibration | Move | None = None,
 ) -> WeightedTrees:
     """Rewrite the network's trees in the user's columns and units.
 
@@ -348,14 +348,16 @@ def export_ensemble(
         tested.ravel(), threshold.cpu().numpy().ravel()
     )
     leaf = network.leaves().double().cpu().numpy()  # (E, L, C + 1)
-    value = leaf[..., :-1]
-    loss = None
+    value, loss = leaf[..., :-1], None
+    notes: tuple[str, ...] = ()
+    if calibration is not None:
+        value, notes = calibration.of_leaves(value), calibration.notes
     if isinstance(network.objective, RegressionObjective):
         scale = network.objective.scale
         value = scale.restore(value)
         loss = network.objective.loss_of_rows.scaled(scale.scale)
-    elif calibration is not None:
-        value = calibration.of_leaves(value)
+        if not loss.is_squared:
+            notes = (loss_note(loss), *notes)
     return WeightedTrees(
         data.encoder.features_,
         tested,
@@ -367,7 +369,7 @@ def export_ensemble(
         class_weights=None if calibration is None else calibration.decision_weights,
         weighting=network.settings.weighting,
         max_deciders=network.max_deciders,
-        notes=() if loss is None or loss.is_squared else (loss_note(loss),),
+        notes=notes,
         loss=None if loss is None or loss.is_squared else loss,
     )
 

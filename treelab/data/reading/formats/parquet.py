@@ -174,7 +174,7 @@ def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> Column
         notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
         days = CellForm(unit=DAYS) if types.is_duration(kind) else None
         return ColumnReading(plain_column(cells), form=days)
-    if types.is_integer(kind):
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
         ends = pc.min_max(column).as_py().values()
         if max((abs(end) for end in ends if end is not None), default=0) > 2**53:
             notes.append(long_note(name))  # a float would take some for others
