@@ -121,7 +121,8 @@ def of_classes(case: Case, rows: Rows) -> dict:
     }
 
 
-COUNTED = {"n_rows", "n_total", "weight", "total_weight"}  # rows, not what they weigh
+# Rows, not what they weigh, and whether they do.
+COUNTED = {"n_rows", "n_total", "weight", "total_weight", "is_weighted"}
 
 
 def values(found) -> np.ndarray:

@@ -126,6 +126,7 @@ def plain():
     return fitted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", slow_after(1, TOGETHER | TARGETS | COLUMNS))
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_a_regressor_explains_as_much_in_any_unit(plain, name, change):
@@ -137,6 +138,7 @@ def test_a_regressor_explains_as_much_in_any_unit(plain, name, change):
     assert model.score(X, y) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", slow_after(1, TOGETHER | COLUMNS))
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_classifier_is_right_as_often_in_any_unit(plain, name, change):

@@ -41,6 +41,7 @@ def target(y: np.ndarray, task: str) -> np.ndarray:
     return y if task == "binary" else (y == "yes") * 2.0 + np.linspace(0, 0.1, len(y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.usefixtures("routing")

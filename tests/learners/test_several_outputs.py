@@ -180,6 +180,7 @@ def test_best_constants_of_levels_cost_least_and_never_cross(y, levels, seed):
         assert costs[0] <= min(costs) + 1e-9
 
 
+@pytest.mark.slow
 def test_a_tree_of_one_level_in_a_sequence_predicts_that_quantile():
     X, y = table(100)
     one = treelab.CartRegressor(loss="quantile", quantile=[0.9], random_state=0)
@@ -230,6 +231,7 @@ def test_every_other_learner_says_that_it_predicts_one_target(key):
             model.fit(X, target)
 
 
+@pytest.mark.slow
 def test_a_saved_tree_of_several_outputs_predicts_alike(tmp_path):
     X, y = table(100)
     fitted = [treelab.CartRegressor(random_state=0).fit(X, y).tree_]
@@ -253,6 +255,7 @@ def test_a_tree_of_several_outputs_is_drawn_without_rows():
     assert len(nodes) == tree.n_nodes
 
 
+@pytest.mark.slow
 def test_who_needs_one_number_a_row_says_so():
     X, y = table(100)
     several = treelab.CartRegressor(random_state=0).fit(X, y)

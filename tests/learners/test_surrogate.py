@@ -50,6 +50,7 @@ def test_a_pipeline_of_scikit_learn_is_imitated_beside_the_truth():
     assert set(found.predict(X)) <= {"up", "down"}
 
 
+@pytest.mark.slow
 def test_rows_weigh_in_both_trees_and_in_all_scores():
     X = rows(1000)
     weight = np.where(X[:, 1] > 0.8, 20.0, 1.0)  # where nothing can be learned

@@ -30,6 +30,7 @@ def answers(model, frame) -> np.ndarray:
     return proba(frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("key", WEIGHING)
 def test_rows_without_weight_are_left_out_and_the_unit_of_weights_is_free(key, task):
@@ -42,6 +43,7 @@ def test_rows_without_weight_are_left_out_and_the_unit_of_weights_is_free(key, t
         np.testing.assert_array_equal(answers(weighted, frame), answers(alone, frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("key", KEYS)
 def test_equal_weights_change_nothing(key, task):
@@ -52,6 +54,7 @@ def test_equal_weights_change_nothing(key, task):
     np.testing.assert_array_equal(answers(weighted, frame), answers(plain, frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("key", WEIGHING)
 def test_rows_that_weigh_nearly_all_decide_the_mean(key, task):

@@ -25,6 +25,7 @@ def every_kind():
                 yield pytest.param(page, target, learner, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "target", "learner"), list(every_kind()))
 def test_every_kind_of_model_and_target_is_shown(visit, store, page, target, learner):
     add_run(store, "cart", target)

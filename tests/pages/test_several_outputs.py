@@ -71,6 +71,7 @@ def test_tree_shows_one_output_at_a_time(visit, store, tab):
     assert "width R²" in words(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["Why", "What if", "Overall", "New rows"])
 @pytest.mark.parametrize("make", MAKERS)
 def test_explain_speaks_of_each_output(visit, store, make, tab):

@@ -102,6 +102,7 @@ def test_a_run_that_still_looks_for_clusters_brings_its_table(store, visit):
     assert not visit("tree", run=run_id).exception
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [None, "kind"])
 def test_which_clusters_were_found_is_said_in_one_line(store, visit, known):
     run_id = found_clusters(store, known=known)

@@ -66,6 +66,7 @@ def test_another_task_or_a_surrogate_has_no_exposure(visit, store):
     assert app.session_state["problem"].exposure == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["tree", "compare", "explain", "train", "runs"])
 @pytest.mark.parametrize("target", ["kind", "weight"])
 def test_every_page_of_a_weighted_run_opens_and_says_so(visit, store, page, target):
@@ -80,6 +81,7 @@ def test_every_page_of_a_weighted_run_opens_and_says_so(visit, store, page, targ
     assert ("weight per years" in bar.options) == (target == "weight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["Rules", "Routes", "Alternatives", "Scores", "Export"])
 def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     run = add_run(store, "cart", weight="weight", sizes=True)

@@ -275,6 +275,7 @@ def test_colours_follow_the_ground_at_once(page):
     assert found == {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 22, 20)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
 def test_a_viewer_of_a_fixed_height_keeps_it_whatever_it_says(page, width):
     page.set_viewport_size({"width": width, "height": 860})

@@ -89,6 +89,7 @@ def test_weights_choose_the_class_and_probabilities_are_those_of_the_data(key):
         assert (model.predict(X_test) == "yes").sum() > (most == "yes").sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("grande",)])
 def test_a_leaf_predicts_the_class_of_its_weighted_rows_and_what_is_drawn(key):
     X, y = steps(2, 300)

@@ -125,6 +125,7 @@ def test_a_failed_run_leaves_the_worker_at_work(queue, store, problem):
     assert worker_of(queue) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_trains_can_be_deleted(queue, store, problem):
     run_id = submit(queue, problem, epochs=1000, pause=0.05)
     begun(store, run_id)

@@ -72,6 +72,7 @@ def test_any_tree_predicts_alike_in_python_and_sql(seed, n_leaves, kind):
     check_all(make_tree(rng, n_leaves, **KINDS[kind]), make_table(rng, 60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", slow_after(3, sorted(BUILTIN)))
 def test_cart_on_every_built_in_table(key, tmp_path):
     table = BUILTIN[key]

@@ -28,6 +28,7 @@ FITTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_after(5, FITTED))
 def test_a_fitted_tree_predicts_alike_in_every_language(name, tmp_path):
     key, learner = FITTED[name]
