@@ -5,19 +5,11 @@ import streamlit as st
 from pages.cached.store import start_workers
 from pages.state.visitor import needs_sign_in, require_sign_in
 from pages.widgets import sidebar
-from pages.widgets.page import (
-    ASSETS,
-    enter_app_shell,
-    lead_on,
-    load_style,
-    mode,
-)
+from pages.widgets.page import ASSETS, enter_app_shell, lead_on, load_style, mode
 from pages.widgets.words import guarded, say_lost_runs, say_what_failed
 
 st.set_page_config(
-    page_title="treelab",
-    page_icon=str(ASSETS / "icon.svg"),
-    layout="wide",
+    page_title="treelab", page_icon=str(ASSETS / "icon.svg"), layout="wide"
 )
 load_style()
 st.logo(

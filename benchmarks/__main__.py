@@ -144,9 +144,7 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
                 default="PAY_0: up, LIMIT_BAL: down, PAY_AMT1: down",
             ),
             option(
-                "--learners",
-                "keys joined by commas",
-                default="cart,gradtree,grande",
+                "--learners", "keys joined by commas", default="cart,gradtree,grande"
             ),
             SPLITS,
             SEED,
@@ -229,10 +227,7 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
             option("--classes", "of the target", type=int, default=2),
             option("--learners", "keys joined by commas", default="cart,gradtree"),
             option(
-                "--file",
-                "its format",
-                choices=["parquet", "csv"],
-                default="parquet",
+                "--file", "its format", choices=["parquet", "csv"], default="parquet"
             ),
             option(
                 "--keep-caches",

@@ -17,10 +17,7 @@ from benchmarks.tables import read_manifest
 from treelab.evaluation.metrics import dendrogram_purity, headline, scores
 from treelab.evaluation.routing import route_similarity, rows_passing
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
-from treelab.learners.argmin.estimators import (
-    ArgminTreeClassifier,
-    ArgminTreeRegressor,
-)
+from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree

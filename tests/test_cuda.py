@@ -62,11 +62,7 @@ def operators():
     yield (
         "axis",
         lambda i, t, v: axis_trees(x.to(i), i, t, v),
-        (
-            logits,
-            threshold,
-            normal(5, 8, 2),
-        ),
+        (logits, threshold, normal(5, 8, 2)),
     )
     yield (
         "oblique",

@@ -45,7 +45,7 @@ LAYERS = {
 OUTSIDE = {
     "ops": {"torch", "numpy", "numba", "entmax", "triton"},
     "trees": {
-        *("numpy", "pandas", "pyarrow", "narwhals", "safetensors", "scipy", "onnx"),
+        *("numpy", "pandas", "pyarrow", "narwhals", "safetensors", "scipy", "onnx")
     },
     "training": {"torch", "pandas", "numpy", "safetensors"},
     "editing": {"numpy"},

@@ -199,10 +199,7 @@ def table_steps(folder: Path) -> Iterator[dict[str, Callable[[], object]]]:
     iris = BUILTIN["iris"]
     frame = iris.load()
     problem = make_problem(
-        frame,
-        iris.target,
-        table_id=store.add_table(frame, "iris"),
-        table_name="iris",
+        frame, iris.target, table_id=store.add_table(frame, "iris"), table_name="iris"
     )
     for _ in range(100):
         store.create("cart", {}, problem)

@@ -15,10 +15,7 @@ from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
-from treelab.evaluation.comparison import (
-    FEWEST_SEEDS,
-    compare_over_seeds,
-)
+from treelab.evaluation.comparison import FEWEST_SEEDS, compare_over_seeds
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.comparison import seeds_figure
 from treelab.runs.jobs import repeats as jobs

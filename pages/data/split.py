@@ -5,12 +5,7 @@ import streamlit as st
 from pages.cached.store import columns_to_split_by, split_of, store, table
 from pages.state.choices import changes, choose_problem, is_shown
 from pages.widgets.words import explained, plain
-from treelab.data.problem import (
-    Problem,
-    make_problem,
-    split_problem,
-    weighted_problem,
-)
+from treelab.data.problem import Problem, make_problem, split_problem, weighted_problem
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS

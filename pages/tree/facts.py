@@ -19,12 +19,7 @@ from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.data.writing import defused
-from treelab.evaluation.metrics import (
-    TITLES,
-    log_loss_words,
-    output_words,
-    total_words,
-)
+from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
 from treelab.evaluation.node_report import (
     BY_WEIGHT,
     MOST_ROWS,

@@ -12,12 +12,7 @@ from pages.cached.rashomon import group_rows
 from pages.cached.runs import LoadedRun, ranked_classes
 from pages.cached.store import table
 from pages.widgets.words import capital, percents, plain, split_words
-from treelab.evaluation.fairness import (
-    RATES,
-    rate_at_nodes,
-    rate_gaps,
-    rates_by_group,
-)
+from treelab.evaluation.fairness import RATES, rate_at_nodes, rate_gaps, rates_by_group
 from treelab.trees.text import prediction_text, split_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted

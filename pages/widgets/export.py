@@ -9,12 +9,7 @@ from pages.cached.runs import LoadedRun
 from pages.cached.store import store
 from treelab.figures.layout import has_dot
 from treelab.reports.run_report import model_card, run_report
-from treelab.reports.tree_files import (
-    HAS_ONNX,
-    WHOLE,
-    picture_files,
-    tree_files,
-)
+from treelab.reports.tree_files import HAS_ONNX, WHOLE, picture_files, tree_files
 from treelab.reports.tree_page import html_page
 from treelab.trees.code import LANGUAGES
 from treelab.trees.tree import Tree

@@ -68,11 +68,7 @@ def of_any_target(case: Case, rows: Rows) -> dict:
             cost_complexity_path(tree.with_rows(*case.weighted)), *rows
         ),
         "heaviest": scores_of_heaviest(
-            case.ensemble,
-            rows.X,
-            truth,
-            counts_to_try(case.ensemble),
-            rows.weight,
+            case.ensemble, rows.X, truth, counts_to_try(case.ensemble), rows.weight
         ),
         "imitation": imitation(case.task, own, theirs, truth, rows.weight).fidelity,
         "node": node_report(tree, 1, {"test": rows}).statistics["test"].__dict__,

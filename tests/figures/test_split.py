@@ -54,12 +54,7 @@ def test_every_bar_has_its_name_and_room_for_it():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(50, n)), columns=[f.column for f in features])
     tree = Tree.complete(
-        features,
-        None,
-        [0.0],
-        [False],
-        [[1.0], [2.0]],
-        weights=rng.normal(size=(1, n)),
+        features, None, [0.0], [False], [[1.0], [2.0]], weights=rng.normal(size=(1, n))
     ).with_rows(X, X["column 0"])
     figure = split_figure(tree, 0, X)
     bars, layout = figure.data[0], figure.layout

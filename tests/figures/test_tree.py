@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
-from treelab.figures.tree import (
-    columns_by_path,
-    plan_picture,
-    thumbnail_svg,
-    tree_alt,
-)
+from treelab.figures.tree import columns_by_path, plan_picture, thumbnail_svg, tree_alt
 from treelab.trees.dot import to_dot
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree

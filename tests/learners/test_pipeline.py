@@ -53,8 +53,7 @@ SLOW = ("gradtree", "grande")  # each loads kernels of its own
 
 
 @pytest.mark.parametrize(
-    "key",
-    [pytest.param(k, marks=[pytest.mark.slow] * (k in SLOW)) for k in LEARNERS],
+    "key", [pytest.param(k, marks=[pytest.mark.slow] * (k in SLOW)) for k in LEARNERS]
 )
 def test_a_pipeline_around_a_learner_fits_predicts_and_is_cloned(key):
     X, y = rows()

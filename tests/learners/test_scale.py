@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from tests.slow_params import slow_after
-from treelab.learners.argmin.estimators import (
-    ArgminTreeClassifier,
-    ArgminTreeRegressor,
-)
+from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.estimators import GetClassifier, GetRegressor

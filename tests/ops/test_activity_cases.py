@@ -107,10 +107,7 @@ def test_a_thousand_programs_agree_with_a_conic_solver(kind):
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.sampled_from(KINDS),
-    st.integers(0, 5),
-    st.integers(1, 12),
-    st.integers(0, 2**31),
+    st.sampled_from(KINDS), st.integers(0, 5), st.integers(1, 12), st.integers(0, 2**31)
 )
 def test_torch_and_the_cpu_kernels_agree(kind, depth, n_rows, seed):
     score, preference, penalty = program(kind, depth, n_rows, seed)

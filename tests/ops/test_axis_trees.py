@@ -47,12 +47,7 @@ def test_values_and_gradients_are_those_of_the_dense_formulation(
     x, logits, threshold, leaf, columns, weight = make(*shape)
     parameters = (logits, threshold, leaf)
     fast = axis_trees(
-        x,
-        *parameters,
-        columns=columns,
-        transform=transform,
-        soft=soft,
-        backend=backend,
+        x, *parameters, columns=columns, transform=transform, soft=soft, backend=backend
     )
     slow = dense(x, *parameters, columns, transform, soft)
     torch.testing.assert_close(fast, slow)

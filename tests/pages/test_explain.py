@@ -222,8 +222,7 @@ def test_a_changed_value_changes_the_prediction_and_has_no_target(visit, store):
 
 
 @pytest.mark.parametrize(
-    "learner",
-    ["cart", "argmin", pytest.param("grande", marks=pytest.mark.slow)],
+    "learner", ["cart", "argmin", pytest.param("grande", marks=pytest.mark.slow)]
 )
 def test_a_category_and_a_missing_value_can_be_changed(visit, store, learner):
     run = add_run(store, learner)

@@ -60,10 +60,7 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
 )
 def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind):
     model = kind(4, max_depth=5, random_state=0).fit(X, Y)
-    app = import_file(
-        train(visit),
-        json.dumps(treelab.from_sklearn(model).to_dict()),
-    )
+    app = import_file(train(visit), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert not app.error
     run = store.runs()[0]
     saved = store.model(run.id)
@@ -80,8 +77,7 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
     for _ in range(2):
         app = import_file(
-            train(visit),
-            json.dumps(treelab.from_sklearn(model).to_dict()),
+            train(visit), json.dumps(treelab.from_sklearn(model).to_dict())
         )
     assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
     assert live_tree(store.runs()[0]).words == "tree 0 of 30, all of equal weight"
@@ -151,9 +147,6 @@ def test_what_is_no_model_is_refused_in_a_sentence(store, visit, text):
 def test_a_model_of_another_table_is_refused(store, visit):
     other = X.rename(columns={"mean radius": "size"})
     model = DecisionTreeClassifier(max_depth=8, random_state=0).fit(other[["size"]], Y)
-    app = import_file(
-        train(visit),
-        json.dumps(treelab.from_sklearn(model).to_dict()),
-    )
+    app = import_file(train(visit), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert "reads 'size'" in app.error[0].value
     assert store.runs() == []

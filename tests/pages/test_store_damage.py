@@ -9,10 +9,7 @@ from tests.pages.stores import add_run
 from treelab.runs.store.database import writing
 
 WITHOUT_TABLE = ("runs",)  # pages that read no rows at first
-PAGES = (
-    *("data", "train", "tree", "explain", "compare"),
-    *WITHOUT_TABLE,
-)
+PAGES = (*("data", "train", "tree", "explain", "compare"), *WITHOUT_TABLE)
 CONTENT = b"x,y\n" + b"1,a\n2,b\n3,a\n4,b\n" * 10
 TREES = ("train", *PAGES[2:-1])  # pages that show a run's trees
 

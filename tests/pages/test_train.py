@@ -9,14 +9,7 @@ import streamlit as st
 
 from pages.cached.runs import run_events
 from pages.train.training import _Training
-from tests.pages.shown import (
-    cards,
-    components,
-    conditions,
-    figures,
-    page_text,
-    viewers,
-)
+from tests.pages.shown import cards, components, conditions, figures, page_text, viewers
 from tests.pages.stores import add_run, report
 from treelab.figures.style import LEARNER_COLORS
 from treelab.learners.common.origin import Origin

@@ -217,9 +217,7 @@ def test_huge_weights_do_not_overflow():
     rng = np.random.default_rng(0)
     trees = make_ensemble(rng, 3, 2)
     heavy = replace(
-        trees,
-        leaf_weight=trees.leaf_weight * 1e6,
-        leaf_value=trees.leaf_value * 1e6,
+        trees, leaf_weight=trees.leaf_weight * 1e6, leaf_value=trees.leaf_value * 1e6
     )
     assert np.isfinite(heavy.predict_proba(make_table(rng, 10))).all()
 

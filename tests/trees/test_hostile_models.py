@@ -21,10 +21,7 @@ from treelab.trees.text import to_rules, to_text
 from treelab.trees.tree import Tree
 
 RNG = np.random.default_rng(0)
-TREES = [
-    make_tree(RNG, 4),
-    make_tree(RNG, 4, n_classes=0, oblique=0.5, linear=True),
-]
+TREES = [make_tree(RNG, 4), make_tree(RNG, 4, n_classes=0, oblique=0.5, linear=True)]
 MODELS = [*TREES, make_ensemble(RNG, 2, 3, 3)]
 FILES = [model.to_bytes() for model in MODELS]
 STORED = [json.loads(json.dumps(model.to_dict())) for model in MODELS]

@@ -87,10 +87,7 @@ def test_a_model_comes_back_from_its_files_as_it_was(tmp_path_factory, seed):
     model = make_model(seed)
     path = tmp_path_factory.mktemp("models") / "some" / "model"
     model.save(path)
-    assert sorted(p.name for p in path.iterdir()) == [
-        "model.json",
-        "model.safetensors",
-    ]
+    assert sorted(p.name for p in path.iterdir()) == ["model.json", "model.safetensors"]
     assert same(model, load(path))
     assert same(model, type(model).load(str(path)))
     one = path.parent / "one.treelab"

@@ -248,10 +248,7 @@ def add_output(parser: ArgumentParser, kinds: str = "") -> None:
     """Add the file to write, and what kinds of file there are."""
     default = "(default: standard output)"
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=f"{kinds} {default}".strip(),
+        "-o", "--output", metavar="FILE", help=f"{kinds} {default}".strip()
     )
 
 
@@ -295,10 +292,7 @@ EXAMPLES = {
         "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
         "sweep table.csv --target price --space max_depth=2..8 --json",
     ),
-    "edit": (
-        "edit RUN -o edits.json",
-        "edit RUN --log edits.json --train gradtree",
-    ),
+    "edit": ("edit RUN -o edits.json", "edit RUN --log edits.json --train gradtree"),
     "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),

@@ -16,11 +16,7 @@ from treelab.data.values import cast_column
 from treelab.data.writing import defused
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.evaluation.predictions import forms_to_read, new_table
-from treelab.reports.run_report import (
-    decision_words,
-    prediction_words,
-    value_words,
-)
+from treelab.reports.run_report import decision_words, prediction_words, value_words
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import Model

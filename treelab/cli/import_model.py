@@ -7,11 +7,7 @@ from pathlib import Path
 from treelab.cli.arguments import add_json, add_problem, add_run
 from treelab.cli.tables import read_problem, store_problem
 from treelab.cli.training import print_report
-from treelab.runs.jobs.import_model import (
-    import_model,
-    read_categories,
-    read_model,
-)
+from treelab.runs.jobs.import_model import import_model, read_categories, read_model
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.feature import known_forms
 

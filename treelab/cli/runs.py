@@ -20,9 +20,7 @@ def add_command(commands) -> None:
     )
     verbs = parser.add_mutually_exclusive_group()
     verbs.add_argument(
-        "--pause",
-        metavar="RUN",
-        help="let a run save where its training is, and wait",
+        "--pause", metavar="RUN", help="let a run save where its training is, and wait"
     )
     verbs.add_argument(
         "--resume",

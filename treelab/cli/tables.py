@@ -27,12 +27,7 @@ from treelab.data.split_by import with_test_file
 from treelab.evaluation.predictions import n_rows_of
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.cells import CellForm, forms_of
-from treelab.trees.date_parts import (
-    PARTS,
-    first_day,
-    looks_like_dates,
-    part_name,
-)
+from treelab.trees.date_parts import PARTS, first_day, looks_like_dates, part_name
 from treelab.trees.words import counted
 
 

@@ -135,9 +135,7 @@ def rate_gaps(
         np.ones(len(code)) if weight is None else weight, return_inverse=True
     )
     (of_group, kind, place), occurs = np.unique(
-        np.stack([code, _kinds(is_class, predicted), place]),
-        axis=1,
-        return_counts=True,
+        np.stack([code, _kinds(is_class, predicted), place]), axis=1, return_counts=True
     )
     counted = weights[place][:, None] * np.eye(4)[kind]
     sums = np.stack(

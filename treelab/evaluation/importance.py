@@ -26,11 +26,7 @@ MOST_ROWS = 1_000
 
 
 def permutation_importances(
-    model,
-    X: pd.DataFrame,
-    y,
-    task: str,
-    weight: np.ndarray | None = None,
+    model, X: pd.DataFrame, y, task: str, weight: np.ndarray | None = None
 ) -> pd.DataFrame:
     """Return how much the score falls when a column's values are shuffled.
 

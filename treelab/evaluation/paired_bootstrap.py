@@ -145,12 +145,7 @@ def paired_bootstrap(
 
 
 def score_intervals(
-    task: str,
-    y_true,
-    predicted,
-    weight=None,
-    *,
-    loss: Loss | None = None,
+    task: str, y_true, predicted, weight=None, *, loss: Loss | None = None
 ) -> dict[str, tuple[float, float]]:
     """Return 95% bootstrap confidence intervals of one model's scores.
 

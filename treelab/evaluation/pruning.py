@@ -12,11 +12,7 @@ from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
 from treelab.evaluation.metrics import headline, macro_f1_of_counts, scores
 from treelab.evaluation.splits import headline_scores
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.pruning import (
-    CostComplexityPath,
-    SizePath,
-    cost_complexity_path,
-)
+from treelab.trees.pruning import CostComplexityPath, SizePath, cost_complexity_path
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
 from treelab.trees.words import counted, shortest
@@ -273,9 +269,7 @@ def _r2_of(path, predicted, y, weight, leaf, output: int) -> np.ndarray:
     # By linear models, maybe.
     unpruned = np.bincount(leaf, weight * (y - predicted) ** 2, tree.n_nodes)
     error = np.where(
-        tree.is_leaf,
-        unpruned,
-        _squared_errors(tree, [(leaf, y, weight)], output)[:, 0],
+        tree.is_leaf, unpruned, _squared_errors(tree, [(leaf, y, weight)], output)[:, 0]
     )
     return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
 

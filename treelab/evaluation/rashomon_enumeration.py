@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.data.encoding import (
-    Candidates,
-    candidate_thresholds,
-    power_of_two,
-)
+from treelab.data.encoding import Candidates, candidate_thresholds, power_of_two
 from treelab.evaluation.metrics import macro_f1_of_counts
 from treelab.evaluation.pruning import pooled_scores
 from treelab.trees.feature import Feature, FeatureReader

@@ -105,11 +105,7 @@ def row_groups(
         return {str(label): target == label for label in classes}
     band, (low, high) = target_bands(y_train, target)
     first, last = significant(low), with_unit(significant(high), unit)
-    ranges = (
-        f"up to {with_unit(first, unit)}",
-        f"{first} to {last}",
-        f"above {last}",
-    )
+    ranges = (f"up to {with_unit(first, unit)}", f"{first} to {last}", f"above {last}")
     return {
         f"{name} ({text})": band == name
         for name, text in zip(BANDS, ranges)

@@ -50,11 +50,7 @@ class SplitTerms:
             column, weight and fraction.
         """
         table = pd.DataFrame(
-            {
-                "column": self.columns,
-                "weight": self.weights,
-                "fraction": self.fractions,
-            }
+            {"column": self.columns, "weight": self.weights, "fraction": self.fractions}
         )
         return table.sort_values(
             "fraction", ascending=False, kind="stable", ignore_index=True

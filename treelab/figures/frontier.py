@@ -8,14 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style import (
-    Mode,
-    escape_html,
-    palette,
-    ring,
-    template,
-    with_alpha,
-)
+from treelab.figures.style import Mode, escape_html, palette, ring, template, with_alpha
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")

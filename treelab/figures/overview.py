@@ -68,10 +68,7 @@ def overview_figure(
         "hovertemplate": "%{hovertext}<extra></extra>",
         "sort": False,
         "leaf": {"opacity": 1},
-        "marker": {
-            **marker,
-            "line": {"color": theme.background, "width": 1.5},
-        },
+        "marker": {**marker, "line": {"color": theme.background, "width": 1.5}},
         "insidetextfont": {"color": list(map(text_on, shown))},
     }
     if kind == "icicle":

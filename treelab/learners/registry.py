@@ -90,9 +90,7 @@ def make_estimator(
     if "recipe" in complete:
         complete["recipe"] = GivenRecipe(complete["recipe"])
     return getattr(import_module(module), name)(
-        **complete,
-        random_state=random_state,
-        device=device,
+        **complete, random_state=random_state, device=device
     )
 
 

@@ -12,11 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from treelab.data.columns import as_frame, infer_task
 from treelab.data.split import assign_splits
 from treelab.evaluation.metrics import TITLES, headline, scores
-from treelab.evaluation.surrogates import (
-    Imitation,
-    imitation,
-    residual_target,
-)
+from treelab.evaluation.surrogates import Imitation, imitation, residual_target
 from treelab.learners.common.base import check_weights
 from treelab.learners.registry import make_estimator
 from treelab.trees.words import counted, significant
@@ -180,10 +176,7 @@ def _fitted(learner, task, settings, frame, target, *, parts, weight, random_sta
     train, valid = parts == 0, parts == 1
     weights = {}
     if weight is not None:
-        weights = {
-            "sample_weight": weight[train],
-            "sample_weight_valid": weight[valid],
-        }
+        weights = {"sample_weight": weight[train], "sample_weight_valid": weight[valid]}
     return estimator.fit(
         frame[train],
         target[train],

@@ -10,11 +10,7 @@ import torch
 from torch import Tensor
 
 from treelab.ops.activity_solve import solve_activity
-from treelab.ops.traversal_numba import (
-    TraversalOnCpu,
-    activity_on_cpu,
-    traverse_on_cpu,
-)
+from treelab.ops.traversal_numba import TraversalOnCpu, activity_on_cpu, traverse_on_cpu
 
 MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq. 4)
 

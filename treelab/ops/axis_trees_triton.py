@@ -8,11 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from treelab.ops.select import (
-    chosen_split,
-    gradient_times_rows,
-    transform_gradient,
-)
+from treelab.ops.select import chosen_split, gradient_times_rows, transform_gradient
 
 SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
 ROWS_A_PROGRAM = 128

@@ -59,11 +59,7 @@ def select(
 
 
 def check_selection(
-    logits: Tensor,
-    threshold: Tensor,
-    x: Tensor,
-    columns: Tensor | None,
-    transform: str,
+    logits: Tensor, threshold: Tensor, x: Tensor, columns: Tensor | None, transform: str
 ) -> None:
     """Raise ValueError where shapes or the transformation do not fit `select`."""
     if logits.shape != threshold.shape or logits.ndim != 3:

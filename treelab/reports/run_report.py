@@ -17,11 +17,7 @@ from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
 from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.comparison import RowCosts, have_same_test_rows, row_costs
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
-from treelab.evaluation.explanations import (
-    least_sure,
-    typical_rows,
-    worst_errors,
-)
+from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.metrics import (
     TITLES,

@@ -258,9 +258,7 @@ class Monitor:
         return notify(self.callbacks, progress)
 
     def retain(
-        self,
-        candidate: int,
-        snapshots: Mapping[float, Callable[[], Any]] | None = None,
+        self, candidate: int, snapshots: Mapping[float, Callable[[], Any]] | None = None
     ) -> None:
         """Make this stage's curve that of one candidate, and tell the callbacks.
 

@@ -158,11 +158,7 @@ _UNREAD = (
         "2020-01-31 to have them read as dates",
         ("%d %m %y", "%m %d %y", "%y %m %d"),
     ),
-    (
-        "months",
-        "2020-01 to have them read as dates",
-        ("%m %Y", "%b %Y", "%B %Y"),
-    ),
+    ("months", "2020-01 to have them read as dates", ("%m %Y", "%b %Y", "%B %Y")),
     (
         "dates with a weekday",
         "2020-01-31 to have them read as dates",

@@ -323,6 +323,4 @@ WORKBOOKS = [
         ("a sheet of two far corners", corners, "memory"),
     )
 ]
-AWKWARD = [
-    *(*ENCODINGS, *DELIMITERS, *NUMBERS, *DATES, *NAMES, *OTHERS, *WORKBOOKS),
-]
+AWKWARD = [*(*ENCODINGS, *DELIMITERS, *NUMBERS, *DATES, *NAMES, *OTHERS, *WORKBOOKS)]

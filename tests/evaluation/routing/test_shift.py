@@ -71,8 +71,7 @@ def test_by_chance_the_index_is_what_rows_drawn_alike_have():
     counts = tree.decision_path(X)
     shifts = [
         routing_shift(
-            tree,
-            *(counts[rng.integers(0, len(X), n)].sum(axis=0) for n in (400, 200)),
+            tree, *(counts[rng.integers(0, len(X), n)].sum(axis=0) for n in (400, 200))
         )
         for _ in range(60)
     ]

@@ -1,11 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from treelab.figures.sweeps import (
-    history_figure,
-    parallel_figure,
-    size_figure,
-)
+from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
 
 TRIALS = pd.DataFrame(
     {

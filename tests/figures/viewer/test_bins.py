@@ -10,11 +10,7 @@ from treelab.figures.viewer.payload import category_bars, number_bins, rounded_e
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
-@given(
-    st.lists(numbers, min_size=1, max_size=80),
-    numbers,
-    st.integers(2, 24),
-)
+@given(st.lists(numbers, min_size=1, max_size=80), numbers, st.integers(2, 24))
 def test_bars_left_of_the_threshold_hold_the_rows_that_go_left(values, cut, most):
     x = np.array(values)
     code = np.arange(len(x)) % 3

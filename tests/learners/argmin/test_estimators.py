@@ -37,11 +37,7 @@ KINDS = [
     {"predictor": "mlp", "hidden_size": 8, "n_hidden_layers": 2, "dropout": 0.2},
     {"predictor": "linear", "uses_x": True},
     {"predictor": "linear", "split": "elu"},
-    {
-        "predictor": "linear",
-        "formulation": "preference",
-        "pruning_strength": 0.01,
-    },
+    {"predictor": "linear", "formulation": "preference", "pruning_strength": 0.01},
     {"predictor": "linear", "formulation": "preference", "max_leaf_nodes": 3},
     {"predictor": "linear", "pruning_strength": 100.0},
 ]
@@ -52,8 +48,7 @@ CHECKED = QUICK | {"learning_rate": 0.1, "max_epochs": 15}
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [ArgminTreeClassifier(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [ArgminTreeClassifier(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -61,8 +56,7 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [ArgminTreeRegressor(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [ArgminTreeRegressor(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
     if "check_regressors_train" in str(check):  # four leaves cannot reach R2 0.5

@@ -150,10 +150,7 @@ def test_trees_lose_nothing_within_one_standard_error_of_the_difference():
 
 @pytest.mark.parametrize(
     ("kind", "load"),
-    [
-        (ArgminTreeClassifier, load_wine),
-        (ArgminTreeRegressor, load_diabetes),
-    ],
+    [(ArgminTreeClassifier, load_wine), (ArgminTreeRegressor, load_diabetes)],
 )
 def test_the_origin_counts_the_splits_that_differ_from_the_start(kind, load):
     X, y = load(return_X_y=True, as_frame=True)

@@ -77,8 +77,7 @@ def test_the_best_constant_may_lie_beyond_all_targets():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("function", "same"),
-    [(squares, {}), (wide, {"loss": "huber", "huber_delta": 0.5})],
+    ("function", "same"), [(squares, {}), (wide, {"loss": "huber", "huber_delta": 0.5})]
 )
 def test_cart_by_a_function_is_cart_by_its_built_in(function, same):
     X, y = rows()

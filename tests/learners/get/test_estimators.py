@@ -33,8 +33,7 @@ def mixed_table(n_rows=300, seed=0):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GetClassifier(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GetClassifier(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -79,12 +79,7 @@ def test_so_many_pairs_of_scale_factors_so_many_stages(table):
 
 @pytest.mark.parametrize(
     ("n_classes", "kind"),
-    [
-        (0, "constant"),
-        (0, "linear"),
-        (2, "constant"),
-        (3, "constant"),
-    ],
+    [(0, "constant"), (0, "linear"), (2, "constant"), (3, "constant")],
 )
 def test_the_loss_is_the_sum_over_leaves(n_classes, kind):
     rows = wavy_rows(40, 0, n_classes, linear=kind == "linear")

@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from tests.learners.get.tables import wavy_rows
-from treelab.learners.get.starts import (
-    greedy_splits,
-    linear_residual,
-    linear_scores,
-)
+from treelab.learners.get.starts import greedy_splits, linear_residual, linear_scores
 from treelab.learners.get.trees import HardTrees, Rows
 from treelab.ops.oblique import hard_leaf
 

@@ -26,8 +26,7 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GradTreeClassifier(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GradTreeClassifier(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     if "check_class_weight_classifiers" in str(check):
@@ -40,8 +39,7 @@ def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GradTreeRegressor(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GradTreeRegressor(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)

@@ -34,8 +34,7 @@ CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GrandeClassifier(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GrandeClassifier(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
     check(estimator)
@@ -43,8 +42,7 @@ def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GrandeRegressor(**CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GrandeRegressor(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
 def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)

@@ -8,11 +8,7 @@ import pytest
 import torch
 from entmax import entmax15
 
-from treelab.learners.grande.weighting import (
-    entropy,
-    tree_weights,
-    weighted_prediction,
-)
+from treelab.learners.grande.weighting import entropy, tree_weights, weighted_prediction
 from treelab.trees import logits
 from treelab.trees.logits import WEIGHTINGS
 

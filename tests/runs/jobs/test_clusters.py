@@ -12,11 +12,7 @@ from treelab.cli.main import main
 from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
-from treelab.runs.jobs.clusters import (
-    NO_LABELS,
-    OWN_LABELS,
-    clusters_problem,
-)
+from treelab.runs.jobs.clusters import NO_LABELS, OWN_LABELS, clusters_problem
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning import cut_at
 from treelab.trees.pruning_path import PruningPath

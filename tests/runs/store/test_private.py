@@ -48,7 +48,7 @@ def test_no_other_account_reads_the_data_folder(tmp_path, open_umask, monkeypatc
     assert mode(home) == 0o700
     files = [path for path in home.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} >= {
-        *(".sqlite", ".lock", ".parquet", ".json", ".safetensors", ".txt", ".log"),
+        *(".sqlite", ".lock", ".parquet", ".json", ".safetensors", ".txt", ".log")
     }
     assert {path.name: mode(path) for path in files if mode(path) != 0o600} == {}
 

@@ -168,9 +168,7 @@ def test_no_name_however_odd_breaks_the_code(tmp_path):
         notes=("a note */\nimport os\\",),
     )
     tree = replace(
-        tree,
-        classes=AWKWARD,
-        value=rng.dirichlet(np.ones(n), size=tree.n_nodes),
+        tree, classes=AWKWARD, value=rng.dirichlet(np.ones(n), size=tree.n_nodes)
     )
     table = pd.DataFrame(
         {name: rng.normal(size=200) for name in AWKWARD}
@@ -225,11 +223,7 @@ def test_infinite_values_and_thresholds(tmp_path):
 
 def unfilled(linear: bool) -> Tree:
     """An oblique tree, or a linear leaf, with nothing to stand for missing values."""
-    tree = stump(
-        Feature("x"),
-        feature=[-2, -1, -1],
-        weights=[[2.0], [0.0], [0.0]],
-    )
+    tree = stump(Feature("x"), feature=[-2, -1, -1], weights=[[2.0], [0.0], [0.0]])
     if not linear:
         return tree
     return replace(

@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trees.constraints.random_trees import (
-    every_row,
-    pairs_by_rows,
-    random_tree,
-)
+from tests.trees.constraints.random_trees import every_row, pairs_by_rows, random_tree
 from treelab.trees.constraints import (
     Constraints,
     constraint_checks,

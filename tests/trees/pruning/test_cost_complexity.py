@@ -5,12 +5,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_moons
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tests.trees.make import (
-    from_sklearn,
-    make_table,
-    make_target,
-    make_tree,
-)
+from tests.trees.make import from_sklearn, make_table, make_target, make_tree
 from treelab.trees.pruning import cost_complexity_path
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -116,8 +116,7 @@ def test_a_row_is_routed_where_its_traversal_is_above_zero(seed):
     rng = np.random.default_rng(seed)
     path = make_path(rng)
     path = replace(
-        path,
-        trees=[replace(t, activity=np.ones(t.n_nodes)) for t in path.trees],
+        path, trees=[replace(t, activity=np.ones(t.n_nodes)) for t in path.trees]
     )
     table = make_table(rng, 20)
     routed = path.trees[0].decision_path(table)

@@ -116,10 +116,7 @@ def test_every_tree_can_be_drawn(seed, n_leaves, n_classes, mode, max_depth, obl
     path = tree.path(table.iloc[[0]])
     svg = draw(
         to_dot(
-            tree,
-            mode=mode,
-            highlight=path,
-            layout=DotLayout("LR", max_depth=max_depth),
+            tree, mode=mode, highlight=path, layout=DotLayout("LR", max_depth=max_depth)
         )
     )
     drawn = {e.attrib["id"] for e in svg.iter() if "id" in e.attrib}
@@ -190,12 +187,7 @@ def test_what_lies_too_deep_is_counted():
 
 def test_inactive_branches_are_dashed():
     tree = Tree.complete(
-        [Feature("a")],
-        [0],
-        [0.0],
-        [0],
-        [[1.0], [2.0]],
-        activity=[1.0, 0.5, 0.0],
+        [Feature("a")], [0], [0.0], [0], [[1.0], [2.0]], activity=[1.0, 0.5, 0.0]
     )
     left, right = lines_of(to_dot(tree), "n0 ->")
     assert "dashed" not in left

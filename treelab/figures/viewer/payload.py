@@ -641,10 +641,7 @@ class TreeWriter:
                 ends = tree.value[node, [0, -1]]
                 if tree.interval is not None:
                     ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
-                facts["interval"] = [
-                    percent(level),
-                    *map(plain_number, ends.tolist()),
-                ]
+                facts["interval"] = [percent(level), *map(plain_number, ends.tolist())]
             if n_rows and (tree.levels or not tree.outputs):
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
             if len(rows := self.rows_at[node]):

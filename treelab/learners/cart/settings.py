@@ -100,5 +100,5 @@ PRESETS = {
         },
         fixed={"tune": False},
         source="The settings that its own tuning chooses, searched from outside.",
-    ),
+    )
 }

@@ -22,10 +22,7 @@ from treelab.evaluation.metrics import macro_f1
 from treelab.learners.common.folds import hold_out
 from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
-from treelab.learners.common.probabilities import (
-    TreesBySize,
-    with_measured_shrinkage,
-)
+from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column

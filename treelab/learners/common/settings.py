@@ -789,10 +789,7 @@ class AxisTreeSettings:
         tasks=CLASSES,
     )
     focal_gamma: float = setting(
-        2.0,
-        "Focusing parameter of the focal loss.",
-        minimum=0,
-        tasks=CLASSES,
+        2.0, "Focusing parameter of the focal loss.", minimum=0, tasks=CLASSES
     )
     selector: str = setting(
         "entmax15",

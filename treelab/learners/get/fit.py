@@ -424,10 +424,7 @@ def _sparse_level(
         tried = trees.with_splits(first + nodes, weights, threshold, rows)
         within = tried.node_losses(both, level)[nodes] <= bound[nodes]
         trees = trees.with_splits(
-            first + nodes[within],
-            np.array(weights)[within],
-            threshold[within],
-            rows,
+            first + nodes[within], np.array(weights)[within], threshold[within], rows
         )
         waiting = {at: waiting[at] for at in nodes[~within].tolist()}
     return trees

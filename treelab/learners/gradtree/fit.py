@@ -219,10 +219,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             return _unscored(table), None, nowhere, monitor, False
         n_epochs = monitor.max_epochs
         stage = Monitor(
-            2 * n_epochs,
-            monitor.callbacks,
-            stage=CROSS_VALIDATION,
-            is_preparation=True,
+            2 * n_epochs, monitor.callbacks, stage=CROSS_VALIDATION, is_preparation=True
         )
         choice = cross_validate(table.data, search, stage)
         if self.constraints_.limits_splits:

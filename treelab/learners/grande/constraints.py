@@ -130,10 +130,7 @@ def _worth_their_cost(
 
 
 def _best_columns(
-    rules: ColumnRules,
-    rows: Rows,
-    worth: np.ndarray,
-    random: np.random.RandomState,
+    rules: ColumnRules, rows: Rows, worth: np.ndarray, random: np.random.RandomState
 ) -> np.ndarray:
     """Return those columns that a random forest finds most important, bool."""
     n_columns = rules.groups.shape[1]

@@ -14,11 +14,7 @@ import torch
 
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.greedy import ColumnRules
-from treelab.learners.common.objective import (
-    Objective,
-    RegressionObjective,
-    loss_note,
-)
+from treelab.learners.common.objective import Objective, RegressionObjective, loss_note
 from treelab.learners.common.origin import (
     Origin,
     changed_splits_of_trees,

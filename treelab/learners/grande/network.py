@@ -102,10 +102,7 @@ class WeightedTreesNetwork(nn.Module):
         return torch.cat([value, weight], -1).flatten(0, 1)
 
     def forward(
-        self,
-        x: Tensor,
-        active: Tensor | None = None,
-        folds: slice = slice(None),
+        self, x: Tensor, active: Tensor | None = None, folds: slice = slice(None)
     ) -> Tensor:
         """Raw outputs (G, C, B) of some sub-ensembles on rows (B, F).
 

@@ -72,5 +72,5 @@ PRESETS = {
             "n_thresholds": Values((4, 8, 16)),
         },
         source="Around treelab's defaults.",
-    ),
+    )
 }

@@ -147,7 +147,5 @@ def ods(rows: list[list]) -> bytes:
         f'xmlns:table="{kind}table:1.0" xmlns:text="{kind}text:1.0"><office:body>'
         f'<office:spreadsheet><table:table table:name="A">{lines}</table:table>'
         "</office:spreadsheet></office:body></office:document-content>",
-        **{
-            "META-INF__manifest_0_xml": f'<m:manifest xmlns:m="{kind}manifest:1.0"/>',
-        },
+        **{"META-INF__manifest_0_xml": f'<m:manifest xmlns:m="{kind}manifest:1.0"/>'},
     )
