@@ -42,6 +42,20 @@ def test_train_saves_the_run_where_the_app_looks_and_prints_its_scores(
     assert run.id in printed
 
 
+def test_costs_of_errors_name_classes_of_the_table_and_are_what_a_row_costs(
+    home, table, capsys, refused
+):
+    kinds = sorted(small_table()["kind"].unique())
+    train = ["train", table, "--target", "kind", "--learner", "cart", "--set"]
+    refuse = [*train, f"constraints.class_costs={kinds[0]} as none: 10"]
+    assert "no class 'none'" in refused(*refuse)
+    assert "named by part" in refused(*train, "constraints=nothing")
+    assert RunStore().runs() == []
+    asked = f"constraints.class_costs={kinds[0]} as {kinds[1]}: 10"
+    assert main([*train, asked, "--set", "tune=false"]) == 0
+    assert "it was trained, a test row costs" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     home, table, capsys, refused

@@ -12,10 +12,10 @@ from treelab.cli.arguments import (
     add_run,
     add_settings,
 )
-from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.settings import Range, Values, parse_tried
-from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting, parse_settings
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
@@ -88,7 +88,7 @@ def sweep(arguments: Namespace) -> int:
         seed=arguments.seed,
     )
     settings = fixed | parse_settings(arguments.learner, arguments.settings)
-    complete_settings(arguments.learner, problem.task, settings)  # or refuse them
+    check_settings(arguments.learner, settings, frame, problem)
     plan.check(arguments.learner, problem.task)
     store = RunStore(arguments.home)
     trainer = Trainer(store)

@@ -25,8 +25,10 @@ from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import ReadResult, read_table
 from treelab.data.split_by import with_test_file
 from treelab.evaluation.predictions import n_rows_of
+from treelab.learners.registry import complete_settings
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.cells import CellForm, forms_of
+from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import PARTS, first_day, looks_like_dates, part_name
 from treelab.trees.words import counted
 
@@ -177,6 +179,32 @@ def read_problem(
             raise ValueError(finding.sentence)
         print(finding.sentence, file=sys.stderr)
     return frame, problem
+
+
+def check_settings(
+    learner: str, settings: dict, frame: pd.DataFrame, problem: Problem
+) -> None:
+    """Refuse settings that the learner has not, or whose names the table has not.
+
+    Parameters
+    ----------
+    learner : str
+    settings : dict
+    frame : DataFrame
+        The table.
+    problem : Problem
+
+    Raises
+    ------
+    ValueError
+        For a setting, a column or a class that does not exist.
+    """
+    complete_settings(learner, problem.task, settings)
+    asked = Constraints.read(settings.get("constraints"))
+    asked.check_columns(problem.columns)
+    labels = frame[problem.target].dropna().unique().tolist()
+    is_number = problem.task == "regression"
+    asked.check_classes(None if is_number else sorted(labels, key=str))
 
 
 def _refuse_unknown(columns: Iterable[str], frame: pd.DataFrame, name: str) -> None:

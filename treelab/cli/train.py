@@ -10,10 +10,10 @@ from treelab.cli.arguments import (
     add_run,
     add_settings,
 )
-from treelab.cli.tables import read_problem, store_problem
+from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
-from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.repeats import (
     create_folds,
@@ -72,7 +72,7 @@ def train(arguments: Namespace) -> int:
         raise ValueError(f"--repeats must be at least 0, got {arguments.repeats}.")
     settings = parse_settings(arguments.learner, arguments.settings)
     frame, problem = read_problem(arguments)
-    complete_settings(arguments.learner, problem.task, settings)  # or refuse them
+    check_settings(arguments.learner, settings, frame, problem)
     store = RunStore(arguments.home)
     trainer = Trainer(store)
     problem = store_problem(store, frame, problem)

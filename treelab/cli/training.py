@@ -103,6 +103,11 @@ def print_report(
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     _print_scores(run)
+    if run.constraints.class_costs and run.metrics.get("test"):
+        from treelab.reports.run_report import read_facts, test_row_costs
+
+        if costs := test_row_costs(read_facts(store, [run])):
+            print(printable(costs.sentence([run.title])))
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")
     test = run.metrics.get("test") or {}

@@ -88,7 +88,10 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "choice": (str, "one of the choices"),
     "floats": (_read_floats, "numbers with commas between"),
     "columns": (_read_json, "JSON or a word"),
-    "constraints": (_read_constraints, "JSON"),
+    "constraints": (
+        _read_constraints,
+        "JSON, or named by part (constraints.class_costs)",
+    ),
     "other": (_read_json, "JSON or a word"),
 }
 
