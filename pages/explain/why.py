@@ -77,7 +77,7 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
     words = f"“{row.predicted}”, {probability(own)}"
     if most > own:
         likeliest = loaded.model.classes[int(row.proba.argmax())]
-        words += f"; “{likeliest}” {probability(most)}"
+        words += f" (“{likeliest}”, {probability(most)}, counts less)"
     return words
 
 

@@ -69,7 +69,7 @@ def test_the_probability_is_that_of_the_predicted_class_where_another_is_likelie
     own, most = probability(proba[place, 0]), probability(proba[place].max())
     app = visit("explain", run=run, row=str(place + 1))
     likeliest = model.classes[int(proba[place].argmax())]
-    assert f"“{label}”, {own}; “{likeliest}” {most}" in page_text(app)
+    assert f"“{label}”, {own} (“{likeliest}”, {most}, counts less)" in page_text(app)
     bars = figures(app)[0]["data"][0]
     assert bars["base"][-1] + bars["x"][-1] == pytest.approx(proba[place, 0])
 

@@ -444,7 +444,8 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
     chosen = model.classes.index(plain_label(model.predict(row)[0]))
     sure = probability(float(proba[chosen]))
     if proba[best] > proba[chosen]:
-        sure += f"; {model.classes[best]} {probability(float(proba[best]))}"
+        likelier = probability(float(proba[best]))
+        sure += f" ({model.classes[best]}, {likelier}, counts less)"
     return f"{words}, {sure}"
 
 

@@ -97,6 +97,9 @@ def read_matrix(given: Any) -> dict[str, dict[str, float]]:
             if str(predicted) == str(truth) and costs[str(predicted)]:
                 raise ValueError(f"{name}, which is right, must be 0, got {cost!r}.")
         found[str(truth)] = costs
+    each = [cost for costs in found.values() for cost in costs.values()]
+    if each and not any(each):
+        raise ValueError(f"class_costs are all 0; write them as {example!r}.")
     return found
 
 

@@ -128,6 +128,8 @@ def test_what_does_not_fit_is_refused_before_a_run_is_made(store):
         create_trained(store, run, replace(log, training=Training("gradtree")))
     with pytest.raises(ValueError, match="another tree"):
         save_edited(store, run, replace(log, tree="else", edits=()))
+    with pytest.raises(ValueError, match="holds no edit"):
+        save_edited(store, run, replace(log, edits=()))
     with pytest.raises(ValueError, match="name a learner"):
         create_trained(store, run, log)
     ensemble = store.run(add_run(store, "grande"))

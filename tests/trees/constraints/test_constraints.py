@@ -59,6 +59,7 @@ def test_nothing_asked_is_empty(nothing):
         ({"min_samples_leaf": "few"}, "min_samples_leaf must be a whole number"),
         ({"class_costs": "bad: 5"}, "bad as good"),
         ({"class_costs": {"bad": {"bad": 1}}}, "which is right, must be 0"),
+        ({"class_costs": "bad as good: 0"}, "are all 0"),
     ],
 )
 def test_what_cannot_be_read_is_refused(given, words):

@@ -74,6 +74,8 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(model, split, run.constraints)
     tree = bench.tree_of(bench.replay(log))
+    if not log.edits:
+        raise ValueError("The log holds no edit: its tree would be the run's own.")
     sentence = (
         f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
     )
