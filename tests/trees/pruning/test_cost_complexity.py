@@ -23,7 +23,10 @@ def steps(alphas, impurities):
         (load_breast_cancer, DecisionTreeClassifier),
         (load_wine, DecisionTreeClassifier),
         (load_diabetes, DecisionTreeRegressor),
-        (lambda return_X_y: make_moons(500, noise=0.4), DecisionTreeClassifier),
+        (
+            lambda return_X_y: make_moons(500, noise=0.4, random_state=1),
+            DecisionTreeClassifier,
+        ),
     ],
 )
 @pytest.mark.parametrize("min_samples_leaf", [1, 7])
