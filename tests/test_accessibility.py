@@ -210,7 +210,7 @@ def missed(page, name: str) -> list[str]:
     controls = page.evaluate(CONTROLS)
     page.get_by_role("heading", name=QUESTIONS[name]).click()
     reached = set()
-    for _ in range(2 * len(controls)):
+    for _ in range(4 * len(controls)):
         page.keyboard.press("Tab")
         if (number := page.evaluate(FOCUSED)) is not None:
             reached.add(int(number))
