@@ -214,7 +214,7 @@ def missed(page, name: str) -> list[str]:
         page.keyboard.press("Tab")
         if (number := page.evaluate(FOCUSED)) is not None:
             reached.add(int(number))
-    assert reached
+    assert controls
     groups = {controls[number]["group"] for number in reached} - {None}
     return [
         each["html"]
