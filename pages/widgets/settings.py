@@ -257,12 +257,8 @@ def _classes(problem: Problem) -> list[str] | None:
     """Labels of the target in a learner's order, as text; None for numbers."""
     if problem.task == "regression":
         return None
-    labels = table(problem.table_id)[problem.target].dropna().unique().tolist()
-    try:
-        labels = sorted(labels)
-    except TypeError:  # numbers and text, which no learner takes either
-        labels = sorted(labels, key=str)
-    return [str(label) for label in labels]
+    labels = problem.labels(table(problem.table_id))
+    return [str(label) for label in sorted(labels.unique().tolist())]
 
 
 def import_box(problem: Problem) -> None:

@@ -54,6 +54,12 @@ def test_costs_of_errors_name_classes_of_the_table_and_are_what_a_row_costs(
     asked = f"constraints.class_costs={kinds[0]} as {kinds[1]}: 10"
     assert main([*train, asked, "--set", "tune=false"]) == 0
     assert "it was trained, a test row costs" in capsys.readouterr().out
+    # Whole numbers beside an empty cell are stored as 1.0, and called 1.
+    small_table().assign(kind=lambda own: (own["kind"] == "yes").astype("Int64")).pipe(
+        lambda own: pd.concat([own, own[:1].assign(kind=pd.NA)])
+    ).to_csv(table, index=False)
+    costs = "constraints.class_costs=1 as 0: 10"
+    assert main([*train, costs, "--set", "tune=false"]) == 0
 
 
 @pytest.mark.slow

@@ -202,9 +202,10 @@ def check_settings(
     complete_settings(learner, problem.task, settings)
     asked = Constraints.read(settings.get("constraints"))
     asked.check_columns(problem.columns)
-    labels = frame[problem.target].dropna().unique().tolist()
-    is_number = problem.task == "regression"
-    asked.check_classes(None if is_number else sorted(labels, key=str))
+    classes = None
+    if problem.task != "regression":
+        classes = sorted(problem.labels(frame).unique().tolist())
+    asked.check_classes(classes)
 
 
 def _refuse_unknown(columns: Iterable[str], frame: pd.DataFrame, name: str) -> None:
