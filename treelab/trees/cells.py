@@ -471,6 +471,12 @@ def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     return _noted(frame.attrs.get(ATTRIBUTE, "{}")).get(column)
 
 
+def noted_units(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the units that the cells of columns carry, by the note on their table."""
+    forms = _noted(frame.attrs.get(ATTRIBUTE, "{}"))
+    return {name: form.unit for name, form in forms.items() if form and form.unit}
+
+
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:
     """Return how each column of a data frame is written: as noted, else plainly."""
     forms: dict[str, CellForm] = {}

@@ -267,6 +267,22 @@ def day_after(years: float) -> date | None:
     return found if isinstance(found, date) else None  # of years that people write
 
 
+def last_moment(years: float) -> datetime | None:
+    """Return the last microsecond of the last millisecond that is not after ``years``.
+
+    So of times in whole milliseconds those at or before it are at most ``years``. None
+    beyond the years 1000 to 9998.
+    """
+    if not 1000 <= years < 9999:
+        return None
+    start, length = year_bounds(np.array([np.floor(years)]))
+    passed = np.rint((years % 1) * length * 1000).astype("timedelta64[ms]")
+    moment = (start + passed)[0]
+    if _decimal_year(moment) > years:
+        moment -= np.timedelta64(1, "ms")
+    return (moment + np.timedelta64(999, "us")).item()
+
+
 def last_before(day: date) -> float:
     """Return the last number before a day, as a year with decimals."""
     return float(np.nextafter(_decimal_year(np.datetime64(day)), -np.inf))
@@ -338,7 +354,8 @@ def first_moment_after(
 
 def _decimal_year(moment: np.datetime64) -> float:
     """Return one moment as a year with decimals."""
-    return float(decimal_years(pd.Series([moment.astype("datetime64[s]")])).iloc[0])
+    exact = moment.astype("datetime64[ms]")  # pandas has no days
+    return float(decimal_years(pd.Series([exact])).iloc[0])
 
 
 def months(years: np.ndarray) -> np.ndarray:
