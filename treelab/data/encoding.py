@@ -657,7 +657,8 @@ class TableEncoder:
         ValueError
             If a column is absent, or a number column holds text or an infinite value.
         """
-        frame = as_frame(frame, self.columns_)
+        kinds = {feature.column: feature.kind for feature in self.features_}
+        frame = as_frame(frame, self.columns_, kinds)
         refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
         encoded = feature_matrix(self.features_, frame)
         encoded = np.where(np.isnan(encoded), self._fill, encoded)
