@@ -54,7 +54,14 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
 from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
 from treelab.trees.tree import Tree, plain_label, predicts_several
-from treelab.trees.words import counted, listed, percent, probability, significant
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    probability,
+    significant,
+    with_unit,
+)
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
 #
@@ -453,7 +460,7 @@ def value_words(model: Model, value) -> str:
     """Write a label, or a value with its unit."""
     if model.classes is not None:
         return str(value)
-    return f"{significant(float(value))} {model.target_unit}".rstrip()
+    return with_unit(significant(float(value)), model.target_unit)
 
 
 def decision_words(
