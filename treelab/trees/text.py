@@ -12,7 +12,7 @@ import pandas as pd
 
 from treelab.trees.dates import first_moment_after, moment_text, parse_moment
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.tree import OBLIQUE, Tree, knows_interval, read_features
+from treelab.trees.tree import OBLIQUE, Tree, knows_interval, plain_label, read_features
 from treelab.trees.words import (
     clean,
     counted,
@@ -555,6 +555,29 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     if low == high:  # of counts, say, of which nearly all are 0
         words = f"{share} are {_near(low, near)}"
     return with_unit(words, model.target_unit)
+
+
+def likelier_text(model, X: pd.DataFrame) -> str:
+    """Return a class that is likelier than the one predicted of the first row, and why.
+
+    "kept, 0.671, counts less"; "" where none is. It may be weighed less, by costs too;
+    or the leaf's own rows chose, before probabilities were shrunk.
+    """
+    X = X.iloc[:1]
+    proba = model.predict_proba(X)[0]
+    chosen = model.classes.index(plain_label(model.predict(X)[0]))
+    best = int(proba.argmax())
+    if proba[best] <= proba[chosen]:
+        return ""
+    why, tree = "counts less", getattr(model, "tree", model)  # also of a path
+    if getattr(tree, "shrinkage", None) is not None:
+        weights = np.ones(len(proba))
+        if tree.class_weights is not None:
+            weights = tree.class_weights
+        own_rows = tree.class_counts[tree.apply(X)[0]] * weights
+        if own_rows.argmax() == chosen != (proba * weights).argmax():
+            why = "by the nodes above"
+    return f"“{model.classes[best]}”, {probability(proba[best])}, {why}"
 
 
 def prediction_label(tree: Tree, node: int) -> str:
