@@ -17,6 +17,7 @@ from treelab.trees.words import (
     clean,
     counted,
     evened,
+    grouped,
     joined,
     parse,
     percent,
@@ -530,7 +531,7 @@ def output_texts(tree: Tree, node: int) -> list[str]:
     axis = None if tree.levels else 0
     nears = np.broadcast_to(np.ptp(tree.value, axis=axis) / 200, tree.value.shape[1])
     for value, near in zip(tree.value[node].tolist(), nears.tolist()):
-        text = _near(value, near or np.inf)
+        text = grouped(_near(value, near or np.inf))
         texts.append(with_unit(text, tree.target_unit))
     return texts
 
@@ -550,10 +551,10 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
     share = percent(model.interval_fraction or 0)
-    ends = evened(_near(low, near), _near(high, near))
+    ends = [*map(grouped, evened(_near(low, near), _near(high, near)))]
     words = f"{share} between {ends[0]} and {ends[1]}"
     if low == high:  # of counts, say, of which nearly all are 0
-        words = f"{share} are {_near(low, near)}"
+        words = f"{share} are {ends[0]}"
     return with_unit(words, model.target_unit)
 
 

@@ -962,6 +962,7 @@ def tree_payload(
         "target": {
             "name": short(tree.target, NAME_LENGTH),
             "unit": clean(tree.target_unit),
+            "value": "mean" if tree.loss is None else tree.loss.value_word,
         },
         "classes": entries,
         "scale": value_scale(shown),
