@@ -20,7 +20,8 @@ from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, rounded, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
-_TERMS = 3  # of a sum that are not folded away
+_TERMS = 3  # of a sum, or of many categories, that are not folded away
+_LONGEST = 400  # characters of a rule that is written whole
 
 
 def rules_table(tree: Tree, colors: dict) -> str:
@@ -35,6 +36,9 @@ def rules_table(tree: Tree, colors: dict) -> str:
     """
     has_sums = bool((tree.feature == OBLIQUE).any())
     found = to_rules(tree, most=_TERMS if has_sums else None)
+    is_long = found["rule"].str.len() > _LONGEST
+    if is_long.any():
+        found["rule"] = found["rule"].mask(is_long, to_rules(tree, most=_TERMS)["rule"])
     if has_sums:
         of_leaf = dict(leaf_conditions(tree))
         found["rule"] = [rule_with_sums(tree, of_leaf[leaf]) for leaf in found["leaf"]]
