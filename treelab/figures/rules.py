@@ -10,14 +10,17 @@ from treelab.trees.colors import OTHER
 from treelab.trees.text import (
     Condition,
     ObliqueCondition,
+    bound_text,
     condition_text,
     leaf_conditions,
+    near_text,
+    sum_nears,
     term_fractions,
     term_name,
     to_rules,
 )
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, rounded, significant
+from treelab.trees.words import clean, counted, percent, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
 _TERMS = 3  # of a sum, or of many categories, that are not folded away
@@ -84,7 +87,7 @@ def rule_with_sums(tree: Tree, conditions: Iterable[Condition]) -> str:
     def words(condition: Condition) -> str:
         if not isinstance(condition, ObliqueCondition):
             return condition_text(tree, condition)
-        bound = rounded(float(tree.threshold[condition.node]))
+        bound = bound_text(tree, condition.node)
         return f"{names[condition.node]} {'≤' if condition.left else '>'} {bound}"
 
     return " and ".join(filter(None, map(words, conditions))) or "every row"
@@ -115,8 +118,10 @@ def sum_terms(tree: Tree, node: int) -> str:
     weights = tree.weights[node]
     shares = term_fractions(tree.features, weights)
     order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]
+    _, nears = sum_nears(tree.features, weights)
     terms = [
-        f"<span>{'−' if weights[j] < 0 else '+'} {rounded(abs(weights[j]))} × "
+        f"<span>{'−' if weights[j] < 0 else '+'} "
+        f"{near_text(abs(weights[j]), nears[j])} × "
         f"{html.escape(term_name(tree.features[j]))} "
         f"<small>{percent(shares[j])}</small></span>"
         for j in order
