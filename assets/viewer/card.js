@@ -150,7 +150,7 @@ function chartBlocks(data, node, tier) {
 function asideText(data, node) {
   if (flowOf(data, node)) return "";
   if (node.outputs) return "";
-  if (data.task === "regression") return `mean ${short(node.mean)}`;
+  if (data.task === "regression") return `${data.target?.value ?? "mean"} ${short(node.mean)}`;
   const top = topClass(data, node);
   const alone = !data.classes[top]?.other;
   const label = alone ? data.classes[top]?.label : node.prediction;

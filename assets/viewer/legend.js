@@ -70,6 +70,6 @@ function scale(data) {
   const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
   bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   return html("span", { class: "entry" },
-    html("bdi", { text: data.outputs?.[data.main]?.name ?? `mean ${data.target?.name ?? ""}` }),
+    html("bdi", { text: data.outputs?.[data.main]?.name ?? `${data.target?.value ?? "mean"} ${data.target?.name ?? ""}` }),
     html("span", { text: short(data.scale?.low) }), bar, html("span", { text: withUnit(short(data.scale?.high), data.target?.unit) }));
 }

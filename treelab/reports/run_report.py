@@ -52,7 +52,13 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
-from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
+from treelab.trees.text import (
+    interval_text,
+    likelier_text,
+    path_sentences,
+    rule_text,
+    to_text,
+)
 from treelab.trees.tree import Tree, plain_label, predicts_several
 from treelab.trees.words import (
     counted,
@@ -447,13 +453,9 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
         likely = interval_text(model, row)
         return f"{words}, {likely}" if likely else words
     proba = model.predict_proba(row)[0]
-    best = int(proba.argmax())
     chosen = model.classes.index(plain_label(model.predict(row)[0]))
-    sure = probability(float(proba[chosen]))
-    if proba[best] > proba[chosen]:
-        likelier = probability(float(proba[best]))
-        sure += f" ({model.classes[best]}, {likelier}, counts less)"
-    return f"{words}, {sure}"
+    likelier = likelier_text(model, row)
+    return f"{words}, {probability(proba[chosen])}" + f" ({likelier})" * bool(likelier)
 
 
 def value_words(model: Model, value) -> str:

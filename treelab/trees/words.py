@@ -1,5 +1,6 @@
 """Words for sentences: numbers, plurals, lists and names."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -116,6 +117,12 @@ def value_text(value: float, threshold: float, shown: float) -> str:
     if not isfinite(value) or (parse(plain) <= shown) == left:
         return plain
     return shortest(value, lambda text: (text <= shown) == left)
+
+
+def grouped(text: str) -> str:
+    """Return a number that ``shortest`` wrote, with commas between thousands."""
+    whole, *rest = re.split(r"(?=[.e])", text, maxsplit=1)
+    return "".join([re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", whole), *rest])
 
 
 def evened(low: str, high: str) -> tuple[str, str]:
