@@ -49,7 +49,8 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         return
     size = None
     if not own.is_ensemble:
-        size = sizes.size_of(own, view, sizes.pick_predictor(own))
+        alone = sizes.pick_predictor(own)
+        size = sizes.size_of(own, view, choices.split, alone)
     loaded = own if size is None else size.shown
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")

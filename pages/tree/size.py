@@ -58,14 +58,17 @@ class Size:
         return cached.path_picture(self.run, self.tree_alone, split)
 
 
-def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
-    """Return where a run's slider stands, in the viewer of a key or in the address."""
+def size_of(loaded: LoadedRun, view: str, split: str, tree_alone: bool) -> Size:
+    """Return where a run's slider stands, in the viewer of a key or in the address.
+
+    A picture with rows of a ``split`` may leave steps out; then it is the nearest.
+    """
     steps = cached.pruning_steps(loaded, tree_alone)
     size = Size(loaded, steps, steps.own, tree_alone)
     run_id, known = loaded.run.id, f"size-{loaded.run.id}"
     frame = selection(view).frame
     if frame is not None:
-        step = size.picture().steps[frame]
+        step = size.picture(split).steps[frame]
     elif known in st.session_state:
         step = st.session_state[known]
     else:
@@ -73,6 +76,8 @@ def size_of(loaded: LoadedRun, view: str, tree_alone: bool) -> Size:
         named = st.query_params.get("size", "") if of_this_run else ""
         step = int(named) if named.isdecimal() else steps.own
     step = step if step < len(steps.trees) else steps.own
+    if step != steps.own:
+        step = min(size.picture(split).steps, key=lambda each: abs(each - step))
     st.session_state["size-run"], st.session_state[known] = run_id, step
     set_parameter("size", None if step == steps.own else str(step))
     return replace(size, step=step)

@@ -31,7 +31,7 @@ class TreeChoices:
     """What the visitor wants to see."""
 
     view: str  # one of TREE, TRAINING, STATIC, EDIT and the keys of AREAS
-    split: str = "train"  # whose rows the picture counts
+    split: str = "fitted"  # whose rows the picture counts
     places: tuple[int, ...] = ()  # test rows, from 0, that are followed; at most two
     label: str | None = None  # the class that colours it; None: by prediction
 

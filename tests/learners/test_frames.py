@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import io
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.learners.test_pipeline import QUICK, SLOW
-from treelab import CartClassifier
+from treelab import CartClassifier, CartRegressor
 from treelab.data.reading.read_table import read_table
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.trees.cells import forms_of
 
 
 def table(n_rows=120) -> tuple[pd.DataFrame, np.ndarray]:
@@ -131,6 +133,41 @@ def test_after_an_array_named_columns_are_taken_in_their_order_with_a_warning():
     by_name = pd.DataFrame(turned, columns=["x1", "x0"])
     with pytest.warns(UserWarning, match="was fitted without feature names"):
         assert (model.predict_proba(by_name) == found).all()
+
+
+MOMENTS = {
+    "dates": pd.date_range("2020-01-01", periods=3),
+    "durations": pd.to_timedelta([1, 2, 3], unit="h"),
+    "times": [dt.time(hour, 30) for hour in range(3)],
+}
+
+
+@pytest.mark.parametrize("cells", MOMENTS.values(), ids=MOMENTS)
+def test_moments_are_their_text_where_training_rows_held_that(cells):
+    frame = pd.DataFrame({"a": pd.Series(cells).repeat(20)})
+    y = np.repeat(["p", "q", "p"], 20)
+    text = frame.assign(a=frame["a"].astype(str), n=1).to_csv(index=False)
+    read = read_table(text.encode(), as_text=["a"]).frame
+    typed = io.BytesIO()
+    frame.to_parquet(typed, index=False)
+    later = read_table(typed.getvalue(), one_column=True, as_in=forms_of(read)).frame
+    of_text = learner(min_samples_leaf=1).fit(read[["a"]], y)
+    of_category = learner(min_samples_leaf=1).fit(frame.astype("category"), y)
+    for model in (of_text, of_category):
+        for new in (frame, frame.astype(object), later):
+            assert (model.predict(new) == y).all()
+
+
+def test_masked_cells_of_arrays_are_missing():
+    frame, y = table()
+    X = np.ma.masked_greater(frame[["price", "size"]].to_numpy(np.float64), 5)
+    assert X.mask.any()
+    model = learner().fit(X, y)
+    proba = learner().fit(X.filled(np.nan), y).predict_proba(X.filled(np.nan))
+    assert (model.predict_proba(X) == proba).all()
+    assert (model.tree_.predict_proba(X) == proba).all()
+    with pytest.raises(ValueError, match="y contains NaN, first in row 0"):
+        CartRegressor().fit(X, np.ma.array(np.ones(len(X)), mask=np.ones(len(X))))
 
 
 def test_a_list_in_a_cell_is_refused_in_fit_predict_and_validation():

@@ -16,6 +16,7 @@ from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
+from treelab.figures.viewer import payload
 from treelab.learners.common.origin import Origin
 from treelab.trees.tree import Tree
 from treelab.trees.words import significant
@@ -58,6 +59,21 @@ def test_the_slider_holds_every_tree_of_the_path(store, visit, learner, sizes, s
     assert frames["chosen"] == own
     assert own in [frame for frame, words in frames["marks"] if "retained" in words]
     assert any("smallest within" in words for _, words in frames["marks"])
+
+
+def test_a_size_that_the_picture_leaves_out_is_the_nearest_one(
+    visit, store, monkeypatch
+):
+    def without_the_middle(trees, frames):
+        ends = [0, len(trees) - 1]
+        return [trees[i] for i in ends], replace(frames, marks=[]).take(ends)
+
+    monkeypatch.setattr(payload, "thinned", without_the_middle)
+    run = add_run(store, "cart")
+    steps = pruning_steps(load_run(store.run(run)))
+    app = visit("tree", run=run, size="1")
+    assert app.query_params["size"] == "2" == str(len(steps.trees) - 1)
+    assert facts(app)["Leaves"] == str(steps.trees[2].n_leaves)
 
 
 @pytest.mark.parametrize("learner", ["cart", "gradtree", "argmin"])

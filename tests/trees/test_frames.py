@@ -99,6 +99,7 @@ def test_true_and_false_of_objects_are_not_numbers():
         ([3, dt.date(2020, 1, 2)], "row 1, .* date 2020-01-02, row 0 the number 3"),
         (["x", pd.Timestamp("2020")], "row 1, .* the date 2020-01-01 00:00:00, row 0"),
         ([dt.timedelta(1), dt.date(2020, 1, 1)], "'cells' mixes kinds .* row 1"),
+        (["a", "b\ud800"], r"'cells' holds text .* 'b.ud800': half of a character"),
     ],
 )
 def test_containers_and_mixed_dates_are_refused_by_column_row_and_value(

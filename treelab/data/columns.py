@@ -1,6 +1,6 @@
 """What the columns of a table are: their kinds, and what is odd in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,11 @@ def column_kind(column: pd.Series) -> str:
     return "number" if numeric else "category"
 
 
-def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
+def as_frame(
+    X,
+    feature_names: Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
     """Return a table as a frame whose columns have text names.
 
     Parameters
@@ -39,6 +43,9 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
     feature_names : sequence of str, optional
         Names that the columns must have. A frame is put into their order; an array
         must have as many columns and takes the names.
+    kinds : mapping of column name to "number" or "category", optional
+        What the columns were when they were fitted: dates of a category stay dates,
+        which it has as text.
 
     Returns
     -------
@@ -85,7 +92,7 @@ def as_frame(X, feature_names: Sequence[str] | None = None) -> pd.DataFrame:
                 "were fitted."
             )
         frame = pd.DataFrame(values, columns=list(feature_names))
-    plain = plain_frame(frame)
+    plain = plain_frame(frame, kinds)
     if plain is not frame and ATTRIBUTE not in frame.attrs:
         found = {str(n): form_of_moments(column) for n, column in frame.items()}
         forms = {name: form for name, form in found.items() if form is not None}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.values import categories, numbers, refuse_large
-from treelab.trees.cells import CellForm
+from treelab.trees.cells import CellForm, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.midpoints import midpoint
 
@@ -547,7 +547,8 @@ class TableEncoder:
         Category columns with at most this many categories, a missing one included,
         become columns of 0 and 1, a single column where there are two; 0 never.
     units : mapping of column name to unit, optional
-        Kept in ``features_``. None takes ``frame.attrs["units"]`` where there is one.
+        Kept in ``features_``. None takes ``frame.attrs["units"]``, and without those
+        the units that cells carried when the table was read.
     rare : mapping of column name to float, optional
         Categories that fewer training rows hold (below 1: a smaller fraction of them)
         become one, see ``join_rare``. None takes ``frame.attrs["rare"]``.
@@ -611,7 +612,9 @@ class TableEncoder:
         frame = as_frame(frame)
         y = self._check(frame, y)
         self.columns_ = tuple(frame.columns)
-        units = frame.attrs.get("units", {}) if self.units is None else self.units
+        units = self.units
+        if units is None:
+            units = frame.attrs.get("units", noted_units(frame))
         rare = frame.attrs.get("rare", {}) if self.rare is None else self.rare
 
         columns = encode_columns(
@@ -654,7 +657,8 @@ class TableEncoder:
         ValueError
             If a column is absent, or a number column holds text or an infinite value.
         """
-        frame = as_frame(frame, self.columns_)
+        kinds = {feature.column: feature.kind for feature in self.features_}
+        frame = as_frame(frame, self.columns_, kinds)
         refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
         encoded = feature_matrix(self.features_, frame)
         encoded = np.where(np.isnan(encoded), self._fill, encoded)

@@ -18,7 +18,7 @@ from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.split_by import WAYS, assign_by
 from treelab.data.values import cast_column, class_labels
-from treelab.trees.cells import ATTRIBUTE
+from treelab.trees.cells import ATTRIBUTE, noted_units
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.words import counted
 
@@ -437,7 +437,8 @@ def make_problem(
     """Return a problem with what is not given chosen from the table.
 
     Columns are all but the target and those that cannot help (constant, all missing,
-    or an id); the task is the one that the target's values most likely mean.
+    or an id); the task is the one that the target's values most likely mean; units
+    that are not given are those that cells carried when the table was read.
 
     Raises
     ------
@@ -454,7 +455,7 @@ def make_problem(
         tuple(columns),
         task=infer_task(series) if task is None else task,
         seed=seed,
-        units=pairs(units),
+        units=pairs(noted_units(frame) | dict(pairs(units))),
     )
 
 

@@ -29,12 +29,14 @@ MISSING = (
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
-MAY_LACK = (*"$€£¥₹", DAYS)  # units that a number may be written without
+CURRENCIES = "$€£¥₹₽₩₪₺₴₦₱฿"
+MAY_LACK = (*CURRENCIES, DAYS)  # units that a number may be written without
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
 TYPED_NUMBER = r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?"  # as Python writes it
-SPACES = r"[ \x{a0}\x{202f}'’]"  # between thousands: 1 234 567 and 1'234'567
+BLANK = r"[\s\x{a0}\x{2009}\x{202f}]"  # in text of other countries ahead of a unit
+SPACES = r"[ \x{a0}\x{2009}\x{202f}'’]"  # between thousands: 1 234 and 1'234
 ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 
 
@@ -144,7 +146,7 @@ def read_words(
     values = np.full(len(words), np.nan)
     present = words.filter(pa.array(~absent))
     if form.kind == "date":
-        texts = pd.Series(without_mark(present), dtype="str")
+        texts = pd.Series(without_mark(with_hyphen(present)), dtype="str")
         dates = decimal_years(read_dates(texts, form.date))
         values[~absent] = dates
         return values, absent, np.isnan(values) & ~absent
@@ -183,10 +185,10 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
     plain = words
     if form.unit:
         unit = re.escape(form.unit)
-        with_unit = rf"[+-]?({unit}\s*[+-]?{number}|{number}\s*{unit})"
+        with_unit = rf"[+-]?({unit}{BLANK}*[+-]?{number}|{number}{BLANK}*{unit})"
         has_unit = _matches(words, with_unit)
         fits = fits | has_unit if form.unit in MAY_LACK else has_unit
-        plain = pc.replace_substring_regex(plain, rf"\s*{unit}\s*", "")
+        plain = pc.replace_substring_regex(plain, rf"{BLANK}*{unit}{BLANK}*", "")
     other = re.escape("." if form.decimal == "," else ",")
     plain = pc.replace_substring_regex(plain, f"{SPACES}|{other}", "")
     plain = pc.replace_substring(plain, ",", ".")
@@ -197,9 +199,14 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
 
 
 def with_hyphen(words: pa.Array) -> pa.Array:
-    """Return text whose minus signs ahead of digits are hyphens, as Python has them."""
-    if not pc.any(pc.match_substring(words, "−")).as_py():  # most columns, fast
-        return words
+    """Return text whose digits, and minus signs ahead of them, are as Python has them.
+
+    Digits of full width are those of East Asian text.
+    """
+    if not pc.any(pc.match_substring_regex(words, "[−０-９]")).as_py():
+        return words  # most columns, fast
+    wide = pc.match_substring_regex(words, "[０-９]")
+    words = pc.if_else(wide, pc.utf8_normalize(words, "NFKC"), words)
     return pc.replace_substring_regex(words, "−([^\\d−]*\\d)", r"-\1")
 
 
@@ -208,11 +215,14 @@ def _number_pattern(form: CellForm) -> str:
     decimal = re.escape(form.decimal)
     # Where a decimal sign follows, the other sign can only separate thousands.
     other = re.escape("." if form.decimal == "," else ",")
-    grouped = rf"\d{{1,3}}({other}\d{{3}})+{decimal}\d+"
+    parts = rf"({other}\d{{3}})+"
+    if other == ",":  # of India are 12,34,567
+        parts = rf"(,\d\d)*{parts}"
+    grouped = rf"\d{{1,3}}{parts}{decimal}\d+"
     if form.thousands == " ":
         grouped = rf"[1-9]\d{{0,2}}({SPACES}\d{{3}})+({decimal}\d+)?|{grouped}"
     elif form.thousands:
-        grouped = rf"\d{{1,3}}({other}\d{{3}})+({decimal}\d+)?"
+        grouped = rf"\d{{1,3}}{parts}({decimal}\d+)?"
     plain = rf"(\d+{decimal}?\d*|{decimal}\d+)([eE][+-]?\d+)?"
     return rf"({plain}|{grouped})"
 
@@ -459,6 +469,12 @@ def _noted(note: str) -> dict[str, CellForm | None]:
 def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     """Return how a column was read by the note on its table; None without a note."""
     return _noted(frame.attrs.get(ATTRIBUTE, "{}")).get(column)
+
+
+def noted_units(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the units that the cells of columns carry, by the note on their table."""
+    forms = _noted(frame.attrs.get(ATTRIBUTE, "{}"))
+    return {name: form.unit for name, form in forms.items() if form and form.unit}
 
 
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:

@@ -18,7 +18,7 @@ ISO_PATTERN = (
 )
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
-_TIME = r"( \d{1,2}:\d\d(:\d\d)?( ?[AaPp][Mm])?)?"
+_TIME = r"( \d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?[AaPp][Mm])?)?"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
 STYLES = {
@@ -58,10 +58,11 @@ def read_dates(texts: pd.Series, style: str) -> pd.Series:
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
     iso = iso.str.replace("UTC", "Z").str.replace(r" (?=[Z+-])", "", regex=True)
     found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
-    found = found.dt.tz_localize(None)
+    found = found.dt.tz_localize(None).dt.as_unit("us")
     for each in dict.fromkeys((style, *CLEAR)):
         if each != ISO and found.isna().any():
-            found = found.fillna(_styled(texts[found.isna()], each))
+            styled = _styled(texts[found.isna()], each)
+            found = found.fillna(styled.dt.as_unit("us"))
     return found
 
 
@@ -83,7 +84,7 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
 
 def _since_midnight(times: pd.Series) -> pd.Series:
     """Return times of day as durations; 12:05 AM is 0:05, and 12:05 PM is 12:05."""
-    parts = times.str.upper().str.extract(r"(\d+)(:\d\d)(:\d\d)? ?([AP]M)?")
+    parts = times.str.upper().str.extract(r"(\d+)(:\d\d)(:\d\d(?:\.\d+)?)? ?([AP]M)?")
     hour, minutes, seconds, half = (parts[group] for group in range(4))
     hours = hour.astype(np.int64)
     hours = hours.where(half.isna(), hours % 12 + 12 * (half == "PM"))
@@ -95,7 +96,7 @@ def _plain(texts: pd.Series) -> pd.Series:
     """Return texts with one space between the parts of a date, September as Sep."""
     texts = texts.str.replace(r"\b([Ss]ep|SEP)[Tt]\b", "Sep", regex=True)
     return texts.str.replace(
-        r"[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
+        r"(?<!:\d\d)[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
     ).str.strip()
 
 
@@ -151,36 +152,53 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
 
 
 # Texts that look like dates or times and are not read as such: what they are, how to
-# write them, and how to know them once one space separates their parts.
+# write them, and how to know them once one space separates their parts: formats, and
+# a pattern.
 _UNREAD = (
     (
         "dates with years of two digits",
         "2020-01-31 to have them read as dates",
-        ("%d %m %y", "%m %d %y", "%y %m %d"),
+        ("%d %m %y", "%m %d %y", "%y %m %d", "%d %b %y", "%b %d %y"),
+        "",
     ),
-    ("months", "2020-01 to have them read as dates", ("%m %Y", "%b %Y", "%B %Y")),
+    (
+        "dates whose months are words",
+        "2020-01-31 to have them read as dates",
+        ("%Y %b %d", "%d%b%Y", "%d%b%y"),
+        r"\d{1,2} (de )?[^\W\d]{3,} (de )?\d{4}",  # of other languages
+    ),
+    (
+        "months, weeks or quarters",
+        "2020-01 to have them read as dates",
+        ("%m %Y", "%b %Y", "%B %Y", "%b %y"),
+        r"\d{4} ?([Qq][1-4]|[Ww]\d\d?)|[Qq][1-4] ?\d{4}",
+    ),
     (
         "dates with a weekday",
         "2020-01-31 to have them read as dates",
         ("%a %d %b %Y", "%a %b %d %Y", "%A %d %B %Y", "%A %B %d %Y"),
+        "",
     ),
     (
-        "times of day",
+        "times of day or durations",
         "numbers of hours, such as 10.5, to have them read as numbers",
-        ("%H:%M", "%H:%M:%S", "%I:%M %p"),
+        ("%I:%M %p",),
+        r"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d(\.\d+)?)?",
     ),
 )
 
 
 def _why_unread(texts: pd.Series, plain: pd.Series) -> str:
     """Say why texts that look like dates are none here; "" for other texts."""
-    for what, better, formats in _UNREAD:
-        for each in formats:
-            if pd.to_datetime(plain, format=each, errors="coerce").notna().all():
-                return (
-                    f"holds what looks like {what}, such as {texts.iloc[0]!r}, so it "
-                    f"is a category. Write them as {better}."
-                )
+    for what, better, formats, pattern in _UNREAD:
+        if plain.str.fullmatch(pattern).all() or any(
+            pd.to_datetime(plain, format=each, errors="coerce").notna().all()
+            for each in formats
+        ):
+            return (
+                f"holds what looks like {what}, such as {texts.iloc[0]!r}, so it "
+                f"is a category. Write them as {better}."
+            )
     return ""
 
 
@@ -247,6 +265,22 @@ def day_after(years: float) -> date | None:
     day = from_decimal_years(np.array([years], dtype=float))[0].astype("datetime64[D]")
     found = (day if _decimal_year(day) > years else day + 1).item()
     return found if isinstance(found, date) else None  # of years that people write
+
+
+def last_moment(years: float) -> datetime | None:
+    """Return the last microsecond of the last millisecond that is not after ``years``.
+
+    So of times in whole milliseconds those at or before it are at most ``years``. None
+    beyond the years 1000 to 9998.
+    """
+    if not 1000 <= years < 9999:
+        return None
+    start, length = year_bounds(np.array([np.floor(years)]))
+    passed = np.rint((years % 1) * length * 1000).astype("timedelta64[ms]")
+    moment = (start + passed)[0]
+    if _decimal_year(moment) > years:
+        moment -= np.timedelta64(1, "ms")
+    return (moment + np.timedelta64(999, "us")).item()
 
 
 def last_before(day: date) -> float:
@@ -320,7 +354,8 @@ def first_moment_after(
 
 def _decimal_year(moment: np.datetime64) -> float:
     """Return one moment as a year with decimals."""
-    return float(decimal_years(pd.Series([moment.astype("datetime64[s]")])).iloc[0])
+    exact = moment.astype("datetime64[ms]")  # pandas has no days
+    return float(decimal_years(pd.Series([exact])).iloc[0])
 
 
 def months(years: np.ndarray) -> np.ndarray:

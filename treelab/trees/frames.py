@@ -43,13 +43,16 @@ def as_pandas(X):
 
     Returns
     -------
-    DataFrame, or ``X`` itself where it is no table with names
+    DataFrame, or ``X`` itself where it is no table with names; masked cells of an array
+    are NaN
 
     Raises
     ------
     TypeError
         If the table is lazy: its rows have no order yet.
     """
+    if isinstance(X, np.ma.MaskedArray):  # numpy would take what lies below the mask
+        return (pd.DataFrame if X.ndim == 2 else pd.Series)(X).to_numpy()
     if isinstance(X, pd.DataFrame | np.ndarray):
         return X
     table = nw.from_native(X, pass_through=True)
@@ -114,7 +117,14 @@ def plain_column(column: pd.Series) -> pd.Series:
         If a cell holds a list or another container, or dates, durations or times stand
         beside other things; names the column, the row and what it holds.
     """
-    column = column.infer_objects()  # objects that are all numbers, text or moments
+    try:
+        column = column.infer_objects()  # objects that are all numbers, text or moments
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"Column {column.name!r} holds text that no file can hold, "
+            f"{error.object!a}: half of a character (a lone surrogate). Replace "
+            "it, as by text.encode(errors='replace').decode()."
+        ) from error
     dtype = column.dtype
     if _is_plain(dtype):
         return column

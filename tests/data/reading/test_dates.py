@@ -37,6 +37,16 @@ def test_a_file_names_its_columns_of_dates():
         (["01/2021", "11/2021"], "2020-01 "),
         (["Fri 31 Jan 2020", "Sat 1 Feb 2020"], "2020-01-31"),
         (["10:30", "9:05", "23:59"], "numbers of hours"),
+        (["26:30:00", "9:05:10.5"], "numbers of hours"),
+        (["0 days 02:00:00", "12 days 10:00:00"], "numbers of hours"),
+        (["2021-Q1", "2021-Q4"], "2020-01 "),
+        (["Q1 2021", "Q4 2021"], "2020-01 "),
+        (["2021-W05", "2021-W52"], "2020-01 "),
+        (["Jan-21", "Feb-21"], "2020-01 "),
+        (["31. Januar 2020", "1. März 2020"], "2020-01-31"),
+        (["31 de enero de 2020", "1 de mayo de 2020"], "2020-01-31"),
+        (["05-JAN-20", "31-DEC-21"], "2020-01-31"),
+        (["05JAN2020", "31DEC2021"], "2020-01-31"),
     ],
 )
 def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
@@ -46,6 +56,12 @@ def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
         each for each in read_table(text.encode()).notes if "'day' holds" in each
     )
     assert f"such as {cells[0]!r}, so it is a category. Write them as {better}" in note
+
+
+def test_dates_have_fractions_of_seconds_and_digits_of_full_width():
+    text = "day,n\n31/12/2021 12:00:00.500,1\n３１/１２/２０２１ 12:00:00.5,2\n"
+    (first, second) = frame_of(text)["day"]
+    assert first == second == 2021 + (364 + (12 + 0.5 / 3600) / 24) / 365
 
 
 def test_a_year_and_a_month_are_the_first_of_it():

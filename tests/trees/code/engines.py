@@ -23,6 +23,8 @@ class Engine(ABC):
         "decimal": "NUMERIC(30, 10)",
         "text": "VARCHAR",
         "flag": "BOOLEAN",
+        "day": "DATE",
+        "moment": "TIMESTAMP",
     }
     mark = "?"
 

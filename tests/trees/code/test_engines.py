@@ -11,7 +11,9 @@ from tests.trees.code.edges import INF, NAN, edge_rows
 from tests.trees.code.engines import DuckDb, PostgreSql, Sqlite
 from tests.trees.code.test_code import AWKWARD, KINDS, chain, stump
 from tests.trees.make import make_features, make_tree
+from treelab.trees.cells import CellForm
 from treelab.trees.code import to_sql
+from treelab.trees.dates import decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -265,6 +267,37 @@ def test_true_and_false_are_known_whatever_a_database_makes_of_them(
     for tree in (split, total):
         found = engine.select(to_sql(tree), {"flag": (kind, cells)})
         assert same(found, tree.predict(pd.DataFrame({"flag": cells}, dtype=object)))
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("kind", ["day", "moment"])
+def test_dates_are_compared_as_dates(kind, missing_left, engine):
+    rng = np.random.default_rng(0)
+    moments = pd.Timestamp("2022-01-28") + pd.to_timedelta(
+        rng.integers(0, 86_400_000, 300), "ms"
+    ) * rng.choice([0.0, 1.0, 7.0], 300)
+    moments = moments.floor("D" if kind == "day" else "ms")
+    years = decimal_years(pd.Series(moments)).to_numpy()
+    halves = (years + rng.permutation(years)) / 2
+    day = Feature("on", form=CellForm("date", date="ISO8601"))
+    separators = " T" if isinstance(engine, Sqlite) else " "
+    for threshold in [*years[:15], *halves[:15], 2022.0, 2023.0, INF, -INF]:
+        tree = stump(day, threshold, missing_left=[missing_left] * 3)
+        for separator in separators:
+            texts = [str(each).replace(" 00:00:00", "") for each in moments]
+            cells = [*(each.replace(" ", separator) for each in texts), None]
+            found = engine.select(to_sql(tree), {"on": (kind, cells)})
+            table = pd.DataFrame({"on": pd.Series(cells, dtype=object)})
+            assert found == tree.predict(table).tolist(), threshold
+
+
+def test_what_is_no_date_in_a_column_of_dates_is_missing_in_sqlite():
+    day = Feature("on", form=CellForm("date", date="ISO8601"))
+    cells = ["2019-06-01", 2019.1, "31/01/2019", "unknown", "", 1546300800]
+    for missing_left in (False, True):
+        tree = stump(day, 2019.5, missing_left=[missing_left] * 3)
+        found = Sqlite().select(to_sql(tree), {"on": ("none", cells)})
+        assert found == ["no", *["no" if missing_left else "yes"] * 5]
 
 
 def test_a_part_of_a_date_is_a_column_like_others(engine):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import time, timedelta
 from importlib import import_module
 from pathlib import Path
 
@@ -236,7 +237,9 @@ def _typed(
         form = reading.form or CellForm()
         form = replace(CATEGORY, missing=("",)) if as_text else form
         form = replace(form, missing=(*form.missing, *marks))
-    as_text = form.kind == "category" and (held != "number" or name not in as_in)
+    first = next(iter(reading.written.dropna()), None)
+    is_plain = held == "number" and not isinstance(first, time | timedelta)
+    as_text = form.kind == "category" and not (is_plain and name in as_in)
     if name in as_in and held == "category":
         reading.notes = []  # that it is one; training decided it
     try:

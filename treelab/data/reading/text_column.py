@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import (
     CATEGORY,
+    CURRENCIES,
     INFINITE,
     MISSING,
     MISSING_NUMBER,
@@ -37,8 +38,12 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
-# Currencies, percent, or a word behind a number.
-UNIT = re.compile(r"[$€£¥₹%]|(?<=\d)\s?(°|[^\W\d_])\S*$")
+# Currencies (EUR 5 and US$5, too), percent, or a word behind a number that is not the
+# exponent of 1,5E+03.
+UNIT = re.compile(
+    rf"^[A-Z]{{3}}(?=\s[+-]?\d)|[A-Z]{{0,3}}[{CURRENCIES}]|%"
+    r"|(?<=\d)(?![eE][+-]?\d+$)\s?(°|[^\W\d_])\S*$"
+)
 PLAIN = CellForm()
 # How numbers may be written that Python does not write so.
 STYLED = (

@@ -169,6 +169,7 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
             )
         each = [check_target(own, n_rows, name) for _, own in columns.items()]
         return np.stack(each, axis=1)
+    y = as_pandas(y)
     if isinstance(y, pd.DataFrame):
         y = pd.DataFrame({column: _numpy_typed(own) for column, own in y.items()})
     y = _numpy_typed(y) if isinstance(y, pd.Series) else y
@@ -398,6 +399,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
     """
 
     columns_: tuple[str, ...]
+    _kinds: dict[str, str]  # "number" or "category" for each of the columns
     origin_: Origin
     outputs_: tuple[str, ...] = ()  # names of several targets or quantiles
     predicts_several: ClassVar[bool] = False
@@ -510,8 +512,9 @@ class TableEstimator(CommonSettings, BaseEstimator):
         if reset:
             frame = as_frame(X)
             self.columns_ = tuple(frame.columns)
+            self._kinds = {name: column_kind(frame[name]) for name in self.columns_}
         else:
-            frame = as_frame(X, self.columns_)
+            frame = as_frame(X, self.columns_, self._kinds)
         for name in frame.columns:
             check_finite(frame[name])
         return frame

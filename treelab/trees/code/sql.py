@@ -7,8 +7,11 @@ that it holds of numbers alone, and ``ELSE`` takes all that is missing.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, isfinite, isinf, ulp
+
+import numpy as np
 
 from treelab.trees.code.writer import (
     CategoryTest,
@@ -25,7 +28,8 @@ from treelab.trees.code.writer import (
     refuse_ensemble,
     split_test,
 )
-from treelab.trees.tree import Tree
+from treelab.trees.dates import last_moment
+from treelab.trees.tree import OBLIQUE, Tree
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies
 # deeper is one list of leaves.
@@ -52,7 +56,10 @@ def to_sql(tree: Exported) -> str:
         ``tree.predict`` does, NULL where that raises ValueError because nothing
         stands for a missing value. Number columns may have any type of numbers; NULL
         and NaN are missing, and so is text in a number column of SQLite, which has no
-        types (PostgreSQL and DuckDB refuse it). A label that is not text is a number
+        types (PostgreSQL and DuckDB refuse it). Columns of dates are of a type of dates
+        or of times, without a time zone or in a session of UTC, or text as ISO 8601 has
+        it; other cells are missing. Trees with weighted sums read years with decimals
+        in their place. A label that is not text is a number
         or TRUE and FALSE, unless labels are of several types: then all are text.
 
     Raises
@@ -90,6 +97,13 @@ class _Case(Writer):
         for node in sorted(range(1, tree.n_nodes), key=lambda n: -tree.level[n]):
             n_leaves[tree.parent[node]] += n_leaves[node]
         self.n_leaves = n_leaves
+        self.dates = _dates(tree)
+        self.inputs = [
+            replace(source, kind="date", unit="", missing_range=None)
+            if source.column in self.dates
+            else source
+            for source in self.inputs
+        ]
         types = {type(label) for label in tree.classes or ()}
         self.as_text = len(types) > 1
 
@@ -171,6 +185,9 @@ class _Case(Writer):
         if isinstance(test, SumTest):
             return self.sum_test(test), True
         left = not test.missing_left
+        if test.source.column in self.dates:
+            assert isinstance(test, NumberTest)
+            return _date_side(test, left), left
         name = quoted_name(test.source)
         if isinstance(test, NumberTest):
             return _number_side(name, test.threshold, left), left
@@ -203,6 +220,40 @@ class _Case(Writer):
             if score != term.unseen
         ]
         return _double(f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END")
+
+
+def _dates(tree: Tree) -> set[str]:
+    """Return the columns whose splits compare dates; none where one is added up."""
+    if (tree.feature == OBLIQUE).any() or tree.leaf_weights is not None:
+        return set()
+    found = set()
+    for node in np.flatnonzero(tree.feature >= 0):
+        feature, threshold = tree.features[tree.feature[node]], tree.threshold[node]
+        if feature.is_date:
+            if last_moment(threshold) is None and isfinite(threshold):
+                return set()
+            found.add(feature.column)
+    return found
+
+
+def _date_side(test: NumberTest, left: bool) -> str:
+    """Write when a date goes to a side; never where it is NULL, or no date (in SQLite).
+
+    SQLite compares text, in which a time stands behind a space or a T. Databases with
+    dates read both marks alike, and for a column of days they leave the time out.
+    """
+    name = _quoted(test.source.column, '"')
+    is_date = f"CAST({name} AS VARCHAR) LIKE '____-__-__%'"
+    last = last_moment(test.threshold)
+    if last is None:
+        return is_date if left == (test.threshold > 0) else "1 = 0"
+    day, time = f"{last:%Y-%m-%d}", f"{last:%H:%M:%S.%f}"
+    if time == "23:59:59.999999":
+        before = f"{name} <= '{day}T{time}'"
+    else:
+        of_that_day = f"{name} BETWEEN '{day}T00:00:00' AND '{day}T{time}'"
+        before = f"({name} <= '{day} {time}' OR {of_that_day})"
+    return f"{before if left else f'NOT {before}'} AND {is_date}"
 
 
 def _number_side(name: str, threshold: float, left: bool) -> str:

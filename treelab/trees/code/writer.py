@@ -29,8 +29,9 @@ _TRUTHS = {"true", "false"}
 
 @dataclass(frozen=True)
 class Input:
-    """A column that the code reads: its name, "number" or "category", its unit.
+    """A column that the code reads: its name, kind ("number", "category"), its unit.
 
+    Where the code compares dates as such, their kind is "date".
     Numbers from the first to the second of ``missing_range`` count as missing.
     """
 
@@ -301,7 +302,7 @@ def heading(tree: Tree, read: list[Input]) -> list[str]:
         comment(f"Decision tree that predicts {predicted_names(tree)}{unit}"),
         f"{leaves}, depth {tree.depth}; written by treelab.",
         *input_lines(read),
-        *date_lines(tree),
+        *date_lines(tree, read),
         *(comment(note) for note in tree.notes),
     ]
 
@@ -312,8 +313,10 @@ def predicted_names(tree: Tree) -> str:
     return f"{names} of {tree.target}" if tree.levels else names
 
 
-def date_lines(tree: Tree) -> list[str]:
-    """Return lines that say which dates the thresholds of columns of dates are."""
+def date_lines(tree: Tree, read: list[Input]) -> list[str]:
+    """Return lines that say how dates are read, and which dates thresholds are."""
+    if any(source.kind == "date" for source in read):
+        return ["Dates are of a type of dates or times, or written as 2020-01-31 12:30"]
     found = {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
         if tree.features[tree.feature[node]].is_date:
@@ -321,7 +324,7 @@ def date_lines(tree: Tree) -> list[str]:
     if not found:
         return []
     lines = [f"  {value!r} or less: {comment(found[value])}" for value in sorted(found)]
-    return ["Dates are years with decimals", *lines]
+    return ["Dates are years with decimals (2019.5 is the middle of 2019)", *lines]
 
 
 def input_lines(read: list[Input]) -> list[str]:
