@@ -40,9 +40,9 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import with_dates
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
-from treelab.trees.text import node_title, path_conditions, to_text
+from treelab.trees.text import bound_text, node_title, path_conditions, to_text
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import counted, percent, rounded, significant
+from treelab.trees.words import counted, percent, significant
 
 
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
@@ -308,7 +308,7 @@ def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
     if tree.feature[node] == OBLIQUE:
         name = sum_names(tree)[node]
-        bound = rounded(float(tree.threshold[node]))
+        bound = bound_text(tree, node)
         st.markdown(f"**{name} ≤ {plain(bound)}?**")
         st.html(sum_terms(tree, node))
     else:

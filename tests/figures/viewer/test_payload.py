@@ -117,6 +117,21 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("loss", "word"),
+    [
+        (None, "mean"),
+        (Loss("poisson"), "mean"),
+        (Loss("absolute_error"), "median"),
+        (Loss("quantile", 0.9), "0.9 quantile"),
+        (Loss("huber", 1.0), "prediction"),
+    ],
+)
+def test_what_a_prediction_is_follows_from_the_loss(loss, word):
+    tree, X, y = number_tree()
+    assert tree_payload(replace(tree, loss=loss), X, y)["target"]["value"] == word
+
+
 def test_several_outputs_have_a_number_and_words_each():
     tree, X, y = number_tree()
     both = np.stack([y, 1000 * y], axis=1)
@@ -126,8 +141,8 @@ def test_several_outputs_have_a_number_and_words_each():
     ends = [(own["name"], own["low"], own["high"]) for own in payload["outputs"]]
     assert ends == [("light", 2, 6), ("heavy", 2000, 6000)]
     root, left, _ = only(payload)
-    assert left["outputs"] == [[2, "2"], [2000, "2000"]]
-    assert left["prediction"] == "light: 2; heavy: 2000"
+    assert left["outputs"] == [[2, "2"], [2000, "2,000"]]
+    assert left["prediction"] == "light: 2; heavy: 2,000"
     assert root["impurity"] == pytest.approx(1)
     assert "std" not in root  # targets have no common unit
 

@@ -16,8 +16,11 @@ from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
     CategoryCondition,
+    bound_text,
+    cell_text,
     has_scores,
     left_categories,
+    near_text,
     number_text,
     output_texts,
     prediction_text,
@@ -26,6 +29,7 @@ from treelab.trees.text import (
     shown_threshold,
     split_condition,
     split_text,
+    sum_nears,
     term_fractions,
     term_name,
 )
@@ -464,13 +468,17 @@ def sum_notes(trees, X) -> list[str]:
     if X is not None:
         matrix = feature_matrix(features, X, used)
         missed = [features[j] for j in used if np.isnan(matrix[:, j]).any()]
-        filled = [
-            f"{brief_name(f, NAME_LENGTH)} {with_unit(rounded(f.fill), f.unit)}"
-            for f in missed
-        ]
+        filled = [f"{brief_name(f, NAME_LENGTH)} {_fill_text(f)}" for f in missed]
         if filled:
             notes.append(_listed("In a sum, a missing value counts as: ", filled))
     return notes
+
+
+def _fill_text(feature) -> str:
+    """Write what a missing value of a column counts as."""
+    if feature.is_date:
+        return cell_text(feature, feature.fill)
+    return with_unit(rounded(feature.fill), feature.unit)
 
 
 def _scores(feature) -> str:
@@ -689,7 +697,7 @@ class TreeWriter:
         if j == OBLIQUE:
             entry["weights"] = self._weights(node, wording)
             entry["threshold"] = plain_number(threshold)
-            entry["bound"] = rounded(threshold)
+            entry["bound"] = bound_text(tree, node)
             return entry
         entry["column"] = j
         missing = int(np.isnan(self.matrix[self.rows_at[node], j]).sum())
@@ -717,12 +725,13 @@ class TreeWriter:
         share = term_fractions(tree.features, tree.weights[node])[used]
         order = np.argsort(-share, kind="stable")
         shown = order[: wording.terms]
+        _, nears = sum_nears(tree.features, tree.weights[node])
         terms = [
             [
                 brief_name(tree.features[used[k]], wording.length),
                 plain_number(weights[k]),
                 plain_number(share[k]),
-                rounded(abs(weights[k])),
+                near_text(abs(weights[k]), nears[used[k]]),
             ]
             for k in shown
         ]
@@ -962,6 +971,7 @@ def tree_payload(
         "target": {
             "name": short(tree.target, NAME_LENGTH),
             "unit": clean(tree.target_unit),
+            "value": "mean" if tree.loss is None else tree.loss.value_word,
         },
         "classes": entries,
         "scale": value_scale(shown),
