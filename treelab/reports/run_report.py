@@ -60,7 +60,14 @@ from treelab.trees.text import (
     to_text,
 )
 from treelab.trees.tree import Tree, plain_label, predicts_several
-from treelab.trees.words import counted, listed, percent, probability, significant
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    probability,
+    significant,
+    with_unit,
+)
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
 #
@@ -455,7 +462,7 @@ def value_words(model: Model, value) -> str:
     """Write a label, or a value with its unit."""
     if model.classes is not None:
         return str(value)
-    return f"{significant(float(value))} {model.target_unit}".rstrip()
+    return with_unit(significant(float(value)), model.target_unit)
 
 
 def decision_words(

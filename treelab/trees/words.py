@@ -197,9 +197,9 @@ _DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Return the text with its unit behind it."""
+    """Return the text with its unit behind it, and a space between but before %."""
     unit = clean(unit)
-    return f"{text} {unit}" if unit else text
+    return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()
 
 
 def clean(name) -> str:

@@ -123,9 +123,10 @@ def test_all_texts_of_a_row_have_dates():
 
 def test_exported_code_says_which_dates_its_thresholds_are():
     tree = Tree.complete([ADMITTED], [0], [2019.36], [False], [[1.0], [2.0]])
-    for language in ("python", "sql", "c"):
+    for language in ("python", "c"):
         code = LANGUAGES[language][2](tree)
         assert "2019.36 or less: admitted before 13 May 2019" in code
+    assert "\"admitted\" <= '2019-05-12 " in LANGUAGES["sql"][2](tree)
 
 
 def test_numbers_and_parts_of_dates_stay_numbers():
