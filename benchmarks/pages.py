@@ -244,7 +244,7 @@ def _change(app, page: str) -> Callable | None:
     for number in app.number_input:
         if number.key == rows.get(page):
             return number.set_value(12).run
-    if page == "tree" and app.slider:
+    if page == "tree" and "rashomon-tolerance" in app.session_state:
         return app.slider(key="rashomon-tolerance").set_value(0.02).run
     sizes = [key for key in app.session_state if str(key).startswith("size-")]
     if page == "tree" and len(sizes) > 1:  # where the slider of the run stands

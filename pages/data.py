@@ -63,7 +63,11 @@ def show_first_rows(problem: Problem, key: str) -> None:
     """Show the table at full width, and below it what it is."""
     frame = cached.table(problem.table_id)
     names = [str(name) for name in frame.columns]
-    left_out = [n for n in names if n not in (*problem.targets, *problem.columns)]
+    used = {*problem.targets, *problem.columns}
+    left_out = {name: "left out" for name in names if name not in used}
+    for what in ("weight", "exposure"):
+        if own := getattr(problem, what):
+            left_out[own] = what
     numbers = [
         name for name, kind in cached.column_kinds(problem).items() if kind == "number"
     ]

@@ -199,7 +199,7 @@ def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
 
 page_title(
     "What did it learn, and how small can it be?",
-    "Move the slider for smaller trees: nothing is trained. Click a node for its rows.",
+    "Click a node for its rows. Where there is a slider, it trains nothing.",
 )
 loaded = pick_whole_run()
 estimator = views.pick_estimator(loaded)

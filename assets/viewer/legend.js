@@ -3,7 +3,7 @@
 import { viridis } from "./color.js";
 import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
-import { classText, short } from "./text.js";
+import { classText, short, withUnit } from "./text.js";
 
 const CHANGED = {
   epoch: "dashed outline: changed since the epoch before",
@@ -66,11 +66,10 @@ function stroke(color, p) {
 }
 
 function scale(data) {
-  const unit = data.target?.unit ? ` ${data.target.unit}` : "";
   const bar = mark("scale");
   const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
   bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   return html("span", { class: "entry" },
-    html("bdi", { text: data.outputs?.[data.main]?.name ?? `mean ${data.target?.name ?? ""}` }),
-    html("span", { text: short(data.scale?.low) }), bar, html("span", { text: `${short(data.scale?.high)}${unit}` }));
+    html("bdi", { text: data.outputs?.[data.main]?.name ?? `${data.target?.value ?? "mean"} ${data.target?.name ?? ""}` }),
+    html("span", { text: short(data.scale?.low) }), bar, html("span", { text: withUnit(short(data.scale?.high), data.target?.unit) }));
 }

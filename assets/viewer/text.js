@@ -176,6 +176,11 @@ export function percent(share) {
   return `${value.toFixed(digits).replace(/\.0$/, "")}%`;
 }
 
+/** A text with its unit behind it, and a space between but before %. */
+export function withUnit(text, unit) {
+  return unit && unit !== "%" ? `${text} ${unit}` : `${text}${unit ?? ""}`;
+}
+
 /** A number with three significant digits and no needless zeros. */
 export function short(value) {
   if (value === null || value === undefined) return "–";

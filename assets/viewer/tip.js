@@ -71,7 +71,7 @@ function tipParts(data, node, status) {
   if (!node.condition && !node.outputs) rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (node.outputs) node.outputs.forEach(([, words], k) => rows.push([data.outputs[k].name, words]));
-  else if (data.task === "regression") rows.push(["mean", `${short(node.mean)} ± ${short(node.std)}`]);
+  else if (data.task === "regression") rows.push([data.target?.value ?? "mean", `${short(node.mean)} ± ${short(node.std)}`]);
   if (node.interval && !node.condition) {
     const [share, low, high] = node.interval;
     rows.push([`${share} of rows`, low === high ? short(low) : `${short(low)} to ${short(high)}`]);

@@ -13,7 +13,7 @@ from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
-from treelab.trees.words import counted, percent
+from treelab.trees.words import counted, percent, probability, significant
 
 
 def show_overall(loaded: LoadedRun, row: Row) -> None:
@@ -100,7 +100,8 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     plain_one = Feature(column, "number" if found.is_number else "category")
     features = {own.column: own for own in loaded.model.features}
     feature = features.get(column, plain_one)
-    words = plain(found.sentence(title, feature))
+    write = significant if classes is None else probability
+    words = plain(found.sentence(title, feature, write))
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
     show_figure(

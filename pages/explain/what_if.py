@@ -21,7 +21,7 @@ from treelab.evaluation.counterfactuals import (
     tree_counterfactuals,
 )
 from treelab.figures.tree import columns_by_path
-from treelab.trees.dates import decimal_years, from_decimal_years
+from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
 from treelab.trees.tree import OBLIQUE
 from treelab.trees.words import shortest
 
@@ -57,7 +57,7 @@ _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
 _MISSING = "missing"
-FIELD_WIDTH = 190  # pixels: three stand beside each other in a small window
+FIELD_WIDTH = 230  # pixels, as a time needs
 
 
 def _edited(loaded: LoadedRun, row: Row) -> Row | None:
@@ -109,9 +109,8 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
     for column, value in values.items():
         is_number = column_kind(loaded.split.X_train[column]) == "number"
         written = None if pd.isna(value) else float(value) if is_number else str(value)
-        if column in dates:
-            written = _day(value)
-        st.session_state[f"{prefix}{version}-{column}"] = written
+        key = f"{prefix}{version}-{column}"
+        st.session_state[f"{key}-put" if column in dates else key] = written
     if not st.session_state[f"{prefix}open"].issuperset(values):
         st.session_state[f"{prefix}all"] = True  # folded features are among them
 
@@ -179,10 +178,19 @@ def _option_text(option: float | str) -> str:
 
 
 def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
-    """A field for a date, which a table has as a year with decimals."""
-    st.session_state.setdefault(key, _day(now))
-    first, last = _day(seen.min()), _day(seen.max())
-    chosen = st.date_input(
+    """A field for a date or a time, which a table has as a year with decimals."""
+    put = st.session_state.get(f"{key}-put", now)
+    on_days = coarsest_unit(seen.dropna()) == "D"
+
+    def shown(years) -> date | None:
+        """What the field shows of a value, which may have seconds."""
+        moment = from_decimal_years(np.array([years], dtype=float))[0]
+        unit = "datetime64[D]" if on_days else "datetime64[m]"
+        return None if np.isnat(moment) else moment.astype(unit).item()
+
+    st.session_state.setdefault(key, shown(put))
+    first, last = shown(seen.min()), shown(seen.max())
+    chosen = (st.date_input if on_days else st.datetime_input)(
         label,
         None,
         min_value=date(1, 1, 1),
@@ -191,15 +199,12 @@ def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
         persist_state="session",
         help=f"Training rows: {first} to {last}; empty means {_MISSING}.",
     )
-    if chosen is None or chosen == _day(now):  # its time of day stays
-        return None if chosen is None else float(now)
+    if chosen is None:
+        return None
+    for own in (now, put):
+        if chosen == shown(own):  # to the second
+            return float(own)
     return float(decimal_years(pd.Series([np.datetime64(chosen, "s")])).iloc[0])
-
-
-def _day(years) -> date | None:
-    """The day of a date of the table; None where it is missing."""
-    moment = from_decimal_years(np.array([years], dtype=float))[0]
-    return None if np.isnat(moment) else moment.item().date()
 
 
 def _number_field(label: str, key: str, seen: pd.Series) -> float | None:

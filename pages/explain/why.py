@@ -73,12 +73,9 @@ def prediction_words(loaded: LoadedRun, row: Row) -> str:
     """Write a prediction with its unit, or its probability and that of a likelier."""
     if row.proba is None:
         return with_unit(loaded, row.predicted)
-    own, most = float(row.proba[row.output]), float(row.proba.max())
-    words = f"“{row.predicted}”, {probability(own)}"
-    if most > own:
-        likeliest = loaded.model.classes[int(row.proba.argmax())]
-        words += f" (“{likeliest}”, {probability(most)}, counts less)"
-    return words
+    words = f"“{row.predicted}”, {probability(float(row.proba[row.output]))}"
+    likelier = text.likelier_text(loaded.model, row.values)
+    return f"{words} ({likelier})" if likelier else words
 
 
 HEIGHT = 460  # pixels of the tree

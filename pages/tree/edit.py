@@ -47,7 +47,7 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import violations, with_order
-from treelab.trees.dates import are_days, day_after, last_before
+from treelab.trees.dates import coarsest_unit, last_before, moment_after
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
 from treelab.trees.text import left_categories, node_title
@@ -284,14 +284,16 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
     is_date = feature is not None and feature.is_date
-    on_days = is_date and fitted is not None and are_days(fitted[~np.isnan(fitted)])
+    unit = "s"  # of the dates that can be chosen: days or minutes, else numbers
+    if is_date and fitted is not None:
+        unit = coarsest_unit(fitted[~np.isnan(fitted)])
     if choice.is_current:
         wanted = float(tree.threshold[node])
     else:
         wanted = None if choice.candidate is None else choice.candidate.threshold
     threshold = wanted
-    if len(threshold_stops(x, fitted, wanted)) > 1 and on_days:
-        threshold = _enter_day(editing, choice, wanted)
+    if len(threshold_stops(x, fitted, wanted)) > 1 and unit != "s":
+        threshold = _enter_moment(editing, choice, wanted, unit)
     elif len(threshold_stops(x, fitted, wanted)) > 1:
         threshold = _enter(editing, choice, x, fitted, wanted)
     stops = threshold_stops(x, fitted, threshold, is_date=is_date)
@@ -305,10 +307,13 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         # Also a refused move changes the data: the line goes back.
         st.session_state[n_moves] = st.session_state.get(n_moves, 0) + 1
         stop = st.session_state[key].threshold
-        if stop in stops and choice.is_current:
-            do(editing.loaded, kinds.SetThreshold(editing.path, float(stop), is_date))
-        elif stop in stops:
-            own = day_after(stop) if on_days else float(stop)
+        if stop not in stops:
+            return
+        own = float(stop) if unit == "s" else moment_after(stop, unit)
+        if choice.is_current:
+            at = own if isinstance(own, float) else last_before(own)
+            do(editing.loaded, kinds.SetThreshold(editing.path, at, is_date))
+        else:
             st.session_state[_threshold_key(editing, choice)] = own
 
     # Under one key the component stays as it is while data change.
@@ -327,13 +332,15 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         _offer_split(editing, kinds.SetSplit(editing.path, *own))
 
 
-def _enter_day(editing: Editing, choice: _Choice, wanted: float | None) -> float | None:
-    """Let the visitor choose the day before which rows go left, as ``_enter`` does."""
+def _enter_moment(
+    editing: Editing, choice: _Choice, wanted: float | None, unit: str
+) -> float | None:
+    """Let the visitor choose before which day or time rows go left, as ``_enter``."""
     key = _threshold_key(editing, choice)
-    own = None if wanted is None else day_after(wanted)
+    own = None if wanted is None else moment_after(wanted, unit)
     if choice.is_current or st.session_state.get(key) is None:
         key = _shown(editing, choice, own)
-    day = st.date_input(
+    moment = (st.date_input if unit == "D" else st.datetime_input)(
         "Before",
         None,
         min_value=date(1, 1, 1),
@@ -342,11 +349,11 @@ def _enter_day(editing: Editing, choice: _Choice, wanted: float | None) -> float
         disabled=choice.is_held,
         on_change=_move if choice.is_current else None,
         args=(editing, key, st.session_state[key]),
-        help="Rows before this day go left. Or drag the line.",
+        help="Rows before this go left. Or drag the line.",
     )
-    if day is None or day == own:
-        return None if day is None else wanted
-    return last_before(day)
+    if choice.is_current and moment == own:
+        return wanted
+    return None if moment is None else last_before(moment)
 
 
 def _enter(
@@ -406,9 +413,9 @@ def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     threshold = st.session_state[key]
     if threshold in (None, drawn) or is_late:
         return
-    if is_day := isinstance(threshold, date):
+    if is_date := isinstance(threshold, date):
         threshold = last_before(threshold)
-    do(editing.loaded, kinds.SetThreshold(editing.path, threshold, is_day))
+    do(editing.loaded, kinds.SetThreshold(editing.path, threshold, is_date))
 
 
 def _threshold_key(editing: Editing, choice: _Choice) -> str:

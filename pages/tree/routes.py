@@ -194,9 +194,14 @@ def _show_heat_tree(
     if len(rule) > LONGEST_RULE:
         rule = f"node {leaf} of the table below"
     counts, fraction = counted(n_rows, routed.rows_name), f"{table.fraction[leaf]:.0%}"
+    tree, predicts = routed.tree, plain(table.prediction[leaf])
+    if tree.classes is not None:
+        predicts = f"“{predicts}”"
+    elif tree.leaf_weights is not None:
+        predicts = f"{predicts} on average"
     st.markdown(
         f"**{plain(name)}: {fraction} end in one leaf**, which predicts "
-        f"“{plain(table.prediction[leaf])}”; {counts}",
+        f"{predicts}; {counts}",
         help=plain(rule),
     )
     show_figure(

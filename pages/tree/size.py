@@ -293,7 +293,8 @@ def show_dial(loaded: LoadedRun) -> None:
     )
     st.header(
         f"{significant(tested[shown])} {metric} with {names[shown]}; "
-        f"{significant(tested[-1])} with all {counts[-1]:,}",
+        f"{significant(tested[-1])} with all {counts[-1]:,} that "
+        "decide a row",
         anchor=False,
     )
     st.caption(

@@ -37,13 +37,18 @@ def show_curves(
     Names and colours are by the run's id; that of clusters has another loss.
     """
     by = st.session_state.get("curves-by", "progress")
-    curves = [_curve(run, *names[run.id], by) for run in runs]
-    curves = [curve for curve in reversed(curves) if len(curve.x) + len(curve.before_x)]
+    drawn = [(run, _curve(run, *names[run.id], by)) for run in reversed(runs)]
+    drawn = [own for own in drawn if len(own[1].x) + len(own[1].before_x)]
+    curves = [curve for _, curve in drawn]
     if not curves and any(not run.is_finished for run in runs):
         st.skeleton(HEIGHT)
         return
-    is_apart = st.session_state.get("curves-as") == APART and bool(curves)
-    unit = VARIANCE_UNIT if of_clusters else loss_unit(problem, runs)
+    unit = (
+        VARIANCE_UNIT if of_clusters else loss_unit(problem, [run for run, _ in drawn])
+    )
+    # Losses of their own have scales of their own.
+    is_apart = unit == OWN_LOSS or st.session_state.get("curves-as") == APART
+    is_apart = is_apart and bool(curves)
     has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
     baseline = baseline_loss(runs[0].problem) if has_baseline else None
     figure = _figure(
@@ -58,9 +63,10 @@ def show_curves(
     # Above the chart: one that grows would push its own control off the screen.
     with st.popover("View", icon=":material/tune:", type="tertiary"):
         given = {"required": True, "persist_state": "session"}
-        st.segmented_control(
-            "Curves", [TOGETHER, APART], default=TOGETHER, key="curves-as", **given
-        )
+        if unit != OWN_LOSS:
+            st.segmented_control(
+                "Curves", [TOGETHER, APART], default=TOGETHER, key="curves-as", **given
+            )
         st.segmented_control(
             "x axis",
             list(X_TITLES),

@@ -11,6 +11,7 @@ from pages.cached.store import read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
 from treelab.runs.store.database import StoreError
 from treelab.runs.users import NotAllowed
+from treelab.trees import words as in_words
 from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, significant
@@ -41,7 +42,7 @@ def capital(text: str) -> str:
 
 def with_unit(loaded: LoadedRun, value: float) -> str:
     """Write a value of the target with its unit."""
-    return f"{significant(value)} {loaded.model.target_unit}".rstrip()
+    return in_words.with_unit(significant(value), loaded.model.target_unit)
 
 
 def named_with_unit(name: object, unit: str) -> str:

@@ -1,6 +1,6 @@
 """Edits as data: what is written is read again, and nothing else is."""
 
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ from treelab.editing.edits import (
 )
 from treelab.editing.log import EditLog, Training, tree_hash
 from treelab.editing.session import Session
-from treelab.trees.dates import day_after, last_before
+from treelab.trees.dates import last_before, moment_after
 
 PATHS = st.text("LR", max_size=6)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -65,7 +65,11 @@ def test_a_threshold_that_is_a_date_is_written_as_one():
     assert split.sentence() == "At the root: split by sold before 3 April 2020."
     moved = SetThreshold("L", last_before(day), True)
     assert moved.sentence() == "At L: threshold moved to before 3 April 2020."
-    assert day_after(last_before(day)) == day < day_after(last_before(day) + 1e-9)
+    assert moment_after(last_before(day)) == day < moment_after(last_before(day) + 1e-9)
+    time = last_before(datetime(2020, 4, 3, 8, 57))  # said to be before 4 April
+    split = SetSplit("", "sold", time, is_date=True)
+    assert split.sentence() == "At the root: split by sold before 3 April 2020 08:57."
+    assert moment_after(time, "m") == datetime(2020, 4, 3, 8, 57)
 
 
 @pytest.mark.parametrize(

@@ -52,3 +52,13 @@ def test_a_share_of_rows_stands_beside_the_rows_and_not_beside_their_weight():
     tree, X, y = stump_and_more()
     html = rules_table(tree.with_rows(X, y, np.arange(1.0, 1 + len(y))), {})
     assert "<th>rows</th><th>share</th><th>weight</th>" in html
+
+
+def test_of_hundreds_of_categories_three_are_named():
+    times = tuple(f"{hour}:{minute:02d}" for hour in range(10) for minute in range(60))
+    when = Feature("time", "category", categories=times, scores=tuple(range(600)))
+    tree = Tree.complete((when,), [0], [299.5], [True], [[1.0], [2.0]])
+    assert "“9:59”" in to_rules(tree)["rule"].str.cat()
+    html = rules_table(tree, {})
+    assert "“5:00”, “5:01”, “5:02”, 297 more" in html
+    assert len(html) < 1000

@@ -35,7 +35,9 @@ def test_missing_cells_are_written_as_such(frame):
 
 
 def test_columns_left_out_step_back(frame):
-    assert 'class="out" title="city"' in table_html(frame, left_out=["city"])
+    html = table_html(frame, left_out={"city": "weight"})
+    assert 'class="out" title="city"' in html
+    assert "weight ·" in html
 
 
 def test_what_a_table_holds_is_escaped():

@@ -1,14 +1,20 @@
 """The Explain page."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run, table
 from treelab.evaluation.ensembles import rows_decided_by_one
+from treelab.trees.cells import CellForm, note_forms
+from treelab.trees.dates import ISO, decimal_years
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 from treelab.trees.words import percent, probability
 
 
@@ -129,6 +135,27 @@ def test_the_nearest_row_that_is_predicted_otherwise_can_be_tried(visit, store, 
         others = app.selectbox(key=f"wanted-{run}-test-0").options
         assert before not in others
         assert any(f"“{label}”, " in page_text(app) for label in others)
+
+
+def test_a_time_that_changes_the_prediction_can_be_tried(visit, store, monkeypatch):
+    times = pd.Series(pd.date_range("2023-04-27", periods=240, freq="11min"))
+    frame = table().assign(radius=decimal_years(times))
+    note_forms(frame, {"radius": CellForm("date", date=ISO)})
+    monkeypatch.setattr(stores, "table", lambda: frame)
+    when = Feature("radius", form=CellForm("date", date=ISO))
+
+    def stump(classes, target, split):
+        names = {"classes": classes, "target": target}
+        value, at = [[0.9, 0.1], [0.1, 0.9]], frame["radius"][120]
+        tree = Tree.complete((when,), [0], [at], [True], value, **names)
+        return tree.with_rows(*split.rows("train")[:2])
+
+    monkeypatch.setitem(stores.MAKERS, "cart", stump)
+    run = add_run(store, "cart", "ripe", columns=["radius"])
+    app = visit("explain", run=run, row="1", tab="What if")
+    app.button(key=f"try-{run}-test-0-0").click().run()
+    before, after = re.findall("class=.prediction.*?“(.*?)”", page_text(app))
+    assert {before, after} == {"True", "False"}
 
 
 def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,10 @@ from tests.trees.code.run import (
 )
 from tests.trees.make import make_table, make_tree, shrunk_by_hand
 from treelab.trees.code import to_python
+from treelab.trees.feature import Feature
 from treelab.trees.pruning import cut_at, merge_equal
 from treelab.trees.shrinkage import shrunk_fractions, with_shrunk_values
-from treelab.trees.text import prediction_text, to_rules
+from treelab.trees.text import likelier_text, prediction_text, to_rules
 from treelab.trees.tree import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -93,6 +95,21 @@ def test_a_leaf_says_its_class_and_a_likelier_one():
     rules = to_rules(tree).set_index("leaf")
     assert rules.loc[1, "prediction"] == "bad"
     assert rules.loc[1, "confidence"] == 0.31
+
+
+def test_a_likelier_class_counts_less_only_where_weights_say_so():
+    # Leaves of 10 and 9, 1 and 80 rows: the root's rows outweigh the first leaf's own.
+    x = pd.DataFrame({"x": np.repeat([0.0, 1.0], [19, 81])})
+    y = np.repeat(["a", "b", "a", "b"], [10, 9, 1, 80]).astype(object)
+    stump = Tree.complete(
+        (Feature("x"),), [0], [0.5], [True], [[1, 0], [0, 1]], classes=("a", "b")
+    ).with_rows(x, y)
+    tree = with_shrunk_values(stump, 50.0)
+    assert likelier_text(tree, x).endswith(", by the nodes above")
+    assert likelier_text(tree, x[::-1]) == ""
+    weighted = replace(stump, decision=np.array([0, 0, 0]), class_weights=[9.0, 0.1])
+    assert likelier_text(weighted, x[::-1]).endswith(", counts less")
+    assert likelier_text(with_shrunk_values(weighted, 0.1), x[::-1]).endswith("less")
 
 
 def test_it_is_saved_and_a_file_of_before_predicts_as_before(tmp_path):

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
-from treelab.trees.dates import first_moment_after
+from treelab.trees.dates import moment_text
 from treelab.trees.words import listed, quoted, shortest
 
 MOST_DEPTH = 64  # letters of a path
@@ -86,7 +86,7 @@ class SetSplit(Edit):
         if self.threshold is not None:
             bound = f"≤ {shortest(self.threshold)}"
             if self.is_date:
-                bound = f"before {first_moment_after(self.threshold)}"
+                bound = f"before {moment_text(self.threshold)}"
             return f"{self._place}: split by {self.column} {bound}{missing}."
         names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
@@ -110,7 +110,7 @@ class SetThreshold(Edit):
         """Return the edit in words."""
         to = shortest(self.threshold)
         if self.is_date:
-            to = f"before {first_moment_after(self.threshold)}"
+            to = f"before {moment_text(self.threshold)}"
         return f"{self._place}: threshold moved to {to}."
 
 

@@ -14,7 +14,7 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text import term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
-from treelab.trees.words import counted, joined, percent, significant
+from treelab.trees.words import counted, joined, percent, significant, with_unit
 
 # How alike several models predict the same rows.
 
@@ -810,7 +810,7 @@ class Disagreement:
                 f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
                 f"{self.first_better:,}, {second} on {self.second_better:,}{neither}."
             )
-        distance = f"{significant(self.mean_distance)} {unit}".rstrip()
+        distance = with_unit(significant(self.mean_distance), unit)
         return (
             f"{second} is closer to the target on {self.second_better:,} of {n_rows}, "
             f"{first} on {self.first_better:,}. The predictions differ by {distance} "

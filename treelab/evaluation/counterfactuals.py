@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
-from treelab.trees.dates import are_days, next_day
+from treelab.trees.dates import coarsest_unit, next_day
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import (
@@ -110,7 +110,9 @@ class KnownValues:
         """Whether the values of a feature's column are whole numbers, or whole days."""
         if feature.column not in self._is_whole:
             values = self.distinct(feature.column)
-            whole = are_days(values) if feature.is_date else not (values % 1).any()
+            whole = not (values % 1).any()
+            if feature.is_date:
+                whole = coarsest_unit(values) == "D"
             self._is_whole[feature.column] = bool(whole)
         return self._is_whole[feature.column]
 

@@ -229,8 +229,8 @@ class Dependence:
         """Partial dependence, (n_values,): the mean over the rows, by weight."""
         return np.average(self.lines, axis=0, weights=self.weight)
 
-    def sentence(self, title: str, feature: Feature) -> str:
-        """Say where the mean prediction, of this title, is lowest and highest."""
+    def sentence(self, title: str, feature: Feature, write=significant) -> str:
+        """Say where the mean prediction, so titled and written, is least and most."""
         mean = self.mean
         low, high = int(mean.argmin()), int(mean.argmax())
         if mean[high] - mean[low] <= 1e-9 * np.abs(mean).max():
@@ -239,7 +239,7 @@ class Dependence:
         for name, place in (("lowest", low), ("highest", high)):
             value = self.values[place]
             text = days_text(value) if feature.is_date else cell_text(feature, value)
-            ends.append(f"{name}, {significant(float(mean[place]))}, at {text}")
+            ends.append(f"{name}, {write(float(mean[place]))}, at {text}")
         return f"By {self.column}, the mean {title} is {', and '.join(ends)}."
 
 

@@ -17,7 +17,7 @@ from treelab.trees.tree import (
     goes_left,
     rows_at,
 )
-from treelab.trees.words import counted, percent, significant
+from treelab.trees.words import counted, percent, significant, with_unit
 
 # How good a leaf's prediction is on the rows that reach it.
 
@@ -49,7 +49,7 @@ class LeafScore:
         if self.accuracy is not None:
             return f"{words}, accuracy {percent(self.accuracy)}{how}."
         if self.mean_absolute_error is not None:
-            error = f"{significant(self.mean_absolute_error)} {unit}".rstrip()
+            error = with_unit(significant(self.mean_absolute_error), unit)
             return f"{words}, mean absolute error {error}{how}."
         return f"None of the {n_total} reaches this leaf."
 

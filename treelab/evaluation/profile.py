@@ -92,9 +92,9 @@ def distribution(
     """Count the rows of a table in bins of one column, by class of the target.
 
     Numbers fall into at most 24 bins of equal width between their 1st and 99th
-    percentile, the tails into the outermost; whole numbers of few values have a bin
-    each. Of categories the 11 most frequent have a bin each. Rows (n_rows,) without a
-    target are left out.
+    percentile, the tails into the outermost; few numbers have a bin each, and so have
+    whole ones close together. Of categories the 11 most frequent have a bin each. Rows
+    (n_rows,) without a target are left out.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
@@ -144,7 +144,10 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         if values.max() > np.floor(high):
             labels[-1] = f"≥ {labels[-1]}"
         return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
-    edges, are_dates = np.linspace(low, high, MOST_BINS + 1), looks_like_dates(known)
+    each, are_dates = np.unique(values), looks_like_dates(known)
+    if len(each) <= MOST_BINS:  # such as 0, 5, 10, 15, 20 and 25
+        return np.searchsorted(each, values), _edge_names(each, are_dates)
+    edges = np.linspace(low, high, MOST_BINS + 1)
     names = _edge_names(edges, are_dates)
     if not are_dates:  # the bins are what they are called
         edges = np.array([parse(name) for name in names])

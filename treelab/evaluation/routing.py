@@ -407,14 +407,12 @@ class RoutingShift:
         """Write whether rows look like the fitted ones, so named, and where not."""
         psi = f"PSI {self.psi:.2f}; chance level {self.psi_by_chance:.2f}"
         n_splits = counted(tree.n_splits, "split")
+        where = f"any of {n_splits}" if tree.n_splits > 1 else "the only split"
         if self.splits.empty:
             return "All rows end in the tree's only leaf."
         split = self.widest_split
         if split is None:
-            return (
-                f"No significant drift against the {fitted} at any of {n_splits} "
-                f"({psi})."
-            )
+            return f"No significant drift against the {fitted} at {where} ({psi})."
         how = "Slight" if self.psi < LITTLE else "Significant"
         at = self.splits.index.get_loc(split)
         holds, fitted_holds = self.splits[["holds", "fitted_holds"]].to_numpy()[at]

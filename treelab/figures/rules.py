@@ -10,17 +10,22 @@ from treelab.trees.colors import OTHER
 from treelab.trees.text import (
     Condition,
     ObliqueCondition,
+    bound_text,
     condition_text,
     leaf_conditions,
+    near_text,
+    score_numbers,
+    sum_nears,
     term_fractions,
     term_name,
     to_rules,
 )
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, rounded, significant
+from treelab.trees.words import clean, counted, percent, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
-_TERMS = 3  # of a sum that are not folded away
+_TERMS = 3  # of a sum, or of many categories, that are not folded away
+_LONGEST = 400  # characters of a rule that is written whole
 
 
 def rules_table(tree: Tree, colors: dict) -> str:
@@ -35,6 +40,9 @@ def rules_table(tree: Tree, colors: dict) -> str:
     """
     has_sums = bool((tree.feature == OBLIQUE).any())
     found = to_rules(tree, most=_TERMS if has_sums else None)
+    is_long = found["rule"].str.len() > _LONGEST
+    if is_long.any():
+        found["rule"] = found["rule"].mask(is_long, to_rules(tree, most=_TERMS)["rule"])
     if has_sums:
         of_leaf = dict(leaf_conditions(tree))
         found["rule"] = [rule_with_sums(tree, of_leaf[leaf]) for leaf in found["leaf"]]
@@ -80,7 +88,7 @@ def rule_with_sums(tree: Tree, conditions: Iterable[Condition]) -> str:
     def words(condition: Condition) -> str:
         if not isinstance(condition, ObliqueCondition):
             return condition_text(tree, condition)
-        bound = rounded(float(tree.threshold[condition.node]))
+        bound = bound_text(tree, condition.node)
         return f"{names[condition.node]} {'≤' if condition.left else '>'} {bound}"
 
     return " and ".join(filter(None, map(words, conditions))) or "every row"
@@ -111,9 +119,12 @@ def sum_terms(tree: Tree, node: int) -> str:
     weights = tree.weights[node]
     shares = term_fractions(tree.features, weights)
     order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]
+    _, nears = sum_nears(tree.features, weights)
+    numbers = score_numbers(tree.features)
     terms = [
-        f"<span>{'−' if weights[j] < 0 else '+'} {rounded(abs(weights[j]))} × "
-        f"{html.escape(term_name(tree.features[j]))} "
+        f"<span>{'−' if weights[j] < 0 else '+'} "
+        f"{near_text(abs(weights[j]), nears[j])} × "
+        f"{html.escape(term_name(tree.features[j], number=numbers[j]))} "
         f"<small>{percent(shares[j])}</small></span>"
         for j in order
     ]

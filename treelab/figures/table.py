@@ -1,7 +1,8 @@
 """The first rows of a table, a small histogram above each column, as HTML."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ def table_html(
     *,
     targets: Sequence[str] = (),
     numbers: Sequence[str] = (),
-    left_out: Sequence[str] = (),
+    left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Draw the first rows of a table, with a histogram in the head of each column.
 
@@ -32,8 +33,9 @@ def table_html(
         Columns that are marked and moved to the front.
     numbers : sequence of str
         Columns that are numbers; the others are drawn as categories.
-    left_out : sequence of str
-        Columns that are drawn paler, since no learner uses them.
+    left_out : mapping of str to str
+        Columns that are drawn paler, since nothing is predicted from them, and what
+        they are.
 
     Returns
     -------
@@ -49,7 +51,8 @@ def table_html(
         classes.append(
             "target" if name in targets else "out" if name in left_out else "used"
         )
-        heads.append(_head(frame[name], classes[-1], name in numbers))
+        note = "to predict" if name in targets else left_out.get(name, "")
+        heads.append(_head(frame[name], classes[-1], name in numbers, note))
     rows = [
         "<tr>"
         + "".join(
@@ -103,13 +106,13 @@ def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
     return np.histogram(np.clip(values, low, high), bins=BINS, range=(low, high))[0]
 
 
-def _head(column: pd.Series, css: str, is_number: bool) -> str:
+def _head(column: pd.Series, css: str, is_number: bool, note: str) -> str:
     """Draw a column's head: histogram, name, kind and fraction missing."""
     missing = column.isna().mean()
     kind = f"{column.nunique():,} values"
     if is_number:
         kind = "date" if looks_like_dates(column) else "number"
-    notes = ["to predict"] if css == "target" else ["left out"] if css == "out" else []
+    notes = [note] if note else []
     notes.append(kind)
     if missing:
         notes.append(f"{percent(missing)} missing")

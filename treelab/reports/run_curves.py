@@ -16,7 +16,7 @@ from treelab.trees.losses import SQUARED_ERROR
 SQUARED = {"cart", "optimal"}
 VARIANCE_UNIT = "squared error / variance"
 NATS = "log loss (nats)"
-MIXED_UNITS = "log loss (nats); GET: squared error (log loss in older runs)"
+MIXED_UNITS = "log loss (nats); GET: squared error"
 OWN_LOSS = "each run's own loss"  # of regressors that were asked for another one
 
 

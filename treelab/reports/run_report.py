@@ -52,9 +52,22 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
-from treelab.trees.text import interval_text, path_sentences, rule_text, to_text
+from treelab.trees.text import (
+    interval_text,
+    likelier_text,
+    path_sentences,
+    rule_text,
+    to_text,
+)
 from treelab.trees.tree import Tree, plain_label, predicts_several
-from treelab.trees.words import counted, listed, percent, probability, significant
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    probability,
+    significant,
+    with_unit,
+)
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
 #
@@ -440,20 +453,16 @@ def prediction_words(model: Model, row: pd.DataFrame) -> str:
         likely = interval_text(model, row)
         return f"{words}, {likely}" if likely else words
     proba = model.predict_proba(row)[0]
-    best = int(proba.argmax())
     chosen = model.classes.index(plain_label(model.predict(row)[0]))
-    sure = probability(float(proba[chosen]))
-    if proba[best] > proba[chosen]:
-        likelier = probability(float(proba[best]))
-        sure += f" ({model.classes[best]}, {likelier}, counts less)"
-    return f"{words}, {sure}"
+    likelier = likelier_text(model, row)
+    return f"{words}, {probability(proba[chosen])}" + f" ({likelier})" * bool(likelier)
 
 
 def value_words(model: Model, value) -> str:
     """Write a label, or a value with its unit."""
     if model.classes is not None:
         return str(value)
-    return f"{significant(float(value))} {model.target_unit}".rstrip()
+    return with_unit(significant(float(value)), model.target_unit)
 
 
 def decision_words(

@@ -171,7 +171,7 @@ _UNREAD = (
         "months, weeks or quarters",
         "2020-01 to have them read as dates",
         ("%m %Y", "%b %Y", "%B %Y", "%b %y"),
-        r"\d{4} ?([Qq][1-4]|[Ww]\d\d?)|[Qq][1-4] ?\d{4}",
+        r"\d{4} ?([Qq][1-4]|[Ww]\d\d?( \d)?)|[Qq][1-4] ?\d{4}",
     ),
     (
         "dates with a weekday",
@@ -247,10 +247,11 @@ def from_decimal_years(years: np.ndarray) -> np.ndarray:
     return np.where(known, found, np.datetime64("NaT", "s"))
 
 
-def are_days(years: np.ndarray) -> bool:
-    """Whether years with decimals (n,) are all whole days, without a time."""
+def coarsest_unit(years: np.ndarray) -> str:
+    """Return of what years with decimals (n,) are whole: days, minutes or seconds."""
     moments = from_decimal_years(np.asarray(years, dtype=float))
-    return bool((moments == moments.astype("datetime64[D]")).all())
+    fits = (u for u in "Dm" if (moments == moments.astype(f"datetime64[{u}]")).all())
+    return next(fits, "s")
 
 
 def next_day(years: float, later: bool) -> float:
@@ -260,10 +261,11 @@ def next_day(years: float, later: bool) -> float:
     return _decimal_year(day + 1 if later and day < moment else day)
 
 
-def day_after(years: float) -> date | None:
-    """Return the first day that begins after a year with decimals; None: none known."""
-    day = from_decimal_years(np.array([years], dtype=float))[0].astype("datetime64[D]")
-    found = (day if _decimal_year(day) > years else day + 1).item()
+def moment_after(years: float, unit: str = "D") -> date | datetime | None:
+    """Return the first day or minute after a year with decimals; None: none known."""
+    moment = from_decimal_years(np.array([years], dtype=float))[0]
+    start = moment.astype(f"datetime64[{unit}]")
+    found = (start if _decimal_year(start) > years else start + 1).item()
     return found if isinstance(found, date) else None  # of years that people write
 
 
@@ -283,9 +285,9 @@ def last_moment(years: float) -> datetime | None:
     return (moment + np.timedelta64(999, "us")).item()
 
 
-def last_before(day: date) -> float:
-    """Return the last number before a day, as a year with decimals."""
-    return float(np.nextafter(_decimal_year(np.datetime64(day)), -np.inf))
+def last_before(moment: date) -> float:
+    """Return the last number before a day or a time, as a year with decimals."""
+    return float(np.nextafter(_decimal_year(np.datetime64(moment)), -np.inf))
 
 
 # Dates in words: "12 May 2019", which every reader takes for the same day.

@@ -114,6 +114,12 @@ class Loss:
         return words.get(self.name, "means")
 
     @property
+    def value_word(self) -> str:
+        """What one prediction is, as "median"."""
+        words = {"absolute_error": "median", "quantile": f"{self._shown} quantile"}
+        return "mean" if self.has_means else words.get(self.name, "prediction")
+
+    @property
     def _each(self) -> tuple[float, ...]:
         """Parameter of each output, or the one of all."""
         own = self.parameter

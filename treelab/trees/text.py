@@ -1,5 +1,6 @@
 """A tree in words: cells, conditions, nodes and rules."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -12,17 +13,17 @@ import pandas as pd
 
 from treelab.trees.dates import first_moment_after, moment_text, parse_moment
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.tree import OBLIQUE, Tree, knows_interval, read_features
+from treelab.trees.tree import OBLIQUE, Tree, knows_interval, plain_label, read_features
 from treelab.trees.words import (
     clean,
     counted,
     evened,
+    grouped,
     joined,
     parse,
     percent,
     probability,
     quoted,
-    rounded,
     short,
     shortest,
     significant,
@@ -38,7 +39,7 @@ def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> st
     """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
     assert tree.weights is not None  # as of every tree with an oblique split
     terms = combination(tree.features, tree.weights[node], most, length)
-    return f"{terms} {sign} {rounded(tree.threshold[node])}"
+    return f"{terms} {sign} {bound_text(tree, node)}"
 
 
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
@@ -67,6 +68,25 @@ def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     return size / np.where(total > 0, total, 1)
 
 
+def sum_nears(features, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return by how much a sum may be off as it is written, and each of its weights.
+
+    A two-hundredth of what the column that moves it most does; a weight is multiplied
+    by what its column usually holds, as a date some 2,000. Infinity where not known.
+    """
+    spread = np.array([feature.spread for feature in features])
+    usual = np.abs([feature.fill for feature in features])
+    near = np.nanmax(np.abs(weights) * spread, initial=0.0) / 200 or np.inf
+    return near, near / np.maximum(np.nan_to_num(np.fmax(usual, spread)), 1e-300)
+
+
+def bound_text(tree: Tree, node: int) -> str:
+    """Return the threshold of an oblique split, as ``sum_nears`` allows."""
+    assert tree.weights is not None  # as of every tree with an oblique split
+    near, _ = sum_nears(tree.features, tree.weights[node])
+    return near_text(float(tree.threshold[node]), near)
+
+
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
@@ -86,14 +106,12 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     used = np.flatnonzero(weights)
     fractions = term_fractions(features, weights)[used]
     order = used[np.argsort(-fractions, kind="stable")]
-    text = start
+    _, nears = sum_nears(features, weights)
+    numbers, text = score_numbers(features), start
     for j in order[:most]:
-        size = rounded(abs(weights[j]))
-        term = (
-            term_name(features[j], length)
-            if size == "1"
-            else (f"{size}·{term_name(features[j], length)}")
-        )
+        size = near_text(abs(weights[j]), nears[j])
+        name = term_name(features[j], length, numbers[j])
+        term = name if size == "1" else f"{size}·{name}"
         if text:
             text += f" − {term}" if weights[j] < 0 else f" + {term}"
         else:
@@ -104,13 +122,31 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     return text or "0"
 
 
-def term_name(feature, length: int | None = None) -> str:
-    """Return how a feature is called within a sum."""
+def score_numbers(features) -> list[str]:
+    """Return which score of its column each feature is: "1", "2"; "" of one alone.
+
+    Of more than two classes a category has a score for each.
+    """
+    if len({feature.column for feature in features}) == len(features):
+        return [""] * len(features)
+    scored = [own.column if has_scores(own) else None for own in features]
+    numbers: Counter = Counter()
+    several = Counter(scored)
+    found = []
+    for column in scored:
+        numbers[column] += 1
+        is_one = column is None or several[column] == 1
+        found.append("" if is_one else str(numbers[column]))
+    return found
+
+
+def term_name(feature, length: int | None = None, number: str = "") -> str:
+    """Return how a feature is called within a sum; ``number`` is of its score."""
     name = short(feature.column, length)
     if feature.kind == "number":
         return name
     if has_scores(feature):
-        return f"[score of {name}]"
+        return f"[score {number} of {name}]" if number else f"[score of {name}]"
     ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
     one = quoted(ones[0], length)
     return f"[{name} is {one if len(ones) == 1 else 'a rare value'}]"
@@ -438,8 +474,8 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     str
         "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
         "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
-        many more as keep every training row on its side; the numbers of an oblique
-        split are rounded to three. "(or missing)" follows where training rows with a
+        many more as keep every training row on its side; for the numbers of an oblique
+        split see ``sum_nears``. "(or missing)" follows where training rows with a
         missing value reached the split and went left.
 
     Raises
@@ -507,7 +543,8 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
         return f"{short(tree.classes[chosen], length)} ({sure})"
     weights, bias = tree.leaf_weights, tree.leaf_bias
     if weights is not None and bias is not None and weights[node].any():
-        start = rounded(bias[node, 0])
+        near, _ = sum_nears(tree.features, weights[node])
+        start = near_text(bias[node, 0], near)
         return combination(tree.features, weights[node], most, length, start=start)
     return number_text(tree, node)
 
@@ -530,12 +567,12 @@ def output_texts(tree: Tree, node: int) -> list[str]:
     axis = None if tree.levels else 0
     nears = np.broadcast_to(np.ptp(tree.value, axis=axis) / 200, tree.value.shape[1])
     for value, near in zip(tree.value[node].tolist(), nears.tolist()):
-        text = _near(value, near or np.inf)
+        text = grouped(near_text(value, near or np.inf))
         texts.append(with_unit(text, tree.target_unit))
     return texts
 
 
-def _near(value: float, near: float) -> str:
+def near_text(value: float, near: float) -> str:
     """Write a number that is off by so much at most, as short as that allows."""
     return shortest(value, lambda shown: abs(shown - value) <= near)
 
@@ -550,11 +587,34 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
     share = percent(model.interval_fraction or 0)
-    ends = evened(_near(low, near), _near(high, near))
+    ends = [*map(grouped, evened(near_text(low, near), near_text(high, near)))]
     words = f"{share} between {ends[0]} and {ends[1]}"
     if low == high:  # of counts, say, of which nearly all are 0
-        words = f"{share} are {_near(low, near)}"
+        words = f"{share} are {ends[0]}"
     return with_unit(words, model.target_unit)
+
+
+def likelier_text(model, X: pd.DataFrame) -> str:
+    """Return a class that is likelier than the one predicted of the first row, and why.
+
+    "kept, 0.671, counts less"; "" where none is. It may be weighed less, by costs too;
+    or the leaf's own rows chose, before probabilities were shrunk.
+    """
+    X = X.iloc[:1]
+    proba = model.predict_proba(X)[0]
+    chosen = model.classes.index(plain_label(model.predict(X)[0]))
+    best = int(proba.argmax())
+    if proba[best] <= proba[chosen]:
+        return ""
+    why, tree = "counts less", getattr(model, "tree", model)  # also of a path
+    if getattr(tree, "shrinkage", None) is not None:
+        weights = np.ones(len(proba))
+        if tree.class_weights is not None:
+            weights = tree.class_weights
+        own_rows = tree.class_counts[tree.apply(X)[0]] * weights
+        if own_rows.argmax() == chosen != (proba * weights).argmax():
+            why = "by the nodes above"
+    return f"“{model.classes[best]}”, {probability(proba[best])}, {why}"
 
 
 def prediction_label(tree: Tree, node: int) -> str:
@@ -644,7 +704,7 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     threshold = float(tree.threshold[node])
     if j == OBLIQUE:
         total = threshold - float(tree.margin(row)[0, node])
-        return value_text(total, threshold, parse(rounded(threshold)))
+        return value_text(total, threshold, parse(bound_text(tree, node)))
     feature = tree.features[j]
     x = float(matrix[0, j])
     if feature.is_date and not np.isnan(x):
@@ -860,7 +920,7 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
         oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
     """
     if isinstance(condition, ObliqueCondition):
-        threshold = rounded(tree.threshold[condition.node])
+        threshold = bound_text(tree, condition.node)
         bound = f"{'≤' if condition.left else '>'} {threshold}"
         return (
             f"the weighted sum of {sum_name(tree, condition.node)} is {value} ({bound})"
@@ -877,7 +937,8 @@ def sum_name(tree: Tree, node: int) -> str:
     fractions = term_fractions(tree.features, tree.weights[node])
     used = np.flatnonzero(tree.weights[node])
     order = used[np.argsort(-fractions[used], kind="stable")]
-    names = [term_name(tree.features[j]) for j in order[:3]]
+    numbers = score_numbers(tree.features)
+    names = [term_name(tree.features[j], number=numbers[j]) for j in order[:3]]
     if rest := len(order) - len(names):
         names.append(counted(rest, "more term"))
     return joined(names)
@@ -894,7 +955,7 @@ def value_within(
         node = condition.node
         threshold = float(tree.threshold[node])
         total = threshold - float(tree.margin(row)[0, node])
-        return value_text(total, threshold, parse(rounded(threshold)))
+        return value_text(total, threshold, parse(bound_text(tree, node)))
     table = as_table(tree.features, row) if table is None else table
     cell = table[condition.column].iloc[0]
     feature = condition.feature

@@ -1,5 +1,6 @@
 """Words for sentences: numbers, plurals, lists and names."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -118,6 +119,12 @@ def value_text(value: float, threshold: float, shown: float) -> str:
     return shortest(value, lambda text: (text <= shown) == left)
 
 
+def grouped(text: str) -> str:
+    """Return a number that ``shortest`` wrote, with commas between thousands."""
+    whole, *rest = re.split(r"(?=[.e])", text, maxsplit=1)
+    return "".join([re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", whole), *rest])
+
+
 def evened(low: str, high: str) -> tuple[str, str]:
     """Return two numbers that ``shortest`` wrote with as many decimals each."""
     if not (low + high).translate(_NO_DIGITS).isdecimal():
@@ -190,9 +197,9 @@ _DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Return the text with its unit behind it."""
+    """Return the text with its unit behind it, and a space between but before %."""
     unit = clean(unit)
-    return f"{text} {unit}" if unit else text
+    return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()
 
 
 def clean(name) -> str:

@@ -117,6 +117,21 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("loss", "word"),
+    [
+        (None, "mean"),
+        (Loss("poisson"), "mean"),
+        (Loss("absolute_error"), "median"),
+        (Loss("quantile", 0.9), "0.9 quantile"),
+        (Loss("huber", 1.0), "prediction"),
+    ],
+)
+def test_what_a_prediction_is_follows_from_the_loss(loss, word):
+    tree, X, y = number_tree()
+    assert tree_payload(replace(tree, loss=loss), X, y)["target"]["value"] == word
+
+
 def test_several_outputs_have_a_number_and_words_each():
     tree, X, y = number_tree()
     both = np.stack([y, 1000 * y], axis=1)
@@ -126,8 +141,8 @@ def test_several_outputs_have_a_number_and_words_each():
     ends = [(own["name"], own["low"], own["high"]) for own in payload["outputs"]]
     assert ends == [("light", 2, 6), ("heavy", 2000, 6000)]
     root, left, _ = only(payload)
-    assert left["outputs"] == [[2, "2"], [2000, "2000"]]
-    assert left["prediction"] == "light: 2; heavy: 2000"
+    assert left["outputs"] == [[2, "2"], [2000, "2,000"]]
+    assert left["prediction"] == "light: 2; heavy: 2,000"
     assert root["impurity"] == pytest.approx(1)
     assert "std" not in root  # targets have no common unit
 
@@ -168,8 +183,9 @@ def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
     for entry in asking:
         assert entry["condition"].endswith(f"≤ {entry['bound']}")
         for name, weight, _, size in entry["weights"]:
-            if name.endswith("†"):
-                name = f"[score of {name[:-1]}]"
+            if "†" in name:
+                column, number = name.split("†")
+                name = f"[score {number} of {column}]".replace("  ", " ")
             term = name if size == "1" else f"{size}·{name}"
             sign = "−" if weight < 0 else ""
             assert sign in entry["condition"]
@@ -187,6 +203,20 @@ def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
     assert sorted(names) == ["age", "sex†"]
     (note,) = payload["trees"][0]["notes"]
     assert note == "† counts by its category: sex “f, x” −0.5, “m” 0.75."
+
+
+def test_scores_of_one_column_have_numbers():
+    sex = Feature("sex", "category", "", 0.0, ("m", "f"), (0.75, -0.5), 0.0)
+    features = (sex, replace(sex, scores=(0.1, 0.3)), Feature("age"))
+    weights = [[2.0, 1.0, 0.5]]
+    tree = Tree.complete(features, None, [1.5], [False], [0, 1], weights=weights)
+    payload = tree_payload(tree)
+    names = [name for name, *_ in only(payload)[0]["weights"]]
+    assert sorted(names) == ["age", "sex†1", "sex†2"]
+    (note,) = payload["trees"][0]["notes"]
+    assert note.endswith("sex†1 “f” −0.5, “m” 0.75; sex†2 “m” 0.1, “f” 0.3.")
+    words = "2·[score 1 of sex] + [score 2 of sex] + 0.5·age ≤ 1.5"
+    assert only(payload)[0]["condition"] == words
 
 
 def test_what_a_missing_value_counts_as_in_a_sum_is_said():

@@ -123,11 +123,28 @@ def test_all_texts_of_a_row_have_dates():
 
 def test_exported_code_says_which_dates_its_thresholds_are():
     tree = Tree.complete([ADMITTED], [0], [2019.36], [False], [[1.0], [2.0]])
-    for language in ("python", "sql", "c"):
+    for language in ("python", "c"):
         code = LANGUAGES[language][2](tree)
         assert "2019.36 or less: admitted before 13 May 2019" in code
+    assert '"admitted" <= \'2019-05-12 ' in LANGUAGES["sql"][2](tree)
 
 
 def test_numbers_and_parts_of_dates_stay_numbers():
     assert not replace(ADMITTED, column="year of admitted").is_date
     assert not Feature("year").is_date
+
+
+def test_a_sum_with_a_date_has_digits_enough_to_be_computed():
+    sold = replace(ADMITTED, column="sold", fill=2023.2, spread=0.8)
+    weight = Feature("weight", fill=21.0, spread=14.0)
+    tree = Tree.complete(
+        (sold, weight),
+        None,
+        [13592.345],
+        [False],
+        [[1.0], [2.0]],
+        weights=[[6.700312, 1.0]],
+    )  # with three digits the sum was off by 100 for every row
+    assert split_text(tree, 0) == "weight + 6.7003·sold ≤ 13,592.3"
+    unknown = [replace(own, spread=np.nan) for own in tree.features]
+    assert split_text(replace(tree, features=unknown), 0).endswith("≤ 13,592")

@@ -16,16 +16,21 @@ from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
     CategoryCondition,
+    bound_text,
+    cell_text,
     has_scores,
     left_categories,
+    near_text,
     number_text,
     output_texts,
     prediction_text,
     rare_apart,
     row_value_text,
+    score_numbers,
     shown_threshold,
     split_condition,
     split_text,
+    sum_nears,
     term_fractions,
     term_name,
 )
@@ -101,13 +106,13 @@ WORDINGS = (
 )
 
 
-def brief_name(feature: Feature, length: int) -> str:
+def brief_name(feature: Feature, length: int, number: str = "") -> str:
     """Return a feature's name on a card; † stands for the score of a category.
 
-    A note lists the scores; see ``sum_notes``.
+    A note lists the scores; see ``sum_notes``, and for their numbers ``score_numbers``.
     """
     if has_scores(feature):
-        return f"{short(feature.column, length)}†"
+        return f"{short(feature.column, length)}†{number}"
     return term_name(feature, length)
 
 
@@ -459,21 +464,30 @@ def sum_notes(trees, X) -> list[str]:
     if not read_by:
         return []
     used = np.flatnonzero(np.any(read_by, axis=0))
-    scored = [_scores(features[j]) for j in used if has_scores(features[j])]
+    numbers = score_numbers(features)
+    scored = [_scores(features[j], numbers[j]) for j in used if has_scores(features[j])]
     notes = [_listed("† counts by its category: ", scored)] if scored else []
     if X is not None:
         matrix = feature_matrix(features, X, used)
-        missed = [features[j] for j in used if np.isnan(matrix[:, j]).any()]
+        missed = [j for j in used if np.isnan(matrix[:, j]).any()]
         filled = [
-            f"{brief_name(f, NAME_LENGTH)} {with_unit(rounded(f.fill), f.unit)}"
-            for f in missed
+            f"{brief_name(features[j], NAME_LENGTH, numbers[j])} "
+            f"{_fill_text(features[j])}"
+            for j in missed
         ]
         if filled:
             notes.append(_listed("In a sum, a missing value counts as: ", filled))
     return notes
 
 
-def _scores(feature) -> str:
+def _fill_text(feature) -> str:
+    """Write what a missing value of a column counts as."""
+    if feature.is_date:
+        return cell_text(feature, feature.fill)
+    return with_unit(rounded(feature.fill), feature.unit)
+
+
+def _scores(feature, number: str) -> str:
     """Write the scores of a column's categories, the lowest first."""
     order = np.argsort(feature.scores, kind="stable")
     shown = [
@@ -482,7 +496,8 @@ def _scores(feature) -> str:
     ]
     if len(order) > MOST_NOTED_CATEGORIES:
         shown.append(f"{len(order) - MOST_NOTED_CATEGORIES} more")
-    return f"{brief_name(feature, NAME_LENGTH)[:-1]} {', '.join(shown)}"
+    name = brief_name(feature, NAME_LENGTH, number)
+    return f"{name if number else name[:-1]} {', '.join(shown)}"
 
 
 def _listed(start: str, words: list[str]) -> str:
@@ -689,7 +704,7 @@ class TreeWriter:
         if j == OBLIQUE:
             entry["weights"] = self._weights(node, wording)
             entry["threshold"] = plain_number(threshold)
-            entry["bound"] = rounded(threshold)
+            entry["bound"] = bound_text(tree, node)
             return entry
         entry["column"] = j
         missing = int(np.isnan(self.matrix[self.rows_at[node], j]).sum())
@@ -717,12 +732,14 @@ class TreeWriter:
         share = term_fractions(tree.features, tree.weights[node])[used]
         order = np.argsort(-share, kind="stable")
         shown = order[: wording.terms]
+        _, nears = sum_nears(tree.features, tree.weights[node])
+        numbers = score_numbers(tree.features)
         terms = [
             [
-                brief_name(tree.features[used[k]], wording.length),
+                brief_name(tree.features[used[k]], wording.length, numbers[used[k]]),
                 plain_number(weights[k]),
                 plain_number(share[k]),
-                rounded(abs(weights[k])),
+                near_text(abs(weights[k]), nears[used[k]]),
             ]
             for k in shown
         ]
@@ -962,6 +979,7 @@ def tree_payload(
         "target": {
             "name": short(tree.target, NAME_LENGTH),
             "unit": clean(tree.target_unit),
+            "value": "mean" if tree.loss is None else tree.loss.value_word,
         },
         "classes": entries,
         "scale": value_scale(shown),
