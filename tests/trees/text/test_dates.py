@@ -126,7 +126,7 @@ def test_exported_code_says_which_dates_its_thresholds_are():
     for language in ("python", "c"):
         code = LANGUAGES[language][2](tree)
         assert "2019.36 or less: admitted before 13 May 2019" in code
-    assert "\"admitted\" <= '2019-05-12 " in LANGUAGES["sql"][2](tree)
+    assert '"admitted" <= \'2019-05-12 ' in LANGUAGES["sql"][2](tree)
 
 
 def test_numbers_and_parts_of_dates_stay_numbers():

@@ -478,7 +478,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         else:
             frame_valid, y_valid, weight_valid = _weighted_rows(
                 self._read_frame(X_valid, reset=False),
-                y_valid,
+                self._in_order(y_valid),
                 sample_weight_valid,
                 ("y_valid", "sample_weight_valid"),
                 several=self.predicts_several,
@@ -547,6 +547,13 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _name_outputs(self, y) -> None:
         """Learn what several targets, as the caller gave them, are called."""
+
+    def _in_order(self, y):
+        """Return several targets of a table as they were fitted, by their names."""
+        columns = target_columns(y)
+        if columns is None or {*map(str, columns)} != {*self.outputs_}:
+            return y
+        return columns.set_axis([*map(str, columns)], axis=1)[[*self.outputs_]]
 
     def _read_target(self, y, rows: pd.Index) -> np.ndarray:
         """Check the target of the training rows; a classifier learns its classes."""
@@ -746,7 +753,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
         Several, or one that is repeated for each level, are (n_rows, n_outputs_).
         """
         y = check_numeric_target(
-            y, len(rows), name, rows, several=self.predicts_several
+            self._in_order(y), len(rows), name, rows, several=self.predicts_several
         )
         if self._levels:
             return self._repeated(y, name)
