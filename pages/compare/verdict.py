@@ -50,6 +50,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             st.markdown(plain(best.interval_words(names)))
             if cost := cost_words(pair, names):
                 st.markdown(plain(cost))
+            if pair[0].output:
+                st.caption(plain(f"Scores on this page are of {pair[0].output} alone."))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:

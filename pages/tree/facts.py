@@ -90,7 +90,7 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         st.metric("Clusters", f"{tree.n_leaves:,}")
         st.caption("No labels are known, so these clusters have no score.")
         return
-    scores = split_scores(loaded, "test")
+    problem, scores = loaded.run.problem, split_scores(loaded, "test")
     best, shown = loaded.headline, _test_score(loaded)
     moved, against = shown - _test_score(own), None
     if loaded.variant:
@@ -98,8 +98,9 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         against = f"{moved:+.3f} against the retained tree, {leaves}"
         if abs(moved) < 0.0005:
             against = f"as the retained tree, {leaves}"
+    title = f"mean {TITLES[best]}" if problem.more_targets else TITLES[best]
     st.metric(
-        f"{TITLES[best]} · {split_words(loaded, 'test')}",
+        f"{title} · {split_words(loaded, 'test')}",
         significant(shown),
         against,
         delta_color="off" if abs(moved) < 0.0005 else "normal",
@@ -121,7 +122,6 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     st.caption(" · ".join(others))
     if words := output_words(scores):
         st.caption(plain(f"{words}."))
-    problem = loaded.run.problem
     if words := total_words(scores, problem.target, problem.weight):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
@@ -153,6 +153,8 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     levels = levels_shown(tree)
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
     what = "confidence" if tree.classes is not None else "mean"
+    if tree.loss is not None:
+        what = tree.loss.value_word
     st.caption(
         f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
         f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"

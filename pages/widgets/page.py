@@ -35,7 +35,9 @@ def show_bar() -> None:
         _pick_run(problem, run)
         if run is not None and score(run) is not None:
             n_rows = counted(run.metrics["test"]["n_rows"], "test row")
-            metric = TITLES[run.headline]
+            metric, n_targets = TITLES[run.headline], len(run.problem.targets)
+            if n_targets > 1:
+                metric = f"mean {metric} of {n_targets} targets"
             st.caption(plain(f"{metric}, {n_rows}{run.problem.weighted_words}"))
     if lost:
         st.caption(

@@ -55,3 +55,14 @@ def test_a_run_is_paused_and_resumed(trained, refused, capsys):
     assert store.run(run_id).has_model
     assert "is done" in refused("runs", "--pause", run_id)
     assert "only one that is paused" in refused("runs", "--resume", run_id)
+
+
+def test_a_run_is_deleted_with_its_repeats(trained, refused, capsys):
+    store = RunStore()
+    problem = store.run(trained).problem
+    run_id = store.create("cart", {}, problem, title="worse")
+    store.create("cart", {}, problem, repeat_of=run_id)
+    assert main(["runs", "--delete", run_id]) == 0
+    assert capsys.readouterr().out == "Deleted worse and its 1 repeat.\n"
+    assert [run.id for run in store.runs()] == [trained]
+    assert run_id in refused("runs", "--delete", run_id)

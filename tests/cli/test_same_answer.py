@@ -91,6 +91,14 @@ def test_a_row_is_predicted_alone_as_among_others(shell, cells, new, classes):
     assert shell.predict(run, text)[0] == classes
 
 
+def test_classes_of_half_numbers_are_learned_and_scored(shell):
+    run = shell.train(rows_of({"1": "0.5", "5": "1.5"}))
+    assert RunStore().run(run).metrics["test"]["accuracy"] == 1
+    found, said = shell.predict(run, "a,n,y\n1,1,0.5\n5,2,1.50\n")
+    assert found == [0.5, 1.5]
+    assert "accuracy 1.00" in said
+
+
 def test_thousands_stay_thousands(shell):
     cells = {
         "7,670.50": "big",

@@ -57,6 +57,14 @@ def test_rows_without_a_time_train():
         assign_by("time", pd.Series(["a", "b", "c"], name="c"), 0.2, 0.2, 0)
 
 
+def test_text_that_is_no_date_among_dates_is_refused():
+    cells = ["2020-01-31", "2020-02-01", "2020-03-01", None, "01/12/2022"]
+    days = pd.Series(cells, name="day")
+    with pytest.raises(ValueError, match=r"dates, and '01/12/2022'.* 1 row"):
+        assign_by("time", days, 0.2, 0.2, 0)
+    assert assign_by("time", days[:4], 0.25, 0.25, 0).tolist() == [0, 1, 2, 0]
+
+
 def test_a_column_may_say_what_a_row_is_for():
     marks = pd.Series(["train", "Test ", None, "train", "VALID", "x"])
     assert assign_by("given", marks, 0.2, 0.2, 0).tolist() == [0, 2, 0, 0, 1, 0]

@@ -109,8 +109,12 @@ def test_tens_of_thousands_of_rows_are_compared():
 
 
 def test_predictions_for_other_rows_are_refused():
-    with pytest.raises(ValueError, match="same rows: 3 rows of truth, 3 and 2"):
+    with pytest.raises(ValueError, match=r"each of the 3 rows, got shape .2,"):
         paired_bootstrap("binary", [0, 1, 1], [0, 1, 1], [0, 1])
+    with pytest.raises(ValueError, match="truth has no value in row 1"):
+        paired_bootstrap("regression", [1, np.nan, 3], [1, 2, 3], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"truth is 0, .* 'no' and 'no'"):
+        paired_bootstrap("binary", [0, 1], ["no", "yes"], ["no", "no"])
     with pytest.raises(ValueError, match="at least 2 rows, got 1"):
         paired_bootstrap("binary", [0], [0], [1])
 

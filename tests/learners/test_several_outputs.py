@@ -73,6 +73,15 @@ def test_both_targets_are_learned_whatever_their_size(learner):
     np.testing.assert_allclose(larger.predict(X), model.predict(X) * [1, 2.0**20])
 
 
+def test_targets_of_a_table_are_matched_by_their_names():
+    X, y = table()
+    turned = y[["small", "large"]]
+    model = QUICK["cart"](max_leaf_nodes=9).fit(X, y, X_valid=X, y_valid=y)
+    again = QUICK["cart"](max_leaf_nodes=9).fit(X, y, X_valid=X, y_valid=turned)
+    assert model.score(X, turned) == model.score(X, y) > 0.7
+    assert (again.predict(X) == model.predict(X)).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["cart", "gradtree"])
 def test_leaves_hold_the_weighted_means_of_their_rows(learner):

@@ -69,6 +69,7 @@ def test_tree_shows_one_output_at_a_time(visit, store, tab):
     app.segmented_control(key="output").set_value("width").run()
     assert not app.exception
     assert "width R²" in words(app)
+    assert "mean R² of 2 targets" in words(app)  # in the bar
 
 
 @pytest.mark.slow

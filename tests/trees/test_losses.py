@@ -160,7 +160,7 @@ def test_every_node_has_the_constant_of_its_rows(loss):
 @pytest.mark.parametrize(
     ("name", "y", "words"),
     [
-        ("poisson", [1.0, -2.0], "at least 0, but y holds -2 in row 1"),
+        ("poisson", [1.0, -2.0], "at least 0, but y holds -2 in row 1, counted from 0"),
         ("gamma", [0.0, 1.0], "above 0, but y holds 0 in row 0"),
         ("tweedie", [0.0, 0.0], "needs a target above 0"),
     ],

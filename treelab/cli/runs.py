@@ -1,4 +1,4 @@
-"""``treelab runs``: list the runs of a store, pause and resume them."""
+"""``treelab runs``: list the runs of a store, pause, resume and delete them."""
 
 import json
 import time
@@ -8,15 +8,17 @@ from sys import stderr
 from treelab.cli.arguments import add_home, add_json, printable
 from treelab.cli.training import Trainer, print_report, run_facts
 from treelab.evaluation.metrics import TITLES
+from treelab.runs.jobs.repeats import repeats_of
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import counted
 
 
 def add_command(commands) -> None:
     """Add ``runs`` to the commands."""
     parser = commands.add_parser(
-        "runs", help="list the runs, newest first; pause or resume one"
+        "runs", help="list the runs, newest first; pause, resume or delete one"
     )
     verbs = parser.add_mutually_exclusive_group()
     verbs.add_argument(
@@ -27,18 +29,25 @@ def add_command(commands) -> None:
         metavar="RUN",
         help="train a paused, interrupted or failed run on from there, here and now",
     )
+    verbs.add_argument(
+        "--delete",
+        metavar="RUN",
+        help="delete a run and its repeats, with curves, trees and models; tables stay",
+    )
     add_home(parser)
     add_json(parser, "print all that is known of the runs as JSON")
     parser.set_defaults(command=runs)
 
 
 def runs(arguments: Namespace) -> int:
-    """List the runs, or pause or resume one; return the exit code."""
+    """List the runs, or pause, resume or delete one; return the exit code."""
     store = RunStore(arguments.home)
     if arguments.pause:
         return pause(store, arguments.pause)
     if arguments.resume:
         return resume(store, arguments.resume)
+    if arguments.delete:
+        return delete(store, arguments.delete)
     if why := store.why_empty():
         raise StoreError(why)
     list_runs(store, arguments)
@@ -70,6 +79,17 @@ def resume(store: RunStore, run_id: str) -> int:
         )
     trainer.train([run_id])
     return print_report(store, store.run(run_id))
+
+
+def delete(store: RunStore, run_id: str) -> int:
+    """Delete a run and its repeats; return 0."""
+    run = store.run(run_id)
+    repeats = [] if run.repeat_of else repeats_of(run, store.runs())
+    for each in (run, *repeats):
+        store.delete(each.id)
+    also = f" and its {counted(len(repeats), 'repeat')}" if repeats else ""
+    print(f"Deleted {printable(run.title)}{also}.")
+    return 0
 
 
 def list_runs(store: RunStore, arguments: Namespace) -> None:

@@ -93,6 +93,13 @@ def _time_codes(column: pd.Series) -> np.ndarray:
                 f"Column {column.name!r} holds neither dates such as 2024-01-31 nor "
                 "numbers, by which rows could be ordered. Choose another column."
             )
+        unread = column[(values.isna() & column.notna().to_numpy()).to_numpy()]
+        if len(unread):  # its row would train, however late it is
+            raise ValueError(
+                f"Column {column.name!r} holds dates, and {unread.iloc[0]!r}, which is "
+                f"none such as 2024-01-31, in {counted(len(unread), 'row')}. Correct "
+                "or empty such cells, or choose another column."
+            )
     codes, _ = pd.factorize(values, sort=True)
     return codes
 

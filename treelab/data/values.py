@@ -24,8 +24,8 @@ def numbers(column: pd.Series) -> np.ndarray:
         row = int(np.argmax(bad))
         what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
         raise ValueError(
-            f"Column {column.name!r} holds {what}, first in row {row}. Give a number "
-            f"up to {LARGEST_NUMBER:g}, or leave the cell empty."
+            f"Column {column.name!r} holds {what}, first in row {row}, counted from 0. "
+            f"Give a number up to {LARGEST_NUMBER:g}, or leave the cell empty."
         )
     return values
 
@@ -99,8 +99,9 @@ def cast_column(column: pd.Series, kind: str) -> pd.Series:
 def class_labels(target: pd.Series) -> pd.Series:
     """Return a target without missing values as labels of classes.
 
-    Whole numbers are int64 (also when stored as 1.0) or, from 2**63 on, uint64, other
-    numbers float64, true and false bool, and everything else its text.
+    Whole numbers are int64 (also when stored as 1.0) or, from 2**63 on, uint64, true
+    and false bool, and everything else its text: scikit-learn takes other numbers for
+    no classes.
     """
     target = target.infer_objects()
     if is_bool_dtype(target.dtype):
@@ -114,4 +115,4 @@ def class_labels(target: pd.Series) -> pd.Series:
     values = target.astype(np.float64)
     if (values == np.round(values)).all() and (np.abs(values) < 2**53).all():
         return values.astype(np.int64)
-    return values
+    return values.map(value_text).astype("str")  # half stars, say

@@ -26,6 +26,32 @@ _RESAMPLES = 200  # of a standard error
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
+def by_row(values, n_rows: int, what: str, *, may_lack: bool = False) -> np.ndarray:
+    """Return values of rows, (n_rows,) also where they are a table of one column.
+
+    Beside (n_rows,) numpy takes (n_rows, 1) for as many columns as there are rows.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many, or one is missing and none ``may_lack``; ``what``
+        begins the message.
+    """
+    values = np.asarray(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim == 0 or len(values) != n_rows:
+        raise ValueError(
+            f"{what} must have a value for each of the {n_rows} rows, got shape "
+            f"{values.shape}."
+        )
+    missing = pd.isna(values)
+    if missing.any() and not may_lack:
+        row = int(missing.reshape(n_rows, -1).any(axis=1).argmax())
+        raise ValueError(f"{what} has no value in row {row}, counted from 0.")
+    return values
+
+
 def headline(task: str, loss: Loss | None = None) -> str:
     """Name the one score by which models of a task, trained for a loss, compare.
 
@@ -335,7 +361,8 @@ def log_loss_words(found: dict[str, float]) -> str:
     if "log_loss" not in found or BASELINE not in found:
         return ""
     own, baseline = found["log_loss"], found[BASELINE]
-    words = f"log loss {own:.3g}, class frequencies alone {baseline:.3g}"
+    both = significant(own), significant(baseline)
+    words = f"log loss {both[0]}, class frequencies alone {both[1]}"
     if own > baseline + SAME_LOSS:
         words += ". Its probabilities are worse than the class frequencies"
     return words

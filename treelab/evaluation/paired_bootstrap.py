@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from treelab.data.encoding import power_of_two
-from treelab.evaluation.metrics import LOWER_IS_BETTER, TITLES, macro_f1_of_counts
+from treelab.evaluation.metrics import (
+    LOWER_IS_BETTER,
+    TITLES,
+    by_row,
+    macro_f1_of_counts,
+)
 from treelab.trees.losses import Loss
 from treelab.trees.words import counted, signed, significant
 
@@ -121,17 +126,24 @@ def paired_bootstrap(
     Raises
     ------
     ValueError
-        If the lengths differ or there are fewer than two rows.
+        If the lengths differ, a value is missing, labels are text here and numbers
+        there, or there are fewer than two rows.
     """
-    y_true, first, second = map(np.asarray, (y_true, first, second))
     n_rows = len(y_true)
-    if not n_rows == len(first) == len(second):
-        raise ValueError(
-            f"Both models must predict the same rows: {n_rows} rows of truth, "
-            f"{len(first)} and {len(second)} predictions."
-        )
+    y_true = by_row(y_true, n_rows, "The truth")
+    first, second = (
+        by_row(each, n_rows, "Both models' predictions") for each in (first, second)
+    )
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
+    of_first = [each[:1].tolist()[0] for each in (y_true, first, second)]
+    if task != "regression" and len({isinstance(v, str) for v in of_first}) > 1:
+        raise ValueError(
+            f"Of the first row the truth is {of_first[0]!r}, and the models predict "
+            f"{of_first[1]!r} and {of_first[2]!r}. Write labels alike."
+        )
+    if weight is not None:
+        weight = by_row(weight, n_rows, "Weights")
     pairs = _resampled(task, loss, y_true, first, second, weight, n_resamples, seed)
     tail = (1 - level) / 2
     differences = {}

@@ -12,7 +12,7 @@ from treelab.evaluation import metrics
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import PruningPath
-from treelab.trees.text import term_fractions, term_name
+from treelab.trees.text import score_numbers, term_fractions, term_name
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
@@ -89,7 +89,8 @@ def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
         values[:, k] = filled(tree.features, matrix, j) if oblique else matrix[:, j]
     known = ~np.isnan(values).any(axis=1)
     values[~known] = np.nanmean(values, axis=0) if known.any() else 0.0
-    columns = [term_name(tree.features[j]) for j in used]
+    numbers = score_numbers(tree.features)
+    columns = [term_name(tree.features[j], number=numbers[j]) for j in used]
     return SplitTerms(
         columns, weights, fractions, values[tree.decision_path(X)[:, node]]
     )

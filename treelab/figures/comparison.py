@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
-from treelab.evaluation.metrics import COST_SAVED, TITLES, headline, scores
+from treelab.evaluation.metrics import COST_SAVED, TITLES, by_row, headline, scores
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import paired_bootstrap
 from treelab.figures.curves import thin
@@ -134,17 +134,18 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
         bootstrap of the rows; the title says what is found.
     """
     names = _distinct([_name(a), _name(b)])
-    task = _task(a)
+    # One that names no classes may predict them nevertheless.
+    task = _task(a) if _task(a) != "regression" else _task(b)
     both = a.predict(X), b.predict(X)
     for name, predicted in zip(names, both):
-        if np.ndim(predicted) != 1:
+        if np.ndim(predicted) == 2 and np.shape(predicted)[1] != 1:
             raise ValueError(
                 f"{name} predicts {np.shape(predicted)[1]} numbers for each row; "
                 "compare models of one, such as tree.of_output(NAME)."
             )
     losses = _losses([a, b])
     loss = losses[0] if losses[0] == losses[1] else None
-    found = paired_bootstrap(task, np.asarray(y), *both, sample_weight, loss=loss)
+    found = paired_bootstrap(task, y, *both, sample_weight, loss=loss)
     drawn = [found[name] for name in found if name in _ON_ONE_SCALE]
     columns = ("title", "estimate", "low", "high")
     table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
@@ -157,7 +158,7 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     else:
         gain = significant(abs(best.estimate))
         words = f"{names[winner]} gains {gain} {best.title} over {names[1 - winner]}"
-    rows = counted(len(np.asarray(y)), "row")
+    rows = counted(best.n_rows, "row")
     return figure.update_layout(title=f"{words}, on {rows}", margin_t=72)
 
 
@@ -222,14 +223,15 @@ def _line(name: str, model, color: str, X, y, loss: Loss | None) -> DrawnLine:
                 f"{name} has no path of trees by size; give X and y, rows to score it "
                 "on."
             )
-        score = scores(task, np.asarray(y), model.predict(X), **own)[metric]
+        predicted = model.predict(X)
+        truth = by_row(y, len(predicted), "y")
+        score = scores(task, truth, predicted, **own)[metric]
         return DrawnLine(name, color, score=score)
     test = [np.nan] * len(path)
     if X is not None:
-        test = [
-            scores(task, np.asarray(y), tree.predict(rows), **own)[metric]
-            for tree in path.trees
-        ]
+        predictions = [tree.predict(rows) for tree in path.trees]
+        truth = by_row(y, len(predictions[0]), "y")
+        test = [scores(task, truth, each, **own)[metric] for each in predictions]
     table = pd.DataFrame(
         {
             "leaves": [tree.n_leaves for tree in path.trees],

@@ -14,6 +14,7 @@ from treelab.trees.text import (
     condition_text,
     leaf_conditions,
     near_text,
+    score_numbers,
     sum_nears,
     term_fractions,
     term_name,
@@ -119,10 +120,11 @@ def sum_terms(tree: Tree, node: int) -> str:
     shares = term_fractions(tree.features, weights)
     order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]
     _, nears = sum_nears(tree.features, weights)
+    numbers = score_numbers(tree.features)
     terms = [
         f"<span>{'−' if weights[j] < 0 else '+'} "
         f"{near_text(abs(weights[j]), nears[j])} × "
-        f"{html.escape(term_name(tree.features[j]))} "
+        f"{html.escape(term_name(tree.features[j], number=numbers[j]))} "
         f"<small>{percent(shares[j])}</small></span>"
         for j in order
     ]

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from treelab.data.columns import as_frame, infer_task
 from treelab.data.split import assign_splits
-from treelab.evaluation.metrics import TITLES, headline, scores
+from treelab.evaluation.metrics import TITLES, by_row, headline, scores
 from treelab.evaluation.surrogates import Imitation, imitation, residual_target
 from treelab.learners.common.base import check_weights
 from treelab.learners.registry import make_estimator
@@ -123,7 +123,8 @@ def surrogate(
     >>> found = treelab.surrogate(forest, X_test, y_test)  # doctest: +SKIP
     >>> print(found)  # doctest: +SKIP
     """
-    predicted = np.asarray(model.predict(X))
+    frame = as_frame(X)
+    predicted = by_row(model.predict(X), len(frame), "The model's predictions")
     if predicted.ndim != 1:
         raise ValueError(
             f"The model predicts {predicted.shape[1]} numbers for each row; a tree "
@@ -134,7 +135,6 @@ def surrogate(
         raise ValueError(
             "The model predicts the same for every row; so would any tree."
         )
-    frame = as_frame(X)
     strata = np.zeros(len(frame), dtype=np.int64)
     if task != "regression":
         strata = pd.factorize(predicted)[0]
@@ -146,7 +146,7 @@ def surrogate(
     estimator = fit(learner, task, dict(settings or {}), frame, predicted)
     tree_predicts = estimator.predict(frame)
     test = parts == 2
-    truth = None if y is None else np.asarray(y)[test]
+    truth = None if y is None else by_row(y, len(frame), "y", may_lack=True)[test]
     held_out = None if weight is None else weight[test]
     found = imitation(task, predicted[test], tree_predicts[test], truth, held_out)
     try:

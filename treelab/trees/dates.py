@@ -171,7 +171,7 @@ _UNREAD = (
         "months, weeks or quarters",
         "2020-01 to have them read as dates",
         ("%m %Y", "%b %Y", "%B %Y", "%b %y"),
-        r"\d{4} ?([Qq][1-4]|[Ww]\d\d?)|[Qq][1-4] ?\d{4}",
+        r"\d{4} ?([Qq][1-4]|[Ww]\d\d?( \d)?)|[Qq][1-4] ?\d{4}",
     ),
     (
         "dates with a weekday",

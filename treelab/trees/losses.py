@@ -221,7 +221,7 @@ class Loss:
         wrong = y <= 0 if self.name == "gamma" else y < 0
         if wrong.any():
             place = int(np.argmax(wrong))
-            row = place if rows is None else rows[place]
+            row = f"{place}, counted from 0" if rows is None else rows[place]
             raise ValueError(
                 f"loss={self.name!r} needs targets {least}, but {name} holds "
                 f"{y[place]:g} in row {row}. Take another loss or leave the row out."

@@ -1,5 +1,6 @@
 """A tree in words: cells, conditions, nodes and rules."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -106,14 +107,11 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     fractions = term_fractions(features, weights)[used]
     order = used[np.argsort(-fractions, kind="stable")]
     _, nears = sum_nears(features, weights)
-    text = start
+    numbers, text = score_numbers(features), start
     for j in order[:most]:
         size = near_text(abs(weights[j]), nears[j])
-        term = (
-            term_name(features[j], length)
-            if size == "1"
-            else (f"{size}·{term_name(features[j], length)}")
-        )
+        name = term_name(features[j], length, numbers[j])
+        term = name if size == "1" else f"{size}·{name}"
         if text:
             text += f" − {term}" if weights[j] < 0 else f" + {term}"
         else:
@@ -124,13 +122,31 @@ def combination(features, weights, most=None, length=None, start: str = "") -> s
     return text or "0"
 
 
-def term_name(feature, length: int | None = None) -> str:
-    """Return how a feature is called within a sum."""
+def score_numbers(features) -> list[str]:
+    """Return which score of its column each feature is: "1", "2"; "" of one alone.
+
+    Of more than two classes a category has a score for each.
+    """
+    if len({feature.column for feature in features}) == len(features):
+        return [""] * len(features)
+    scored = [own.column if has_scores(own) else None for own in features]
+    numbers: Counter = Counter()
+    several = Counter(scored)
+    found = []
+    for column in scored:
+        numbers[column] += 1
+        is_one = column is None or several[column] == 1
+        found.append("" if is_one else str(numbers[column]))
+    return found
+
+
+def term_name(feature, length: int | None = None, number: str = "") -> str:
+    """Return how a feature is called within a sum; ``number`` is of its score."""
     name = short(feature.column, length)
     if feature.kind == "number":
         return name
     if has_scores(feature):
-        return f"[score of {name}]"
+        return f"[score {number} of {name}]" if number else f"[score of {name}]"
     ones = [c for c, s in zip(feature.categories, feature.scores) if s == 1]
     one = quoted(ones[0], length)
     return f"[{name} is {one if len(ones) == 1 else 'a rare value'}]"
@@ -921,7 +937,8 @@ def sum_name(tree: Tree, node: int) -> str:
     fractions = term_fractions(tree.features, tree.weights[node])
     used = np.flatnonzero(tree.weights[node])
     order = used[np.argsort(-fractions[used], kind="stable")]
-    names = [term_name(tree.features[j]) for j in order[:3]]
+    numbers = score_numbers(tree.features)
+    names = [term_name(tree.features[j], number=numbers[j]) for j in order[:3]]
     if rest := len(order) - len(names):
         names.append(counted(rest, "more term"))
     return joined(names)

@@ -3,14 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import treelab
 from tests.trees.make import make_tree
-from treelab import CartClassifier
+from treelab import CartClassifier, CartRegressor
 
+QUICK = {"tune": False}
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=300), "b": RNG.normal(size=300)})
 Y = np.where((X["a"] > 0) ^ (X["b"] > 0), "yes", "no")
@@ -39,6 +41,24 @@ def test_compare_says_which_model_is_better(models):
     assert gain[0] == gain[1] != title.split(",")[0]
     same = treelab.compare(models[0], models[0], X, Y)
     assert same.layout.title.text.startswith("No clear difference")
+
+
+def test_a_column_of_targets_is_compared_as_the_targets_are():
+    """(n, 1) against (n,) would be n predictions for each row."""
+    y = X[["a"]] * 2
+    one, two = (
+        CartRegressor(tune=False, max_depth=depth).fit(X, y) for depth in (1, 3)
+    )
+    linear = LinearRegression().fit(X, y)  # predicts a column, too
+    for first, second in ((one, two), (one, linear)):
+        titles = {
+            treelab.compare(first, second, X, own).layout.title.text
+            for own in (y, y["a"], y.to_numpy())
+        }
+        assert len(titles) == 1
+    found = [treelab.surrogate(linear, X, own, settings=QUICK) for own in (y, y["a"])]
+    assert str(found[0]) == str(found[1])
+    assert found[0].imitation.against_truth["r2"].first > 0.999
 
 
 def test_frontier_draws_a_line_for_each_path_and_one_across_for_others(models):

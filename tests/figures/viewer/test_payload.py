@@ -183,8 +183,9 @@ def test_an_oblique_split_carries_its_numbers_as_its_question_writes_them():
     for entry in asking:
         assert entry["condition"].endswith(f"≤ {entry['bound']}")
         for name, weight, _, size in entry["weights"]:
-            if name.endswith("†"):
-                name = f"[score of {name[:-1]}]"
+            if "†" in name:
+                column, number = name.split("†")
+                name = f"[score {number} of {column}]".replace("  ", " ")
             term = name if size == "1" else f"{size}·{name}"
             sign = "−" if weight < 0 else ""
             assert sign in entry["condition"]
@@ -202,6 +203,20 @@ def test_scores_of_categories_in_a_sum_are_told_below_the_picture():
     assert sorted(names) == ["age", "sex†"]
     (note,) = payload["trees"][0]["notes"]
     assert note == "† counts by its category: sex “f, x” −0.5, “m” 0.75."
+
+
+def test_scores_of_one_column_have_numbers():
+    sex = Feature("sex", "category", "", 0.0, ("m", "f"), (0.75, -0.5), 0.0)
+    features = (sex, replace(sex, scores=(0.1, 0.3)), Feature("age"))
+    weights = [[2.0, 1.0, 0.5]]
+    tree = Tree.complete(features, None, [1.5], [False], [0, 1], weights=weights)
+    payload = tree_payload(tree)
+    names = [name for name, *_ in only(payload)[0]["weights"]]
+    assert sorted(names) == ["age", "sex†1", "sex†2"]
+    (note,) = payload["trees"][0]["notes"]
+    assert note.endswith("sex†1 “f” −0.5, “m” 0.75; sex†2 “m” 0.1, “f” 0.3.")
+    words = "2·[score 1 of sex] + [score 2 of sex] + 0.5·age ≤ 1.5"
+    assert only(payload)[0]["condition"] == words
 
 
 def test_what_a_missing_value_counts_as_in_a_sum_is_said():

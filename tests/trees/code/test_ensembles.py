@@ -1,6 +1,7 @@
 """An ensemble's ONNX, Python and C predict as it does."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -175,20 +176,23 @@ def test_numbers_that_count_as_missing_do_so_in_every_language(tmp_path):
     check_c(model, rows, tmp_path)
 
 
-def test_python_knows_numbers_as_the_categories_that_they_are():
+def test_python_knows_numbers_and_dates_as_the_categories_that_they_are():
     rng = np.random.default_rng(5)
     model = make_ensemble(rng, "numbers", "softmax")
     feature = model.features[-1]
+    levels = ("1", "2.5", "3.0", "2020-01-31", "2020-01-31 10:30:00")
     held = replace(
-        feature, categories=("1", "2.5", "3.0"), scores=(0.1, 0.5, 0.9), rare=()
+        feature, categories=levels, scores=(0.1, 0.5, 0.9, 0.1, 0.9), rare=()
     )
     model = replace(model, features=(*model.features[:-1], held))
-    rows = make_rows(rng, 6)
-    rows["job"] = [True, 2.5, 3, 1.0, "1", "3"]
-    check_python(model, rows)
     tree = model.estimator(0)
-    wanted = tree.predict(rows).tolist()
-    assert python_predictions(tree, rows) == wanted
+    moments = [pd.Timestamp("2020-01-31"), datetime(2020, 1, 31, 10, 30)]
+    for cells in ([True, 2.5, 3, 1.0, "1", "3"], moments):
+        rows = make_rows(rng, len(cells))
+        rows["job"] = pd.Series(cells, dtype=object)
+        check_python(model, rows)
+        wanted = tree.predict(rows).tolist()
+        assert python_predictions(tree, rows) == wanted
 
 
 def test_one_tree_and_no_split_are_an_ensemble_too(tmp_path):

@@ -218,7 +218,9 @@ def _read_format(
         from treelab.data.reading.formats.parquet import read_parquet
 
         if kind != "parquet":
-            _, content = run_guarded("parquet_process", content, name, kind=kind)
+            kinds = {column: form.kind for column, form in as_in.items()}
+            choices: dict = {"kind": kind, "kinds": kinds}
+            _, content = run_guarded("parquet_process", content, name, **choices)
         readings, notes = read_parquet(content, name)
     return [_typed(reading, how, as_in) for reading in readings], notes
 

@@ -26,6 +26,7 @@ from treelab.trees.text import (
     prediction_text,
     rare_apart,
     row_value_text,
+    score_numbers,
     shown_threshold,
     split_condition,
     split_text,
@@ -105,13 +106,13 @@ WORDINGS = (
 )
 
 
-def brief_name(feature: Feature, length: int) -> str:
+def brief_name(feature: Feature, length: int, number: str = "") -> str:
     """Return a feature's name on a card; † stands for the score of a category.
 
-    A note lists the scores; see ``sum_notes``.
+    A note lists the scores; see ``sum_notes``, and for their numbers ``score_numbers``.
     """
     if has_scores(feature):
-        return f"{short(feature.column, length)}†"
+        return f"{short(feature.column, length)}†{number}"
     return term_name(feature, length)
 
 
@@ -463,12 +464,17 @@ def sum_notes(trees, X) -> list[str]:
     if not read_by:
         return []
     used = np.flatnonzero(np.any(read_by, axis=0))
-    scored = [_scores(features[j]) for j in used if has_scores(features[j])]
+    numbers = score_numbers(features)
+    scored = [_scores(features[j], numbers[j]) for j in used if has_scores(features[j])]
     notes = [_listed("† counts by its category: ", scored)] if scored else []
     if X is not None:
         matrix = feature_matrix(features, X, used)
-        missed = [features[j] for j in used if np.isnan(matrix[:, j]).any()]
-        filled = [f"{brief_name(f, NAME_LENGTH)} {_fill_text(f)}" for f in missed]
+        missed = [j for j in used if np.isnan(matrix[:, j]).any()]
+        filled = [
+            f"{brief_name(features[j], NAME_LENGTH, numbers[j])} "
+            f"{_fill_text(features[j])}"
+            for j in missed
+        ]
         if filled:
             notes.append(_listed("In a sum, a missing value counts as: ", filled))
     return notes
@@ -481,7 +487,7 @@ def _fill_text(feature) -> str:
     return with_unit(rounded(feature.fill), feature.unit)
 
 
-def _scores(feature) -> str:
+def _scores(feature, number: str) -> str:
     """Write the scores of a column's categories, the lowest first."""
     order = np.argsort(feature.scores, kind="stable")
     shown = [
@@ -490,7 +496,8 @@ def _scores(feature) -> str:
     ]
     if len(order) > MOST_NOTED_CATEGORIES:
         shown.append(f"{len(order) - MOST_NOTED_CATEGORIES} more")
-    return f"{brief_name(feature, NAME_LENGTH)[:-1]} {', '.join(shown)}"
+    name = brief_name(feature, NAME_LENGTH, number)
+    return f"{name if number else name[:-1]} {', '.join(shown)}"
 
 
 def _listed(start: str, words: list[str]) -> str:
@@ -726,9 +733,10 @@ class TreeWriter:
         order = np.argsort(-share, kind="stable")
         shown = order[: wording.terms]
         _, nears = sum_nears(tree.features, tree.weights[node])
+        numbers = score_numbers(tree.features)
         terms = [
             [
-                brief_name(tree.features[used[k]], wording.length),
+                brief_name(tree.features[used[k]], wording.length, numbers[used[k]]),
                 plain_number(weights[k]),
                 plain_number(share[k]),
                 near_text(abs(weights[k]), nears[used[k]]),

@@ -132,7 +132,8 @@ def check_finite(column: pd.Series) -> None:
     if infinite.any():
         raise ValueError(
             f"Column {column.name!r} contains infinity, first in row "
-            f"{int(np.argmax(infinite))}. Give a number or leave the cell empty."
+            f"{int(np.argmax(infinite))}, counted from 0. Give a number or leave the "
+            "cell empty."
         )
 
 
@@ -184,8 +185,8 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
     missing = pd.isna(y)
     if missing.any():
         raise ValueError(
-            f"{name} contains NaN, first in row {int(np.argmax(missing))}; drop the "
-            "rows whose target is missing."
+            f"{name} contains NaN, first in row {int(np.argmax(missing))}, counted "
+            "from 0; drop the rows whose target is missing."
         )
     return np.asarray(y)
 
@@ -226,7 +227,7 @@ def check_numeric_target(
         raise ValueError(f"{name} must be numbers for regression.") from error
     if not np.isfinite(y).all():
         place = int(np.argmin(np.isfinite(y)))
-        row = place if rows is None else rows[place]
+        row = f"{place}, counted from 0" if rows is None else rows[place]
         raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
     return y
 
@@ -258,7 +259,8 @@ def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be finite and at least 0, got {weights[row]:g} in row {row}."
+            f"{name} must be finite and at least 0, got {weights[row]:g} in row {row}, "
+            "counted from 0."
         )
     if not weights.any():
         raise ValueError(
@@ -476,7 +478,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         else:
             frame_valid, y_valid, weight_valid = _weighted_rows(
                 self._read_frame(X_valid, reset=False),
-                y_valid,
+                self._in_order(y_valid),
                 sample_weight_valid,
                 ("y_valid", "sample_weight_valid"),
                 several=self.predicts_several,
@@ -545,6 +547,13 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _name_outputs(self, y) -> None:
         """Learn what several targets, as the caller gave them, are called."""
+
+    def _in_order(self, y):
+        """Return several targets of a table as they were fitted, by their names."""
+        columns = target_columns(y)
+        if columns is None or {*map(str, columns)} != {*self.outputs_}:
+            return y
+        return columns.set_axis([*map(str, columns)], axis=1)[[*self.outputs_]]
 
     def _read_target(self, y, rows: pd.Index) -> np.ndarray:
         """Check the target of the training rows; a classifier learns its classes."""
@@ -744,7 +753,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
         Several, or one that is repeated for each level, are (n_rows, n_outputs_).
         """
         y = check_numeric_target(
-            y, len(rows), name, rows, several=self.predicts_several
+            self._in_order(y), len(rows), name, rows, several=self.predicts_several
         )
         if self._levels:
             return self._repeated(y, name)

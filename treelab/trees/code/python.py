@@ -48,8 +48,10 @@ def _text(value):
     """Return a category as text, or a number as it is; None where it is missing."""
     if _missing(value):
         return None
-    is_number = hasattr(value, "__float__") and not isinstance(value, str)
-    return value if is_number else str(value)
+    if hasattr(value, "__float__") and not isinstance(value, str):
+        return value
+    is_moment = hasattr(value, "date")  # of which midnight is the day
+    return str(value).removesuffix(" 00:00:00" * is_moment)
 ''',
     "_filled": '''
 def _filled(value, fill):

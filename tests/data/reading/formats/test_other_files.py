@@ -13,6 +13,7 @@ from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx, zipped
 from treelab.data.reading import extent
 from treelab.data.reading.read_table import read_table
+from treelab.trees.cells import forms_of
 
 GIVEN = pd.DataFrame(
     {
@@ -99,6 +100,13 @@ def test_codes_with_labels_become_their_labels(tmp_path):
     found = read_table(path).frame
     assert found["sex"].tolist() == ["man", "woman", "man"]
     assert found["age"].tolist() == [31, 99, 5]
+    # What a code is hangs on training, not on the other rows of a later file.
+    later = pd.DataFrame({"sex": [2.0, 3.0], "age": [99.0, 99.0]})
+    pyreadstat.write_sav(later, path, variable_value_labels=labels)
+    assert read_table(path).frame["age"].tolist() == ["no answer"] * 2
+    again = read_table(path, as_in=forms_of(found)).frame
+    assert again["sex"].tolist() == ["woman", "3"]
+    assert again["age"].tolist() == [99, 99]
 
 
 def test_json_lines_are_read_with_gaps_and_without_lists():

@@ -9,6 +9,7 @@ import pyarrow.parquet
 from treelab.data.reading.extent import check_extent
 from treelab.data.reading.formats.guarded import serve
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import value_text
 
 TITLES = {
     "arrow": "an Arrow or Feather file",
@@ -19,7 +20,9 @@ TITLES = {
 }
 
 
-def as_parquet(content: bytes, name: str, kind: str) -> tuple[dict, bytes]:
+def as_parquet(
+    content: bytes, name: str, kind: str, kinds: dict[str, str]
+) -> tuple[dict, bytes]:
     """Return a file's table as Parquet.
 
     Parameters
@@ -29,10 +32,14 @@ def as_parquet(content: bytes, name: str, kind: str) -> tuple[dict, bytes]:
         The file, in messages.
     kind : str
         "arrow", "stata", "spss", "sas" or "xport".
+    kinds : dict
+        "number", "date" or "category": what columns were at training, as far as known.
     """
-    read = _read_arrow if kind == "arrow" else _read_statistics
     try:
-        table = read(content, name, kind)
+        if kind == "arrow":
+            table = _read_arrow(content, name)
+        else:
+            table = _read_statistics(content, name, kind, kinds)
     except (TableError, MemoryError):
         raise
     except Exception as error:  # the libraries raise many kinds for damaged files
@@ -48,7 +55,7 @@ def as_parquet(content: bytes, name: str, kind: str) -> tuple[dict, bytes]:
     return {}, written.getvalue()
 
 
-def _read_arrow(content: bytes, name: str, kind: str) -> pa.Table:
+def _read_arrow(content: bytes, name: str) -> pa.Table:
     """Read the batches of an Arrow file, or an old Feather file."""
     if content[:4] == b"FEA1":
         from pyarrow import feather
@@ -60,8 +67,14 @@ def _read_arrow(content: bytes, name: str, kind: str) -> pa.Table:
     return table
 
 
-def _read_statistics(content: bytes, name: str, kind: str) -> pa.Table:
-    """Read a file of a statistics program; codes become their labels."""
+def _read_statistics(
+    content: bytes, name: str, kind: str, kinds: dict[str, str]
+) -> pa.Table:
+    """Read a file of a statistics program; codes become their labels.
+
+    So they do where all have one, or where training rows held categories: there what a
+    code is does not depend on the other rows.
+    """
     import pandas as pd
     import pyreadstat
 
@@ -77,8 +90,10 @@ def _read_statistics(content: bytes, name: str, kind: str) -> pa.Table:
     frame, about = read(io.BytesIO(content), dates_as_pandas_datetime=True)
     for column, labels in about.variable_value_labels.items():
         values = frame[column].dropna()
-        if len(labels) and values.isin(list(labels)).all():
-            frame[column] = frame[column].map(labels)
+        all_have = len(labels) > 0 and values.isin(list(labels)).all()
+        if kinds.get(column, "category" if all_have else "number") == "category":
+            texts = {value: value_text(value) for value in values.unique()}
+            frame[column] = frame[column].map(texts | labels)
     for column in frame.columns[[kind.kind == "O" for kind in frame.dtypes]]:
         texts = frame[column].map(lambda cell: None if pd.isna(cell) else str(cell))
         frame[column] = texts.replace("", None)
