@@ -326,8 +326,9 @@ def _offer_more(own: _Set) -> None:
                 "Find more",
                 icon=":material/search:",
                 key=f"rashomon-more-{run.id}",
-                help=f"Trains {jobs.N_RESTARTS} more trees of each size on all rows, "
-                "as a run of its own; nothing is chosen again.",
+                help=f"Trains {jobs.N_RESTARTS} more trees of the chosen size, and "
+                "some of others, on all rows, as a run of its own; nothing is chosen "
+                "again.",
                 on_click=explained(
                     lambda: queue().submit(jobs.create_more(store(), run))
                 ),

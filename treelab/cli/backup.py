@@ -7,6 +7,7 @@ from pathlib import Path
 from treelab.cli.arguments import add_home, printable
 from treelab.runs.care.backup import back_up
 from treelab.runs.store.run_store import default_home
+from treelab.trees.words import counted
 
 
 def add_command(commands) -> None:
@@ -35,8 +36,8 @@ def make_backup(arguments: Namespace) -> int:
     file = Path(arguments.file).expanduser().absolute()
     made = back_up(home, file, anyway=arguments.anyway)
     print(
-        f"{made.n_runs:,} runs and {made.n_tables:,} tables in {file}, "
-        f"{file.stat().st_size / 1e6:,.1f} MB."
+        f"{counted(made.n_runs, 'run')} and {counted(made.n_tables, 'table')} in "
+        f"{file}, {file.stat().st_size / 1e6:,.1f} MB."
     )
     return say_damage(made.damage)
 

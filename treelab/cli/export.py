@@ -29,7 +29,8 @@ def add_command(commands) -> None:
         "--estimator",
         type=int,
         metavar="N",
-        help="which tree of an ensemble, from 0 (onnx, python and c: default all)",
+        help="which tree of an ensemble, from 0; onnx, python, c, json and, of a "
+        "random forest, pmml hold all of them without it",
     )
     parser.add_argument(
         "--of", metavar="NAME", help="of a tree of several outputs, the one to write"

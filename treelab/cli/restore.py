@@ -7,6 +7,7 @@ from treelab.cli.arguments import add_home
 from treelab.cli.backup import say_damage
 from treelab.runs.care.restore import MOST_BYTES, restore
 from treelab.runs.store.run_store import default_home
+from treelab.trees.words import counted
 
 
 def add_command(commands) -> None:
@@ -39,5 +40,5 @@ def restore_home(arguments: Namespace) -> int:
     home = Path(arguments.home or default_home()).expanduser().absolute()
     file, most_bytes = Path(arguments.file).expanduser(), round(arguments.most_gb * 1e9)
     found = restore(file, home, most_bytes=most_bytes, anyway=arguments.anyway)
-    print(f"{found.n_runs:,} runs in {home}.")
+    print(f"{counted(found.n_runs, 'run')} in {home}.")
     return say_damage(found.damage)

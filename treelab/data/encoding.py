@@ -793,8 +793,8 @@ class TableEncoder:
             )
         if y.isna().any():
             raise ValueError(
-                f"The target is missing in row {int(y.isna().argmax())}; leave such "
-                "rows out."
+                f"The target is missing in row {int(y.isna().argmax())}, counted "
+                "from 0; leave such rows out."
             )
         if self.task == "regression":
             return numbers(y.rename("target").astype(np.float64))

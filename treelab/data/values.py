@@ -24,8 +24,8 @@ def numbers(column: pd.Series) -> np.ndarray:
         row = int(np.argmax(bad))
         what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
         raise ValueError(
-            f"Column {column.name!r} holds {what}, first in row {row}. Give a number "
-            f"up to {LARGEST_NUMBER:g}, or leave the cell empty."
+            f"Column {column.name!r} holds {what}, first in row {row}, counted from 0. "
+            f"Give a number up to {LARGEST_NUMBER:g}, or leave the cell empty."
         )
     return values
 

@@ -388,7 +388,8 @@ def new_scores(
         truth = target[known].to_numpy(dtype=np.float64)
         try:
             if model.loss is not None:
-                model.loss.check_target(truth, f"column {name!r}")
+                rows = np.flatnonzero(known) + 1
+                model.loss.check_target(truth, f"column {name!r}", rows)
             found = scores(
                 model.task, truth, predicted, sample_weight=weight, loss=model.loss
             )

@@ -7,7 +7,7 @@ from treelab.runs.store.run_store import RunStore
 def test_a_store_comes_back_from_the_shell(trained, tmp_path, capsys, refused):
     file, new = str(tmp_path / "all.zip"), str(tmp_path / "new")
     assert main(["backup", file]) == 0
-    assert "1 runs and 1 tables" in capsys.readouterr().out
+    assert "1 run and 1 table" in capsys.readouterr().out
     assert main(["restore", file, "--home", new]) == 0
     assert RunStore(new).run(trained).has_model
     assert "is not empty" in refused("restore", file, "--home", new)

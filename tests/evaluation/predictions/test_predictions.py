@@ -17,6 +17,7 @@ from treelab.evaluation.predictions import (
     prediction_columns,
     with_predictions,
 )
+from treelab.learners.cart.estimators import CartRegressor
 
 FRAME = table()
 SPLIT = make_problem(FRAME, "kind", columns=("radius", "texture $x$", "colour")).split(
@@ -81,6 +82,14 @@ def test_a_table_with_the_target_is_scored():
         "'other', count as wrong."
     )
     assert new_scores(TREE, FRAME.drop(columns="kind"), X) == ({}, "")
+
+
+def test_a_target_that_the_loss_does_not_know_is_named_by_its_row_of_the_table():
+    X = pd.DataFrame({"x": np.arange(12.0)})
+    tree = CartRegressor(loss="poisson", tune=False).fit(X, X["x"]).tree_
+    new = X.assign(**{tree.target: [np.nan, 1.0, -2.0] * 4})
+    _, note = new_scores(tree, new, X)
+    assert "holds -2 in row 3." in note
 
 
 def test_rows_in_a_branch_that_no_training_row_took_are_counted():

@@ -132,7 +132,8 @@ def check_finite(column: pd.Series) -> None:
     if infinite.any():
         raise ValueError(
             f"Column {column.name!r} contains infinity, first in row "
-            f"{int(np.argmax(infinite))}. Give a number or leave the cell empty."
+            f"{int(np.argmax(infinite))}, counted from 0. Give a number or leave the "
+            "cell empty."
         )
 
 
@@ -184,8 +185,8 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
     missing = pd.isna(y)
     if missing.any():
         raise ValueError(
-            f"{name} contains NaN, first in row {int(np.argmax(missing))}; drop the "
-            "rows whose target is missing."
+            f"{name} contains NaN, first in row {int(np.argmax(missing))}, counted "
+            "from 0; drop the rows whose target is missing."
         )
     return np.asarray(y)
 
@@ -226,7 +227,7 @@ def check_numeric_target(
         raise ValueError(f"{name} must be numbers for regression.") from error
     if not np.isfinite(y).all():
         place = int(np.argmin(np.isfinite(y)))
-        row = place if rows is None else rows[place]
+        row = f"{place}, counted from 0" if rows is None else rows[place]
         raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
     return y
 
@@ -258,7 +259,8 @@ def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be finite and at least 0, got {weights[row]:g} in row {row}."
+            f"{name} must be finite and at least 0, got {weights[row]:g} in row {row}, "
+            "counted from 0."
         )
     if not weights.any():
         raise ValueError(

@@ -59,8 +59,9 @@ class GradTreeSettings(AxisTreeSettings):
     )
     n_restarts: int = setting(
         24,
-        "Trees of each size that are trained side by side; the one that fits the rows "
-        "best and agrees most with all is retained.",
+        "Trees of the chosen size that are trained side by side, beside a third as "
+        "many of others; the one that fits the rows best and agrees most with all is "
+        "retained.",
         label="Restarts",
         minimum=1,
         paper=3,

@@ -85,7 +85,7 @@ def _engine(url: str) -> "Engine":
         )
     except ImportError as error:
         raise ImportError(
-            "A store on PostgreSQL needs psycopg: pip install 'treelab[postgres]'."
+            "A store on PostgreSQL needs psycopg: pip install '.[postgres]'."
         ) from error
 
 
