@@ -299,6 +299,7 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         (
             option("--kills", "(default: 50)", type=int, default=50),
             option("--seed", "of what happens when", type=int, default=0),
+            LEARNERS,
             OUT,
         ),
         "soak.run",

@@ -172,9 +172,9 @@ def read_only(service: Service, run_id: str) -> Iterator[None]:
 
 
 KILLS: dict[str, Trouble] = {
+    "both killed": both_killed,
     "worker killed": worker_killed,
     "server killed": server_killed,
-    "both killed": both_killed,
 }
 ON_OWN_DISK: dict[str, Trouble] = {"disk full": disk_full, "read-only": read_only}
 OTHERS: dict[str, Trouble] = {"event rows damaged": rows_damaged, **ON_OWN_DISK}
@@ -280,7 +280,12 @@ class Happening:
     wrong: list[str] = field(default_factory=list)
 
 
-def soak(n_kills: int = 50, seed: int = 0, out: Path | None = None) -> int:
+def soak(
+    n_kills: int = 50,
+    seed: int = 0,
+    out: Path | None = None,
+    learners: list[str] | None = None,
+) -> int:
     """Let troubles befall a service, print what held; return 1 where something did not.
 
     Disks fill up and turn read-only where the system lets a process mount its own; the
@@ -293,6 +298,8 @@ def soak(n_kills: int = 50, seed: int = 0, out: Path | None = None) -> int:
         Of the troubles, their order and their moments.
     out : Path or None, default=None
         JSON file to write.
+    learners : list of str or None, default=None
+        Keys of ``LEARNERS`` that train; None for all.
     """
     if not has_own_mounts() and may_have_own_mounts():
         return again_with_own_mounts()
@@ -303,7 +310,8 @@ def soak(n_kills: int = 50, seed: int = 0, out: Path | None = None) -> int:
             mounts.enter_context(small_disk(home))
         place = {"TREELAB_HOME": str(home), "TREELAB_SLOTS": str(SLOTS)}
         with patch.dict(os.environ, place | {"CUDA_VISIBLE_DEVICES": ""}):
-            tester = Soak(home, Path(folder) / "server.log", seed)
+            log = Path(folder) / "server.log"
+            tester = Soak(home, log, seed, learners or [*LEARNERS])
             try:
                 for name in planned(n_kills, seed):
                     tester.befall(name)
@@ -324,6 +332,8 @@ class Soak:
         Where the server prints.
     seed : int
         Of the moments, and of which learner trains.
+    learners : list of str
+        Keys of ``LEARNERS``, of which one is drawn each time.
 
     Attributes
     ----------
@@ -333,7 +343,8 @@ class Soak:
         What was finished so far.
     """
 
-    def __init__(self, home: Path, log: Path, seed: int):
+    def __init__(self, home: Path, log: Path, seed: int, learners: list[str]):
+        self._learners = learners
         self.happened: list[Happening] = []
         self._draw = random.Random(seed)
         self._store = RunStore(home)
@@ -348,7 +359,7 @@ class Soak:
 
     def befall(self, trouble: str) -> None:
         """Let a trouble happen while a run trains, then hold it to what it promises."""
-        learner = self._draw.choice(list(LEARNERS))
+        learner = self._draw.choice(self._learners)
         happening = Happening(trouble, learner)
         self.happened.append(happening)
         began = time.monotonic()
@@ -463,4 +474,5 @@ def _report(tester: Soak, out: Path | None) -> int:
 
 def run(chosen: Namespace) -> int:
     """Trouble an app and print what held."""
-    return soak(chosen.kills, chosen.seed, chosen.out)
+    learners = chosen.learners.split(",") if chosen.learners else None
+    return soak(chosen.kills, chosen.seed, chosen.out, learners)

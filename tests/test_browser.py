@@ -40,13 +40,12 @@ SERIOUS = """async (values) => {
     .filter(([, nodes]) => nodes.length)
     .map(([id, nodes]) => [id, nodes.map(node => node.html.slice(0, 160))]);
 }"""
-# Whether the script has not run for a third of a second: a click takes a moment to
-# reach it, and what it wrote a moment to be drawn.
-QUIET = """() => {
+# Whether the script has not run for a while, in milliseconds.
+QUIET = """enough => {
   const app = document.querySelector('[data-testid=stApp]');
   const quiet = app?.dataset.testScriptState === 'notRunning';
   if (!quiet || !window.quietSince) window.quietSince = performance.now();
-  return performance.now() - window.quietSince >= 350;
+  return performance.now() - window.quietSince >= enough;
 }"""
 # The script writes the color scheme that it draws in into the style of the page.
 IN_MODE = "mode => getComputedStyle(document.body).colorScheme === mode"
@@ -106,10 +105,13 @@ def opened(page, question: str) -> None:
     settled(page)
 
 
-def settled(page) -> None:
-    """Wait until the script has run to its end; nothing may have broken."""
+def settled(page, milliseconds: int = 350) -> None:
+    """Wait until the script has run to its end; nothing may have broken.
+
+    A click takes a moment to reach the script, and what it wrote a moment to be drawn.
+    """
     page.evaluate("window.quietSince = null")
-    page.wait_for_function(QUIET, polling=50)
+    page.wait_for_function(QUIET, arg=milliseconds, polling=50)
     assert page.get_by_test_id("stException").count() == 0
 
 
@@ -117,7 +119,7 @@ def set_mode(page, mode: str) -> None:
     """Change the browser's color scheme, and wait until the page is drawn in it."""
     page.emulate_media(color_scheme=mode)
     page.wait_for_function(IN_MODE, arg=mode)
-    settled(page)
+    settled(page, 100)  # the script has begun
 
 
 def go(page, name: str, question: str) -> None:

@@ -181,7 +181,7 @@ def save_moving(frames: list[Image.Image], path: Path) -> None:
     )
 
 
-def moving(camera: Camera) -> None:
+def moving(camera: Camera, n_restarts: int) -> None:
     """Photograph a training on the greedy trap while it goes on; delete its runs."""
     from treelab.data.builtin import BUILTIN
     from treelab.data.problem import make_problem
@@ -193,7 +193,7 @@ def moving(camera: Camera) -> None:
     table_id = store.add_table(frame, table.title)
     names = {"table_id": table_id, "table_name": table.title}
     problem = make_problem(frame, table.target, units=table.units, **names)
-    asked = {"cart": {}, "gradtree": {"n_restarts": MOVING_RESTARTS}}
+    asked = {"cart": {}, "gradtree": {"n_restarts": n_restarts}}
     runs = [store.create(*own, problem) for own in asked.items()]
     for run in runs:
         Queue(store).submit(run)
@@ -205,12 +205,12 @@ def moving(camera: Camera) -> None:
     camera.settled()
 
 
-def trap(camera: Camera) -> None:
+def trap(camera: Camera, n_restarts: int) -> None:
     """Photograph Data, Train and Compare on the table that greedy trees fail on."""
     page = camera.page
     page.get_by_text("Warming up").wait_for(state="hidden")
     camera.take("data")
-    moving(camera)
+    moving(camera, n_restarts)
     page.get_by_role("button", name="Train with defaults").click()
     heading = page.get_by_role("heading", name="Train and watch")
     expect(heading).to_be_visible()
@@ -249,8 +249,8 @@ def breast_cancer(camera: Camera) -> None:
     camera.take("edit", BAR, 1000)
 
 
-def take_all(folder: Path) -> None:
-    """Take every picture into a folder."""
+def take_all(folder: Path, n_restarts: int) -> None:
+    """Take every picture into a folder; so many trees train in the moving one."""
     folder.mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, str(ROOT))
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -269,7 +269,7 @@ def take_all(folder: Path) -> None:
         expect(page.get_by_role("button", name="Train with defaults")).to_be_visible()
         camera.settled()
         page.add_style_tag(content=TIDY)
-        trap(camera)
+        trap(camera, n_restarts)
         breast_cancer(camera)
         browser.close()
 
@@ -277,4 +277,8 @@ def take_all(folder: Path) -> None:
 if __name__ == "__main__":
     reader = argparse.ArgumentParser(description="Take the pictures of the documents.")
     reader.add_argument("--to", type=Path, default=HERE, help="folder to save in")
-    take_all(reader.parse_args().to)
+    reader.add_argument(
+        "--restarts", type=int, default=MOVING_RESTARTS, help="in the moving picture"
+    )
+    chosen = reader.parse_args()
+    take_all(chosen.to, chosen.restarts)

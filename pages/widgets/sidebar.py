@@ -61,7 +61,9 @@ def _show() -> None:
     jobs = _jobs()
     for run in jobs[:MOST_JOBS]:
         color = learner_color(run.learner, run.settings)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(
+            horizontal=True, wrap=False, vertical_alignment="center", gap="small"
+        ):
             st.page_link(
                 "pages/train.py",
                 label=plain(run_name(run)) + _state_words(run),

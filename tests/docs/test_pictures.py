@@ -30,6 +30,7 @@ def test_every_picture_that_is_shown_is_there():
 @pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium")
 def test_the_script_takes_every_picture_that_is_shown(tmp_path):
     script = [sys.executable, "docs/pictures/take.py", "--to", str(tmp_path)]
+    script += ["--restarts", "50"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in tmp_path.iterdir()} == named()

@@ -38,7 +38,7 @@ def test_rows_without_weight_are_left_out_and_the_unit_of_weights_is_free(key, t
     y, weight = target(y, task), drawn(len(y))
     some = weight > 0
     alone = learner(key, task).fit(frame[some], y[some], weight[some])
-    for unit in (1.0, 2.0**20, 2.0**-20):
+    for unit in (2.0**20, 2.0**-20):
         weighted = learner(key, task).fit(frame, y, sample_weight=unit * weight)
         np.testing.assert_array_equal(answers(weighted, frame), answers(alone, frame))
 

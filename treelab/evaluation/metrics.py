@@ -361,7 +361,8 @@ def log_loss_words(found: dict[str, float]) -> str:
     if "log_loss" not in found or BASELINE not in found:
         return ""
     own, baseline = found["log_loss"], found[BASELINE]
-    words = f"log loss {own:.3g}, class frequencies alone {baseline:.3g}"
+    both = significant(own), significant(baseline)
+    words = f"log loss {both[0]}, class frequencies alone {both[1]}"
     if own > baseline + SAME_LOSS:
         words += ". Its probabilities are worse than the class frequencies"
     return words

@@ -11,7 +11,9 @@ from tests.learners.drawn_rows import of_drawn_rows
 from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier
+from treelab.learners.common import tuned_tree
 from treelab.learners.common.origin import changed_splits, feature_spread
+from treelab.learners.gradtree import random_trees
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import SizePath
@@ -24,11 +26,19 @@ TABLES = sorted(BUILTIN, key=lambda key: key not in ("mixed", "diabetes"))
 STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 
 
+@pytest.fixture
+def small_search(monkeypatch):
+    """All steps of the search for a size, with few candidates in each."""
+    monkeypatch.setattr(random_trees, "N_SPLITS", 14)
+    monkeypatch.setattr(tuned_tree, "DEPTHS", (2,))
+    monkeypatch.setattr(tuned_tree, "LEAF_SIZES", (1,))
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [GradTreeClassifier(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
-def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+def test_scikit_learn_finds_nothing_to_complain_about(small_search, estimator, check):
     if "check_class_weight_classifiers" in str(check):
         # One class weighs 10 million times the other in pure noise, and the light one
         # is to be predicted hardly ever, which no leaf of one row does, as with CART.
@@ -41,7 +51,7 @@ def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
 @parametrize_with_checks(
     [GradTreeRegressor(**CHECKED)], expected_failed_checks=of_drawn_rows
 )
-def test_scikit_learns_checks_of_the_regressor(estimator, check):
+def test_scikit_learns_checks_of_the_regressor(small_search, estimator, check):
     check(estimator)
 
 

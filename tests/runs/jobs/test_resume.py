@@ -1,17 +1,14 @@
 """A run that was paused or cut off goes on where it was, and ends as it would have."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
-from functools import partial
 
 import numpy as np
 import pytest
 
 from tests.runs.conftest import small_table
+from tests.runs.jobs import apart
 from treelab.data.problem import Problem
 from treelab.runs.jobs import resume as checkpoints
 from treelab.runs.jobs.resume import can_train_longer, train_longer
@@ -132,78 +129,41 @@ def test_a_training_with_a_schedule_is_not_trained_longer(store, problem):
         train_longer(store, store.run(run_id))
 
 
-TRAINER = (
-    "import sys; from treelab.runs.jobs import resume as checkpoints;"
-    "checkpoints.CHECKPOINT_SECONDS = 0.05;"
-    "from treelab.runs.jobs.run_one import run_one; run_one(*sys.argv[1:])"
-)
-
-
 def has_come(run, moment):
     """Whether a run trains, and so much of it is done."""
     return run.state == "running" and run.progress >= moment
 
 
-def start_process(store, run_id):
-    """Train a run in a process of its own."""
-    command = [sys.executable, "-c", TRAINER, run_id, str(store.home)]
-    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+def ended(process) -> int:
+    """The exit code of a process, once it has ended."""
+    process.join()
+    return process.exitcode
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LONG)
 def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
-    start = partial(start_process, store)
     options = {"device": "cpu"}
     whole, killed = (
         store.create(learner, LONG[learner], problem, **options) for _ in range(2)
     )
-    assert start(whole).wait() == 0
+    assert ended(apart.start(apart.train, whole, store.home)) == 0
     n_killed = 0
     for moment in np.linspace(0.2, 0.8, 3):
-        process = start(killed)
-        while process.poll() is None and not has_come(store.run(killed), moment):
+        process = apart.start(apart.train, killed, store.home)
+        while process.is_alive() and not has_come(store.run(killed), moment):
             time.sleep(0.005)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+        if process.is_alive():
+            process.kill()
+            process.join()
             n_killed += 1
             assert store.interrupt_dead_runs() == [killed]
             assert store.resume(killed)
     assert n_killed == 3
     assert not checkpoints.checkpointer_of(store, store.run(killed)).is_empty
-    assert start(killed).wait() == 0
+    assert ended(apart.start(apart.train, killed, store.home)) == 0
     assert store.run(killed).attempts == 4
     assert tree_of(store, killed) == tree_of(store, whole)
-
-
-# One line for each fold or step that is trained; at one the process is killed.
-COUNTING = """
-import os, signal, sys
-from treelab.learners.common import tuned_tree as tuning
-from treelab.learners.gradtree.network import HardTrees
-from treelab.runs.jobs import resume as checkpoints
-from treelab.runs.jobs.run_one import run_one
-from treelab.training import checkpointer
-
-run_id, home, file, last = sys.argv[1:]
-# Each piece is written when it is done, however quick it is beside the disk.
-checkpoints.CHECKPOINT_SECONDS, checkpointer.WRITING_FRACTION = 0.0, float("inf")
-
-def counted(work):
-    def counting(*args):
-        with open(file, "a") as lines:
-            lines.write("x\\n")
-        with open(file) as lines:
-            if len(lines.readlines()) == int(last):
-                os.kill(os.getpid(), signal.SIGKILL)
-        return work(*args)
-    return counting
-
-tuning._fold_sums = counted(tuning._fold_sums)
-HardTrees.batch_loss = counted(HardTrees.batch_loss)
-run_one(run_id, home)
-"""
 
 
 @pytest.mark.slow
@@ -225,10 +185,9 @@ def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(
     )
 
     def train(run_id, name, last):
-        command = [sys.executable, "-c", COUNTING, run_id, str(store.home)]
         file = tmp_path / name
-        code = subprocess.run([*command, str(file), str(last)], check=False).returncode
-        return code, len(file.read_text().splitlines())
+        process = apart.start(apart.train_counted, run_id, store.home, file, last)
+        return ended(process), len(file.read_text().splitlines())
 
     assert train(whole, "whole", -1) == (0, n_pieces)
     assert train(killed, "killed", last) == (-signal.SIGKILL, last)
@@ -252,18 +211,18 @@ def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, lear
     columns = ("size", "color", "noise")
     problem = Problem(table_id, "larger", "kind", columns, task="binary")
     whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
-    assert start_process(store, whole).wait() == 0
+    assert ended(apart.start(apart.train, whole, store.home)) == 0
     trained = store.run(whole)
     for moment in (0.0, 0.1, 0.2):  # of the time it takes
-        process = start_process(store, killed)
-        while process.poll() is None and store.run(killed).state != "running":
+        process = apart.start(apart.train, killed, store.home)
+        while process.is_alive() and store.run(killed).state != "running":
             time.sleep(0.002)
         time.sleep(moment * trained.elapsed)
-        assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        assert process.is_alive()
+        process.kill()
+        process.join()
         assert store.interrupt_dead_runs() == [killed]
         assert store.resume(killed)
-    assert start_process(store, killed).wait() == 0
+    assert ended(apart.start(apart.train, killed, store.home)) == 0
     assert store.run(killed).attempts == 4
     assert tree_of(store, killed) == tree_of(store, whole)

@@ -1,15 +1,17 @@
 """The pool starts the workers that are missing, and explains why one does not start."""
 
+import subprocess
 import sys
 import time
 from dataclasses import replace
 
+import psutil
 import pytest
 from filelock import FileLock
 
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers import worker_pool
-from treelab.runs.workers.worker_pool import MOST_FAILURES, WorkerPool
+from treelab.runs.workers.worker_pool import MOST_FAILURES, WorkerPool, lower_priority
 
 BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
 
@@ -64,3 +66,15 @@ def test_a_worker_without_a_heartbeat_counts_as_dead(pool, store, monkeypatch):
     pool.ensure_workers()
     (worker,) = store.worker_registry.workers()
     assert worker.process != elsewhere
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has classes instead")
+def test_the_priority_of_a_process_is_lowered_and_never_raised():
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as p:
+        process = psutil.Process(p.pid)
+        process.nice(12)  # raising it is refused without privilege
+        lower_priority(process)
+        assert process.nice() == 12
+        p.communicate(b"\n")

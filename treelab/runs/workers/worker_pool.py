@@ -258,8 +258,8 @@ def lower_priority(process: psutil.Process) -> None:
     """Let a process compute after those of pages."""
     if sys.platform == "win32":
         process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-    else:
-        process.nice(NICENESS)
+    else:  # never raised: without privilege, the system refuses that
+        process.nice(max(NICENESS, process.nice()))
 
 
 def _is_dead(worker: WorkerInfo) -> bool:
