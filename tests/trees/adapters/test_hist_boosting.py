@@ -65,6 +65,13 @@ def test_classifiers_of_numbers_predict_alike_on_every_row(n_classes):
     check(model, lambda ours: (rows(2000, 1), hard_rows(ours)))
 
 
+def test_a_classifier_of_one_class_is_refused():
+    X = rows(50, 0)
+    model = HistGradientBoostingClassifier(**SMALL).fit(X, np.full(50, "no"))
+    with pytest.raises(ValueError, match="knows the class 'no' alone"):
+        treelab.from_sklearn(model)
+
+
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
 def test_regressors_of_numbers_predict_alike_on_every_row(loss):
     X = rows(400, 0)

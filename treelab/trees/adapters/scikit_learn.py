@@ -33,12 +33,22 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
     """Return a fitted HistGradientBoosting estimator as a Forest.
 
     It adds up in float64, as the model does; names are in the order of training.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted to rows of one class.
     """
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(classes) < 2:
+        raise ValueError(
+            f"The model knows the class {plain_label(classes[0])!r} alone: it has no "
+            "trees. Fit it to rows of two classes or more."
+        )
     order, categories = _encoded(model)
     columns = Columns([names[j] for j in order], units, categories)
     rounds = model._predictors
     grown = [_tree(one, columns) for trees in rounds for one in trees]
-    classes = getattr(model, "classes_", None)
     return boosted_forest(
         grown,
         columns.features,
