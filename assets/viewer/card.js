@@ -4,7 +4,7 @@ import { classBar, meanBar, outputBars, outputsHeight, outputsWidth, plainHistog
 import { flowOf, nodeColor, purity, topClass } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
-import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, withUnit, wrap } from "./text.js";
+import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, spreadText, withUnit, wrap } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
@@ -97,7 +97,7 @@ function foldedPlan(data, node, tier, leaves) {
 
 function sureText(data, node) {
   if (node.outputs) return "";
-  return data.task === "regression" ? `± ${short(node.std)}` : percent(node.confidence);
+  return data.task === "regression" ? spreadText(data, node) : percent(node.confidence);
 }
 
 /** The most probable class, where weights of the classes choose another. */

@@ -2,7 +2,7 @@
 
 import { svg } from "./svg.js";
 import { meanColor } from "./color.js";
-import { cut, isolate, measure, short } from "./text.js";
+import { cut, isMean, isolate, measure, short } from "./text.js";
 
 /** Shares of the classes as one bar `w` wide; a sliver stays visible. */
 export function classBar(data, node, x, y, w, h) {
@@ -20,14 +20,14 @@ export function classBar(data, node, x, y, w, h) {
   return group;
 }
 
-/** A mean on the scale of the whole tree, with a standard deviation to both sides. */
+/** A value on the scale of the whole tree; a mean has a standard deviation to both sides. */
 export function meanBar(data, node, x, y, w, h) {
   const { low, high } = data.scale ?? { low: 0, high: 0 };
   const place = (value) => {
     const t = high > low ? (value - low) / (high - low) : 0.5;
     return x + Math.min(1, Math.max(0, t)) * w;
   };
-  const std = node.std ?? 0;
+  const std = isMean(data) ? node.std ?? 0 : 0;
   const from = place(node.mean - std);
   return svg("g", {},
     svg("rect", { x, y: y + h / 2 - 1, width: w, height: 2, rx: 1, class: "rail" }),

@@ -181,6 +181,16 @@ export function withUnit(text, unit) {
   return unit && unit !== "%" ? `${text} ${unit}` : `${text}${unit ?? ""}`;
 }
 
+/** Whether a regression tree predicts means, about which rows spread. */
+export function isMean(data) {
+  return (data.target?.value ?? "mean") === "mean";
+}
+
+/** The standard deviation of a node's rows; of a quantile it is no plus and minus. */
+export function spreadText(data, node) {
+  return `${isMean(data) ? "±" : "SD"} ${short(node.std)}`;
+}
+
 /** A number with three significant digits and no needless zeros. */
 export function short(value) {
   if (value === null || value === undefined) return "–";

@@ -40,7 +40,13 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import with_dates
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
-from treelab.trees.text import bound_text, node_title, path_conditions, to_text
+from treelab.trees.text import (
+    bound_text,
+    node_title,
+    path_conditions,
+    to_text,
+    value_word,
+)
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, significant
 
@@ -152,9 +158,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
         st.html(color_legend(run_colors(loaded)))
     levels = levels_shown(tree)
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
-    what = "confidence" if tree.classes is not None else "mean"
-    if tree.loss is not None:
-        what = tree.loss.value_word
+    what = "confidence" if tree.classes is not None else value_word(tree)
     st.caption(
         f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
         f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"

@@ -57,7 +57,7 @@ class Asked:
 
     column: str
     label: object
-    group: np.ndarray  # of each row of the data split
+    group: pd.Series  # of each row of the data split
 
 
 def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
@@ -80,7 +80,7 @@ def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
     label = right.selectbox(
         "Class", ranked_classes(loaded)[::-1], format_func=str, key=f"group-class-{key}"
     )
-    return Asked(column, label, group_rows(loaded, column, split).to_numpy())
+    return Asked(column, label, group_rows(loaded, column, split))
 
 
 def _explain(loaded: LoadedRun) -> None:

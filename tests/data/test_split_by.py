@@ -66,12 +66,15 @@ def test_text_that_is_no_date_among_dates_is_refused():
 
 
 def test_a_column_may_say_what_a_row_is_for():
-    marks = pd.Series(["train", "Test ", None, "train", "VALID", "x"])
+    marks = pd.Series(["train", "Test ", None, "training", "VALID", "train"], name="c")
     assert assign_by("given", marks, 0.2, 0.2, 0).tolist() == [0, 2, 0, 0, 1, 0]
     drawn = assign_by("given", marks.replace("VALID", "train"), 0.2, 0.2, 0)
     assert np.bincount(drawn).tolist() == [4, 1, 1]
     with pytest.raises(ValueError, match="says “test”"):
-        assign_by("given", pd.Series(["a", "b"], name="c"), 0.2, 0.2, 0)
+        assign_by("given", marks.replace("Test ", "train"), 0.2, 0.2, 0)
+    with pytest.raises(ValueError, match="'c' says 'holdout' on row 4 of"):
+        assign_by("given", marks.replace("training", "holdout"), 0.2, 0.2, 0)
+    assert assign_by("given", marks.replace("VALID", "dev"), 0.2, 0.2, 0)[4] == 1
 
 
 def test_a_problem_is_split_by_its_column_and_does_not_predict_from_groups():

@@ -111,12 +111,14 @@ def test_intervals_hold_in_the_targets_own_unit(learner):
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "quantile", "quantile": 0.8}])
-def test_ends_of_very_small_targets_are_those_of_large_ones(settings):
+def test_ends_of_targets_that_are_small_or_far_from_0_are_those_of_others(settings):
     X, y = noisy(120)
     model = CartRegressor(tune=False, max_leaf_nodes=6, random_state=0, **settings)
     one = model.fit(X, y).predict_interval(X)
     other = model.fit(X, y * 2.0**-44).predict_interval(X)
     np.testing.assert_allclose(other * 2.0**44, one)
+    far = model.fit(X, y + 2.0**30).predict_interval(X)
+    np.testing.assert_allclose(far - 2.0**30, one, atol=1e-3)
 
 
 @pytest.mark.slow

@@ -68,6 +68,13 @@ def test_the_unit_of_a_target_counts_by_its_power(loss):
     )
 
 
+@pytest.mark.parametrize("factor", [1.1, 1e-10, 1e100, 3.0])
+def test_a_loss_in_another_unit_and_back_is_the_same_to_the_last_digit(factor):
+    loss = Loss("huber", 1.3).scaled(1.0)
+    assert Loss("huber", 1.3 * factor).scaled(1 / factor) == loss
+    assert loss.parameter == pytest.approx(1.3, rel=1e-7)
+
+
 @pytest.mark.parametrize("loss", EVERY, ids=str)
 def test_gradients_are_those_of_differences(loss):
     predicted, y, _ = rows(n_rows=12)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionLines, countShort, cut, isolate, measure, percent, short } from "../../assets/viewer/text.js";
+import { conditionLines, countShort, cut, isolate, measure, percent, short, spreadText } from "../../assets/viewer/text.js";
 
 const plain = (line) => line.replace(/[\u2068\u2069]/g, "");
 
@@ -51,4 +51,11 @@ test("numbers are short and true", () => {
   assert.deepEqual([0, 1234.5, 0.012345, -2.5, 12345678].map(short), ["0", "1,235", "0.0123", "−2.5", "1.23e7"]);
   assert.deepEqual([950, 12345, 179000, 1785770].map(countShort), ["950", "12.3k", "179k", "1.8M"]);
   assert.deepEqual([percent(null), short(null)], ["–", "–"]);
+});
+
+test("a standard deviation is plus and minus of a mean alone", () => {
+  const node = { mean: 3, std: 1.25 };
+  assert.equal(spreadText({ target: {} }, node), "± 1.25");
+  assert.equal(spreadText({ target: { value: "mean" } }, node), "± 1.25");
+  assert.equal(spreadText({ target: { value: "0.9 quantile" } }, node), "SD 1.25");
 });

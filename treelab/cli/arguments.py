@@ -156,8 +156,8 @@ def add_problem(parser: ArgumentParser) -> None:
         metavar="WAY:COLUMN",
         default="random",
         help="how rows are split: random (default), group:COLUMN (rows of a value stay "
-        "together), time:COLUMN (the latest are test rows), or given:COLUMN (rows that "
-        "say test or validation)",
+        "together), time:COLUMN (the latest are test rows), or given:COLUMN (it says "
+        "train, valid or test)",
     )
     parser.add_argument(
         "--weight",

@@ -30,9 +30,9 @@ def add_command(commands) -> None:
         "sweep",
         help="search a learner's settings, then train with the best",
         description="Tries settings of a learner (Optuna), and trains a tree with "
-        "those that score best; the app shows the trials on Sweep. Ctrl-C ends the "
-        "search and trains with the best settings so far. Where TREELAB_CLUSTER names "
-        "a Dask scheduler, trials and training go to its workers.",
+        "those that score best; the app shows the trials on Train, Tune. Ctrl-C ends "
+        "the search and trains with the best settings so far. Where TREELAB_CLUSTER "
+        "names a Dask scheduler, trials and training go to its workers.",
     )
     add_problem(parser)
     parser.add_argument(

@@ -16,7 +16,9 @@ WAY_TITLES = {
     "given": "as a column says",
 }
 TRAIN, VALID, TEST = 0, 1, 2
-_MARKS = {"test": TEST, "valid": VALID, "validation": VALID, "val": VALID}
+_MARKS = dict.fromkeys(("test", "testing"), TEST)
+_MARKS |= dict.fromkeys(("valid", "validation", "val", "dev"), VALID)
+_MARKS |= dict.fromkeys(("train", "training"), TRAIN)
 
 
 def assign_by(
@@ -30,8 +32,9 @@ def assign_by(
         "group": rows of one value stay together, values are drawn at random; a
         missing value is a group of its own. "time": the latest rows are test rows,
         those before them validation; rows of one time stay together, and those
-        without one train. "given": the word "test", "valid" or "validation" marks a
-        row, all others train; without validation rows some are drawn from these.
+        without one train. "given": the word "test", "valid" (or "val", "validation",
+        "dev") or "train" marks a row, and one without a word trains; without
+        validation rows some are drawn from these.
     column : Series of shape (n_rows,)
     valid_share, test_share : float
         Of all rows; reached as nearly as whole groups and times allow.
@@ -46,7 +49,8 @@ def assign_by(
     Raises
     ------
     ValueError
-        If one of the three would have no row; says what the column lacks.
+        If one of the three would have no row, or a word is none of these; says what
+        the column lacks.
     """
     rng = np.random.default_rng(seed)
     if way == "given":
@@ -106,8 +110,15 @@ def _time_codes(column: pd.Series) -> np.ndarray:
 
 def _given(column: pd.Series, valid_share: float, rng) -> np.ndarray:
     """Assign rows by the words of a column."""
-    words = column.map(str).str.strip().str.lower()
-    split = words.map(_MARKS).fillna(TRAIN).to_numpy(dtype=np.int64)
+    marks = _words(column).map(_MARKS)
+    unknown = np.flatnonzero(marks.isna() & column.notna())
+    if len(unknown):
+        raise ValueError(
+            f"Column {column.name!r} says {str(column.iloc[unknown[0]])!r} on row "
+            f"{unknown[0] + 1} of the table. Write train, valid or test in each row, "
+            "or split by another column."
+        )
+    split = np.array(marks.fillna(TRAIN), dtype=np.int64)
     if not (split == TEST).any():
         raise ValueError(
             f"No row of column {column.name!r} says “test”, so there is nothing to "
@@ -140,11 +151,15 @@ def likely_columns(frame: pd.DataFrame, way: str, target: str) -> list[str]:
 
 
 def _has_marks(column: pd.Series) -> bool:
-    """Whether a column has few words, "test" among them."""
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return False
-    words = column.dropna().unique()
-    return len(words) <= 10 and "test" in {str(word).strip().lower() for word in words}
+    """Whether a column has words for parts of a split alone, "test" among them."""
+    words = pd.Series(column.dropna().unique(), dtype=object)
+    split = set(_words(words).map(_MARKS))
+    return TEST in split <= {TRAIN, VALID, TEST}
+
+
+def _words(column: pd.Series) -> pd.Series:
+    """Return cells as words without spaces around them, in small letters."""
+    return column.map(str).str.strip().str.lower()
 
 
 def with_test_file(

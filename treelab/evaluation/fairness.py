@@ -57,8 +57,9 @@ class RateGap:
 def groups_of(column: pd.Series) -> pd.Series:
     """Return each row's group as text: a category, or a quarter of the numbers.
 
-    Beyond ``MOST_GROUPS`` the smaller groups become one, and numbers of more values
-    than that are cut at their quartiles.
+    Quarters are ordered categories, by which tables of rates list them. Beyond
+    ``MOST_GROUPS`` the smaller groups become one, and numbers of more values than that
+    are cut at their quartiles.
     """
     known = column.dropna()
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MOST_GROUPS:
@@ -68,8 +69,12 @@ def groups_of(column: pd.Series) -> pd.Series:
         group = pd.Series(np.searchsorted(ends, values), index=known.index)
         spans = known.groupby(group).agg(["min", "max"])
         names = _span_names(spans, looks_like_dates(known))
-        text = group.map(names).reindex(column.index)
-        return text.astype(object).where(column.notna(), MISSING)
+        text = group.map(names).reindex(column.index).astype(object)
+        # From the lowest numbers to the highest.
+        order = [*names.values(), *[MISSING] * bool(column.isna().any())]
+        return text.where(column.notna(), MISSING).astype(
+            pd.CategoricalDtype(order, ordered=True)
+        )
     text = column.astype(object).where(column.notna(), MISSING).map(str)
     counts = text.value_counts(sort=True)
     if len(counts) > MOST_GROUPS:
@@ -95,7 +100,7 @@ def rates_by_group(
     group: Sequence[str],
     weight: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return the rates of each group, the largest first.
+    """Return the rates of each group, the largest first, or in the groups' own order.
 
     Parameters
     ----------
@@ -114,7 +119,17 @@ def rates_by_group(
     counts = _counts(is_class, predicted, code, len(names), weight)
     table = pd.DataFrame(_rates(counts), index=names, columns=list(RATES))
     table.insert(0, "n_rows", np.bincount(code, minlength=len(names)))
-    return table.sort_values("n_rows", ascending=False, kind="stable")
+    return table.loc[_order(group)]
+
+
+def _order(group: Sequence[str]) -> list[str]:
+    """Return the groups that rows have, in their own order or by their rows."""
+    found = pd.Series(group).value_counts()
+    if isinstance(found.index, pd.CategoricalIndex) and found.index.ordered:
+        found = found[found > 0].sort_index()
+    else:
+        found = found.sort_index().sort_values(ascending=False, kind="stable")
+    return [str(name) for name in found.index]
 
 
 def rate_gaps(
@@ -261,7 +276,7 @@ def rate_at_nodes(
         group (NaN where it has none), and their ``difference``, highest minus lowest.
     """
     rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
-    names = pd.Series(groups).value_counts().index
+    names = _order(group)
     found = {}
     for node in rows_at.nodes.tolist():
         rows = rows_at[node]

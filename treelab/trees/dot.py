@@ -12,6 +12,7 @@ from treelab.trees.text import (
     prediction_text,
     rows_text,
     split_text,
+    value_word,
 )
 from treelab.trees.tree import Tree
 from treelab.trees.words import clean, counted, percent, short
@@ -72,7 +73,7 @@ class _Picture:
         if rows := rows_text(tree, node):
             lines.append(self._small(rows))
         if not tree.is_leaf[node] and tree.classes is None:
-            words = "" if tree.levels else "mean "
+            words = "" if tree.levels else f"{value_word(tree)} "
             lines.append(self._small(clean(words + number_text(tree, node))))
         lines.append(self._bar(node))
         cells = "".join(f"<TR><TD>{line}</TD></TR>" for line in lines)

@@ -194,12 +194,14 @@ class Loss:
     def scaled(self, factor: float | np.ndarray) -> "Loss":
         """Return the loss of targets that were multiplied by a factor above 0.
 
-        Several targets may have a factor (C,) each.
+        Several targets may have a factor (C,) each. 7 digits of it stay: the last ones
+        differ with the unit, and other ones train another model.
         """
         if self.name != "huber":
             return self
-        by_output = (np.asarray(self.parameter) * factor).tolist()
-        return replace(self, parameter=by_output)
+        digits, exponent = np.frexp(np.asarray(self.parameter) * factor)
+        rounded = np.ldexp(np.round(digits * 2.0**24) / 2.0**24, exponent)
+        return replace(self, parameter=rounded.tolist())
 
     def check_target(
         self, y: np.ndarray, name: str, rows: np.ndarray | None = None

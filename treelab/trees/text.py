@@ -549,6 +549,11 @@ def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     return number_text(tree, node)
 
 
+def value_word(tree: Tree) -> str:
+    """Return what the number is that a regression tree predicts, as "median"."""
+    return "mean" if tree.loss is None else tree.loss.value_word
+
+
 def number_text(tree: Tree, node: int) -> str:
     """Return the number that a node predicts, say "152 mm".
 

@@ -19,6 +19,8 @@ PLAIN = "age,word\n31,a\n28,b\n45,a\n"
         ("utf-16", "Köln Bonn"),
         ("cp1252", "Köln Bonn Düren"),
         ("latin-1", "Perù Zoë à café"),
+        ("cp1252", "5°C 10µm plain"),
+        ("cp1252", "it’s so"),
         ("cp1250", "Łódź Kraków Gdańsk"),
         ("cp1251", "Москва Казань Самара Омск Пермь"),
         ("shift_jis", "東京 大阪 京都"),

@@ -14,6 +14,7 @@ from treelab.evaluation.fairness import (
     rates_by_group,
 )
 from treelab.trees.dates import decimal_years
+from treelab.trees.words import parse
 
 
 def rows(n: int = 400):
@@ -84,6 +85,18 @@ def test_groups_are_categories_or_quarters_of_numbers():
     many = groups_of(pd.Series([str(i % 20) for i in range(100)]))
     assert many.nunique() == 8
     assert OTHERS in set(many)
+
+
+def test_quarters_of_numbers_stand_in_their_order():
+    values = pd.Series(np.arange(-10.0, 91)).sample(frac=1.0, random_state=0)
+    group = groups_of(values)  # as text "11 to 40" would come before "−10 to 10"
+    is_class = (values > 50).to_numpy()
+    lowest = [parse(own.split(" ")[0]) for own in group.cat.categories]
+    assert lowest == sorted(lowest)
+    found = rates_by_group(is_class, is_class, group)
+    assert [*found.index] == [*group.cat.categories]
+    some = rates_by_group(is_class[:3], is_class[:3], group[:3])
+    assert [*some.index] == [g for g in group.cat.categories if g in {*group[:3]}]
 
 
 def test_rates_equal_those_of_fairlearn():

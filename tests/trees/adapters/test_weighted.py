@@ -74,7 +74,7 @@ def test_a_forest_of_classes_predicts_by_its_mean_distribution(
     y = np.array(["d", "c", "b", "a"])[(rank * n_classes * 0.999).astype(int)]
     model = kind(10, max_depth=8, class_weight="balanced", random_state=0).fit(X, y)
     forest = treelab.from_sklearn(model)
-    forest.to_weighted_trees().save(tmp_path / "saved")
+    forest.save(tmp_path / "saved")
     ours = WeightedTrees.load(tmp_path / "saved")
     assert ours.classes == tuple(model.classes_)
     for table in (rows(2000, 1), hard_rows(forest)):

@@ -20,6 +20,7 @@ from treelab.trees.colors import (
 )
 from treelab.trees.dot import DotLayout, to_dot
 from treelab.trees.feature import Feature
+from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
 from treelab.trees.words import clean
 
@@ -277,3 +278,11 @@ def test_layouts_that_make_no_sense_are_refused():
         DotLayout(direction="up")
     with pytest.raises(ValueError, match="max_depth"):
         DotLayout(max_depth=-1)
+
+
+def test_what_a_value_is_called_follows_from_the_loss():
+    tree = Tree.complete((Feature("a"),), [0], [0.5], [True], [[1.0], [2.0]])
+    assert ">mean " in to_dot(tree)
+    dot = to_dot(replace(tree, loss=Loss("quantile", 0.9)))
+    assert ">0.9 quantile " in dot
+    assert ">mean " not in dot

@@ -13,6 +13,9 @@ SAMPLE = 200_000  # bytes that encodings are guessed from
 EASTERN_SIGNS = re.compile(r"[^\W\d_][¹³¿¢¥ª¯»¾¼¶£][^\W\d_]|[£¯][^\W\d_]")
 # Files from old Macs are rare, and the guesser takes those from Windows for such.
 WINDOWS_FOR = {"mac_cyrillic": "cp1251", "mac_greek": "cp1253"}
+# Signs that stand alone in text, as in 5 °C, in the same places of Windows' encodings;
+# in others their bytes and the letters behind them are one character.
+SIGNS = "°µ²³±×·½¼¾§€£©®™«»–—‘’“”…"
 MIXED_SCRIPTS = re.compile(r"[A-Za-z][\u0370-\uffff]|[\u0370-\uffff][A-Za-z]")
 
 _BLOCK = 2**20  # bytes decoded at once: a whole text may take four times its bytes
@@ -113,11 +116,15 @@ def _guess(content: bytes, first: int) -> str:
 
     A guesser distinguishes scripts well and the Latin alphabets badly, so those are
     taken to be Western European, unless that puts signs into the middle of words.
+    Where there are such signs alone there is nothing to distinguish.
     """
     from charset_normalizer import from_bytes
 
     start = content.rfind(b"\n", 0, first) + 1
     sample = content[start : start + SAMPLE]
+    western = sample.decode("cp1252", errors="replace")
+    if {*western} <= {*map(chr, range(128)), *SIGNS}:
+        return "cp1252"
     for match in from_bytes(sample):
         if match.encoding.startswith("utf"):
             continue  # it would have a mark or zeros
@@ -125,7 +132,6 @@ def _guess(content: bytes, first: int) -> str:
             return WINDOWS_FOR.get(match.encoding, match.encoding)
         if not MIXED_SCRIPTS.search(str(match)):
             break
-    western = sample.decode("cp1252", errors="replace")
     if "\ufffd" in western or EASTERN_SIGNS.search(western):
         return "cp1250"
     return "cp1252"

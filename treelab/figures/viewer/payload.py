@@ -33,6 +33,7 @@ from treelab.trees.text import (
     sum_nears,
     term_fractions,
     term_name,
+    value_word,
 )
 from treelab.trees.tree import (
     OBLIQUE,
@@ -979,7 +980,7 @@ def tree_payload(
         "target": {
             "name": short(tree.target, NAME_LENGTH),
             "unit": clean(tree.target_unit),
-            "value": "mean" if tree.loss is None else tree.loss.value_word,
+            "value": value_word(tree),
         },
         "classes": entries,
         "scale": value_scale(shown),

@@ -165,7 +165,8 @@ def _unseen(
         for tree in trees
     ]
     frame, y, weight = frame[some], y[some], weight[some]
-    unit = power_of_two(y)  # of small variances scikit-learn makes leaves
+    # Of small variances scikit-learn makes leaves, near large means it sees none.
+    scaled = (y - y.mean()) / power_of_two(y)
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
     found = np.empty((len(trees), len(repeats), len(y), len(levels)))
     for repeat, folds in enumerate(repeats):
@@ -176,7 +177,7 @@ def _unseen(
             X = to_float32(X)
             sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
             grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)
-            grown = grown.fit(X, y[seen] / unit, sample_weight=weight[seen]).tree_
+            grown = grown.fit(X, scaled[seen], sample_weight=weight[seen]).tree_
             tree = encoded_tree(grown, encoder.features_, None)
             leaf = grown.apply(to_float32(encoder.transform(frame)))
             for place, size in enumerate(sizes):

@@ -342,6 +342,16 @@ class Forest(Sequence):
         """
         return self.to_weighted_trees().to_dict()
 
+    def save(self, path) -> None:
+        """Write it into a folder, or one ".treelab" file; see ``to_weighted_trees``.
+
+        Raises
+        ------
+        ValueError
+            As ``to_weighted_trees`` does.
+        """
+        self.to_weighted_trees().save(path)
+
     def decision_function(self, X) -> np.ndarray:
         """Return the sums, (n_rows, n_outputs), added up in the order of the trees.
 

@@ -488,7 +488,10 @@ def refuse_several(tree: Tree, language: str) -> None:
 def refuse_ensemble(model: object, language: str) -> None:
     """Raise ValueError for an ensemble in a language that cannot hold one."""
     if isinstance(model, WeightedTrees):
+        why = ""
+        if fixed_weights(model) is None:
+            why = ", whose weights depend on the row or whose leaves hold logits"
         raise ValueError(
-            f"{language} cannot hold this ensemble, whose weights depend on the row or "
-            "whose leaves hold logits. Export ONNX, Python or C, or one of its trees."
+            f"{language} cannot hold this ensemble{why}. Export ONNX, Python or C, or "
+            "one of its trees."
         )
