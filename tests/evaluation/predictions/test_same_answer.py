@@ -112,15 +112,6 @@ def check_that_rows_are_predicted_alike(folder: Path, frame: pd.DataFrame, data)
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
-@given(tables(), st.data())
-def test_rows_are_predicted_alike_whatever_is_beside_them(
-    tmp_path_factory, frame, data
-):
-    check_that_rows_are_predicted_alike(tmp_path_factory.mktemp("m"), frame, data)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @settings(max_examples=200, deadline=None)
 @given(tables(), st.data())

@@ -410,7 +410,7 @@ def test_a_given_class_weight_is_that_of_the_leaves():
 
 
 @pytest.mark.slow
-def test_a_table_of_a_thousand_columns_trains():
+def test_a_table_of_a_thousand_columns_trains(small_search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 1000))
     y = (X[:, 321] > 0).astype(int)
