@@ -173,8 +173,8 @@ def read_only(service: Service, run_id: str) -> Iterator[None]:
 
 KILLS: dict[str, Trouble] = {
     "both killed": both_killed,
-    "worker killed": worker_killed,
     "server killed": server_killed,
+    "worker killed": worker_killed,
 }
 ON_OWN_DISK: dict[str, Trouble] = {"disk full": disk_full, "read-only": read_only}
 OTHERS: dict[str, Trouble] = {"event rows damaged": rows_damaged, **ON_OWN_DISK}

@@ -47,6 +47,8 @@ def test_parts_of_constraints_are_set_one_by_one_or_together():
     assert parse_settings("cart", whole) == {"constraints": asked}
     with pytest.raises(ValueError, match="up or down, got 'left'"):
         parse_settings("cart", ["constraints.monotone=age: left"])
+    with pytest.raises(ValueError, match=r"'bad as good: 5, .*got bad: 5"):
+        parse_settings("cart", ['constraints={"class_costs": {"bad": 5}}'])
     with pytest.raises(ValueError, match="no constraint 'monoton'"):
         parse_settings("cart", ["constraints.monoton=age: up"])
 

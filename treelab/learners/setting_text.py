@@ -50,9 +50,12 @@ def parse_setting(setting: Setting, text: str) -> Any:
     read, kind = _READERS[setting.kind]
     wanted = " or ".join((kind, *map(str, setting.choices)))
     try:
-        return read(text)
+        found = read(text)
     except ValueError as error:
         raise ValueError(f"{setting.name} must be {wanted}, got {text!r}.") from error
+    if setting.kind == "constraints":  # as a run stores them; what is wrong is said
+        return Constraints.read(found).to_dict() or None
+    return found
 
 
 def _read_bool(text: str) -> bool:
@@ -65,11 +68,6 @@ def _read_bool(text: str) -> bool:
 def _read_floats(text: str) -> list[float]:
     """Read numbers with commas between, in brackets or not."""
     return [float(part) for part in text.strip("[]()").split(",")]
-
-
-def _read_constraints(text: str) -> dict[str, Any] | None:
-    """Read JSON as constraints, as a run stores them."""
-    return Constraints.read(json.loads(text)).to_dict() or None
 
 
 def _read_json(text: str) -> Any:
@@ -88,10 +86,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "choice": (str, "one of the choices"),
     "floats": (_read_floats, "numbers with commas between"),
     "columns": (_read_json, "JSON or a word"),
-    "constraints": (
-        _read_constraints,
-        "JSON, or named by part (constraints.class_costs)",
-    ),
+    "constraints": (json.loads, "JSON, or named by part (constraints.class_costs)"),
     "other": (_read_json, "JSON or a word"),
 }
 

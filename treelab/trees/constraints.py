@@ -90,8 +90,10 @@ def read_matrix(given: Any) -> dict[str, dict[str, float]]:
         given = matrix
     found: dict[str, dict[str, float]] = {}
     for truth, row in _mapping("class_costs", given).items():
+        if not isinstance(row, Mapping):
+            raise ValueError(f"class_costs reads as {example!r}, got {truth}: {row!r}.")
         costs = {}
-        for predicted, cost in _mapping("class_costs", row).items():
+        for predicted, cost in row.items():
             name = f"The cost of {truth} as {predicted}"
             costs[str(predicted)] = _cost(name, cost)
             if str(predicted) == str(truth) and costs[str(predicted)]:
