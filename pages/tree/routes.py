@@ -37,6 +37,8 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     routed = _pick_rows(loaded, estimator)
     if routed is None:
         return
+    if loaded.model.has_predictor:
+        st.caption("Predictions are those of the leaves, without the predictor on top.")
     is_number, run_id = loaded.model.classes is None, loaded.run.id
     present, found = np.flatnonzero(routed.rows[:, 0]), None
     if len(present) > 1 and routed.tree.n_splits:
