@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,13 @@ def running(store, problem, learner="slow"):
     run_id = store.create(learner, {}, problem)
     assert store.start(run_id, ProcessId.here())
     return run_id
+
+
+@pytest.mark.parametrize("home", ["postgresql://u:p@h/db", Path("mysql://h/db")])
+def test_an_address_is_no_folder(home):
+    with pytest.raises(StoreError, match="named by TREELAB_STORE") as refused:
+        RunStore(home)
+    assert "u:p" not in str(refused.value)
 
 
 def test_a_table_comes_back_as_it_went_in(store):

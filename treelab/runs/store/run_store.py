@@ -1,6 +1,7 @@
 """The run store: every table, every run and its results, in one folder."""
 
 import os
+import re
 import secrets
 import shutil
 import time
@@ -72,7 +73,7 @@ class RunStore(RunEvents, StoredTables):
     Raises
     ------
     StoreError
-        If the folder cannot be made or written to.
+        If the folder cannot be made or written to, or an address is given for it.
     ValueError
         If a newer treelab wrote it.
 
@@ -94,7 +95,13 @@ class RunStore(RunEvents, StoredTables):
     def __init__(
         self, home: str | os.PathLike | None = None, server: Server | None = None
     ):
-        self.home = Path(home or default_home()).expanduser().absolute()
+        folder = Path(home or default_home())
+        if re.match("[A-Za-z]{2,}:/", folder.as_posix()):
+            raise StoreError(
+                "The home of runs is a folder, not an address with ://. A PostgreSQL "
+                "database beside it is named by TREELAB_STORE."
+            )
+        self.home = folder.expanduser().absolute()
         self.database = open_database(self.home, server)
         self.worker_registry = WorkerRegistry(self.database)
 
