@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from treelab.cli.main import main
+from treelab.cli.main import build_parser, main
+from treelab.cli.tables import read_problem
 from treelab.data.builtin import BUILTIN
 from treelab.runs.store.run_store import RunStore
 
@@ -36,6 +37,16 @@ def test_a_sweep_from_the_shell_ends_in_a_run(table, tmp_path, capsys):
     assert [trial["state"] for trial in found["trials"]] == ["done", "done"]
 
 
+@pytest.mark.parametrize("split", [[], ["--split", "time:petal length"]])
+def test_folds_that_score_trials_are_not_those_of_the_test_rows(table, split):
+    """A third of all rows was tested on, and rows by time or of a file were refused."""
+    given = [table, "--target", "species", *split]
+    searched = build_parser().parse_args(["sweep", *given, "--folds", "4"])
+    trained = build_parser().parse_args(["train", *given])
+    assert read_problem(searched)[1] == read_problem(trained)[1]
+    assert searched.scoring_folds == 4
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -46,6 +57,7 @@ def test_a_sweep_from_the_shell_ends_in_a_run(table, tmp_path, capsys):
         (["--preset", "paper"], "'paper'"),
         (["--preset", "none"], "one setting"),
         (["--trials", "0"], "one trial"),
+        (["--folds", "1"], "Folds are two at least, got 1"),
     ],
 )
 def test_what_cannot_be_searched_is_a_sentence(table, tmp_path, capsys, options, said):

@@ -177,6 +177,7 @@ def test_a_weight_column_weighs_rows_and_leaves_out_those_of_zero():
         (np.where(np.arange(100) == 7, np.nan, 1), "is nan in row 8"),
         (np.where(np.arange(100) == 7, -2, 1), "is -2 in row 8"),
         (["heavy"] * 100, "must be a column of numbers"),
+        (np.zeros(100), "is 0 in each row with a target"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights, words):

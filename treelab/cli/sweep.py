@@ -64,7 +64,12 @@ def add_command(commands) -> None:
         "validation rows (default: the preset's)",
     )
     parser.add_argument(
-        "--folds", type=int, default=3, metavar="K", help="of folds (default: 3)"
+        "--folds",
+        dest="scoring_folds",  # folds of the problem are those of the test rows
+        type=int,
+        default=3,
+        metavar="K",
+        help="of folds (default: 3)",
     )
     parser.add_argument(
         "--minutes", type=float, metavar="M", help="begin no trial after M minutes"
@@ -83,7 +88,7 @@ def sweep(arguments: Namespace) -> int:
         space,
         n_trials=arguments.trials,
         scoring=arguments.scoring or scoring,
-        n_folds=arguments.folds,
+        n_folds=arguments.scoring_folds,
         minutes=arguments.minutes,
         seed=arguments.seed,
     )

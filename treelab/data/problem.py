@@ -391,7 +391,8 @@ class Problem:
         Raises
         ------
         ValueError
-            If a column is absent or holds anything but finite numbers from 0 on.
+            If a column is absent, holds anything but finite numbers from 0 on, or
+            leaves no row that counts.
         """
         weight = None
         if self.weight:
@@ -419,6 +420,11 @@ class Problem:
             raise ValueError(
                 f"The {what} {name!r} must be finite and {least}, but is "
                 f"{amount.iloc[row]:g} in row {row + 1}. Fill it in, or {else_}."
+            )
+        if has_target.any() and not values[has_target].any():
+            raise ValueError(
+                f"The weight {name!r} is 0 in each row with a target, so no row "
+                "counts. Choose another weight, or none."
             )
         return amount
 

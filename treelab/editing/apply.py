@@ -44,9 +44,12 @@ def apply_edits(
     Raises
     ------
     ValueError
-        If one of them cannot be applied, saying which one and why.
+        If one of them cannot be applied, saying which one and why; if the tree is
+        none to edit, though there be no edit: what is trained on counts rows alike.
     """
     edited = Edited.of(tree, constraints)
+    if reason := why_not_edited(tree, edited.constraints):
+        raise ValueError(reason)
     for number, edit in enumerate(edits, start=1):
         try:
             edited = apply_edit(edited, edit, rows)

@@ -162,7 +162,9 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     return figure.update_layout(title=f"{words}, on {rows}", margin_t=72)
 
 
-def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figure:
+def frontier(
+    models: Mapping[str, object] | Sequence, X=None, y=None, sample_weight=None
+) -> go.Figure:
     """Draw score against number of leaves for fitted models, a line each.
 
     Parameters
@@ -173,6 +175,8 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
     X, y : table and target, or None
         Rows on which every tree is scored. None: the scores on the rows that were
         held out while the trees were trained, as ``path_`` has them.
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        What each row of ``X`` counts; None: all alike.
 
     Returns
     -------
@@ -181,7 +185,7 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there is nothing to draw, or some models predict classes and some numbers.
     """
     named = (
         dict(models)
@@ -191,6 +195,10 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
     if not named:
         raise ValueError("frontier needs at least one fitted model, got none.")
     column = HELD_OUT if X is None else TEST
+    if len({_task(model) == "regression" for model in named.values()}) > 1:
+        raise ValueError(
+            "Models of classes and of numbers have no score in common; draw them apart."
+        )
     losses = _losses(list(named.values()))
     if any(loss != losses[0] for loss in losses):
         raise ValueError(
@@ -198,7 +206,7 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
             f"for {', '.join(str(loss or SQUARED_ERROR) for loss in losses)}."
         )
     drawn = [
-        _line(name, model, color, X, y, losses[0])
+        _line(name, model, color, X, y, sample_weight, losses[0])
         for (name, model), color in zip(named.items(), _colors(list(named.values())))
     ]
     title = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
@@ -211,12 +219,15 @@ def frontier(models: Mapping[str, object] | Sequence, X=None, y=None) -> go.Figu
     return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
 
 
-def _line(name: str, model, color: str, X, y, loss: Loss | None) -> DrawnLine:
+def _line(
+    name: str, model, color: str, X, y, sample_weight, loss: Loss | None
+) -> DrawnLine:
     """Return what is drawn of one model."""
     inner, rows = _inner(model, X)
     path = getattr(inner, "path_", None)
     task = _task(model)
-    own, metric = {"loss": loss}, headline(task, loss)
+    own = {"loss": loss, "sample_weight": sample_weight}
+    metric = headline(task, loss)
     if not isinstance(path, SizePath):
         if X is None:
             raise ValueError(

@@ -76,6 +76,22 @@ def test_frontier_draws_a_line_for_each_path_and_one_across_for_others(models):
         treelab.frontier(named)
     with pytest.raises(ValueError, match="at least one"):
         treelab.frontier([])
+    number = CartRegressor(tune=False).fit(X, X["a"])
+    with pytest.raises(ValueError, match="of classes and of numbers"):
+        treelab.frontier([models[1], number], X, Y)
+
+
+def test_frontier_weighs_rows_as_if_they_were_repeated(models):
+    times = 1 + np.arange(300) % 3
+    twice = np.repeat(np.arange(300), times)
+    path = CartClassifier(max_leaf_nodes=4).fit(X, Y)
+    given = [path, models[0]]
+    weighted = treelab.frontier(given, X, Y, times)
+    repeated = treelab.frontier(given, X.iloc[twice], Y[twice])
+    plain = treelab.frontier(given, X, Y)
+    for one, two, other in zip(weighted.data, repeated.data, plain.data):
+        np.testing.assert_allclose(one.y, two.y)
+        assert not np.allclose(one.y, other.y)
 
 
 def test_a_tree_shows_itself_in_a_notebook():

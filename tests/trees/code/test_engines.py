@@ -197,6 +197,18 @@ def test_the_expression_counts_groups_and_filters(engine):
     assert engine.select("count(*)", cells, where) == [2]
 
 
+@pytest.mark.parametrize(
+    ("names", "said"), [(("Red", "red"), "rename Red or red"), (("Red", "blue"), "")]
+)
+def test_names_that_differ_by_case_alone_are_warned_of(names, said):
+    """DuckDB renames the second to red_1, and "red" is then the first."""
+    features = [Feature(name) for name in names]
+    feature = np.where((shape := chain([0.0, 1.0])).left < 0, -1, [0, 0, 1, 0, 0])
+    found = to_sql(replace(shape, features=features, feature=feature))
+    assert ("differ by case alone" in found) == bool(said)
+    assert said in found
+
+
 def test_names_and_categories_of_any_letters(engine):
     rng = np.random.default_rng(0)
     names = [name for name in AWKWARD if name]

@@ -23,6 +23,7 @@ from treelab.trees.code.writer import (
     Writer,
     are_truths,
     as_written,
+    comment,
     heading,
     leaf_comment,
     refuse_ensemble,
@@ -76,8 +77,22 @@ def to_sql(tree: Exported) -> str:
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     if case.inputs:
         lines.append("-- NULL and NaN are missing values.")
+    lines += _alike([source.column for source in case.inputs])
     body = case.lines() if not tree.outputs else _several(tree)
     return "\n".join([*lines, *body]) + "\n"
+
+
+def _alike(columns: list[str]) -> list[str]:
+    """Warn of names that some databases take for one another."""
+    by_name: dict[str, list[str]] = {}
+    for column in columns:
+        by_name.setdefault(column.casefold(), []).append(column)
+    return [
+        f"-- DuckDB and SQLite take names for one that differ by case alone; rename "
+        f"{' or '.join(comment(name) for name in names)} where this is run there."
+        for names in by_name.values()
+        if len(names) > 1
+    ]
 
 
 def _several(tree: Tree) -> list[str]:
