@@ -167,6 +167,10 @@ def look(page, *place) -> list:
         page.wait_for_function(STILL)  # what is drawn anew no longer fades
         rules = () if mode == shown else ("color-contrast", "link-in-text-block")
         problems = serious(page, *rules)
+        if problems:  # not of what is about to be drawn anew, and is pale meanwhile
+            settled(page, 1000)
+            page.wait_for_function(STILL)
+            problems = serious(page, *rules)
         found += [(mode, *place, problem) for problem in problems]
     return found
 
