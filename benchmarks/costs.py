@@ -84,11 +84,14 @@ def fitted(name: str, rows: tuple, rare, seed: int) -> tuple[np.ndarray, int]:
 
 def summary(results: pd.DataFrame) -> str:
     """Write mean costs by table, and those of each learner as parts of the peer's."""
-    found = results.pivot_table("cost", ["table", "trial"], "contender").dropna()
+    found = results.pivot_table("cost", ["table", "trial"], "contender")
+    found = found.dropna(subset=[PEER])
     means = found.groupby("table").mean()
     ratio = means.drop(columns=PEER).div(means[PEER], axis=0)
     ratio = ratio.where(means[PEER] > 0)
     table = means.join(ratio.add_suffix(", ratio"))
-    overall = ratio.mean().round(3).to_dict()
+    overall = ", ".join(
+        f"{name} {own.mean():.3f} ({own.count()} tables)" for name, own in ratio.items()
+    )
     words = f"{found.index.get_level_values('trial').nunique()} splits"
     return f"{table.round(3).to_string()}\n\nMean ratio, {words}: {overall}"
