@@ -68,7 +68,8 @@ def size_of(loaded: LoadedRun, view: str, split: str, tree_alone: bool) -> Size:
     run_id, known = loaded.run.id, f"size-{loaded.run.id}"
     frame = selection(view).frame
     if frame is not None:
-        step = size.picture(split).steps[frame]
+        shown = size.picture(split).steps  # fewer, maybe, than of the rows before
+        step = shown[min(frame, len(shown) - 1)]
     elif known in st.session_state:
         step = st.session_state[known]
     else:
