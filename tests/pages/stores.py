@@ -202,7 +202,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
 
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
     is a single tree; ``seed`` deals the rows, to ``n_folds`` if that is given;
-    ``split`` holds what of the problem says how; ``title`` names it; ``settings`` are the learner's; ``origin`` is how it came about;
+    ``split`` holds what of the problem says how; ``title`` names it; ``settings`` are
+    the learner's; ``origin`` is how it came about;
     ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats;
     ``weight`` and ``exposure`` are columns, maybe of the ``more`` that the table has;
     ``loss`` is that of a regressor.
