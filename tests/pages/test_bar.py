@@ -109,7 +109,7 @@ def test_a_deleted_run_leaves_its_table_with_the_next(visit, store, two_tables):
     store.delete(newest)
     app.run()
     assert shown(app)[1:] == ("kind", cart)
-    assert "the only run of this table" in turn(app, "compare").info[0].value
+    assert "No other run has the test rows" in turn(app, "compare").info[0].value
     assert shown(visit("tree", run=newest))[2]
     assert "is not here" in page_text(visit("tree", run=newest))
 
