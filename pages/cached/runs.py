@@ -210,7 +210,7 @@ def ranked_classes(loaded: LoadedRun) -> list:
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return a run's tree, or one of its ensemble, with its rows; never changed."""
     tree = shown_tree(loaded.model, estimator=estimator)
-    # Labels are not counted in a run's clusters, and an imported tree counts other rows.
+    # Labels are not counted in clusters, and an imported tree counts other rows.
     if loaded.is_ensemble or loaded.run.learner == IMPORTED or tree.n_rows[0] == 0:
         tree = tree.with_rows(*loaded.rows("fitted"))
     return tree
