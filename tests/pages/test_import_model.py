@@ -4,6 +4,7 @@ import json
 import re
 
 import lightgbm
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -154,3 +155,10 @@ def test_a_model_of_another_table_is_refused(store, visit):
     app = import_file(train(visit), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert "reads 'size'" in app.error[0].value
     assert store.runs() == []
+
+
+def test_numbers_of_classes_are_in_the_order_of_numbers(store, visit):
+    frame = pd.DataFrame({"x": range(110), "kind": [i % 10 + 1 for i in range(110)]})
+    app = visit("train", table=store.add_table(frame, "ten kinds"), target="kind")
+    (classes,) = (m for m in app.multiselect if m.key.startswith("import-classes"))
+    assert classes.value == list(range(1, 11))

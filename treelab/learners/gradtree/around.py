@@ -31,7 +31,6 @@ from treelab.learners.gradtree.table import (
 )
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
-from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import (
     AXIS,
@@ -39,6 +38,7 @@ from treelab.trees.tree import (
     check_target,
     goes_left,
     leaf_of,
+    midpoint,
     rows_through,
 )
 
