@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.cached.store import column_kinds, problem_errors, split_of, store, table
+from pages.cached.store import column_kinds, problem_errors, store, table
 from pages.state.choices import (
     AIM,
     AIMS,
@@ -253,12 +253,14 @@ def _texts(problem: Problem) -> dict[str, str]:
     return given
 
 
+def _labels(problem: Problem) -> list:
+    """Labels of a target of classes in a learner's order."""
+    return sorted(problem.labels(table(problem.table_id)).unique().tolist())
+
+
 def _classes(problem: Problem) -> list[str] | None:
     """Labels of the target in a learner's order, as text; None for numbers."""
-    if problem.task == "regression":
-        return None
-    labels = problem.labels(table(problem.table_id))
-    return [str(label) for label in sorted(labels.unique().tolist())]
+    return None if problem.task == "regression" else [*map(str, _labels(problem))]
 
 
 def import_box(problem: Problem) -> None:
@@ -334,7 +336,7 @@ def _unsaid(name: str) -> dict:
 
 def _class_order(problem: Problem) -> list:
     """Let the visitor name the labels behind xgboost's class numbers."""
-    labels = sorted(split_of(problem).y_train.unique().tolist(), key=str)
+    labels = _labels(problem)
     return st.multiselect(
         "Classes 0, 1, … of an xgboost or LightGBM model",
         labels,
