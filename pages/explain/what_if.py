@@ -235,6 +235,9 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
         wanted = _pick_wanted(loaded, row, key)
         with st.popover("Limits", icon=":material/lock:"):
             limits = _pick_limits(loaded)
+    if wanted.accepts([row.predicted])[0]:
+        st.markdown("The prediction is there already.")
+        return
     is_exact = not loaded.is_ensemble and not loaded.model.has_predictor
     is_exact = is_exact and run_tree(loaded).leaf_weights is None
     if not is_exact and not st.toggle(
@@ -291,11 +294,12 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
             return Wanted(tuple(others))
         return Wanted(tuple(label for label in others if str(label) == chosen))
     seen = loaded.split.y_train.to_numpy(float)
-    # Predictions, as a quarter of the targets may lie below all of them: no claim.
-    low, high = np.quantile(predictions(loaded, "test"), [0.25, 0.75])
-    is_low = bool(row.predicted < (low + high) / 2)
-    digit = 10.0 ** (floor(log10(abs(high if is_low else low) or 1)) - 2)
-    bound = floor(high / digit) * digit if is_low else ceil(low / digit) * digit
+    others, own = predictions(loaded, "test"), row.predicted
+    higher, lower = others[others > own], others[others < own]
+    is_low = len(higher) >= len(lower)
+    middle = float(np.median(side)) if len(side := higher if is_low else lower) else own
+    digit = 10.0 ** (floor(log10(abs(middle) or 1)) - 2)
+    bound = (floor if is_low else ceil)(middle / digit) * digit
     at_least = st.segmented_control(
         "What would change it to",
         [True, False],
@@ -307,6 +311,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     bound = st.number_input(
         loaded.model.target,
         value=float(f"{bound:.3g}"),
+        format="%.6g",
         key=f"bound-{key}",
         width=160,
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "

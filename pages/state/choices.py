@@ -283,9 +283,10 @@ PAIR = ("against", "others")  # what Compare shows beside the run
 def follow_address() -> str | None:
     """Turn to what the address names and was not chosen here; then name what is shown.
 
-    A run brings its table and target. Returns the run that the address names, where
-    there is none of this id.
+    A run brings its table and target. Returns the run that the address names, or the
+    session did, where there is none of this id.
     """
+    before = st.session_state.get("run")
     named = {key: new_in_address(key) for key in ("run", "table", "target")}
     if find_run(named["run"]):
         _turn_to(named["run"])
@@ -299,7 +300,8 @@ def follow_address() -> str | None:
     _name_in_address(
         {"table": table_key(now), "target": now.target, "run": run and run.id}
     )
-    return None if find_run(named["run"]) else named["run"]
+    wanted = named["run"] or before
+    return None if find_run(wanted) else wanted
 
 
 def _name_in_address(current: dict[str, str | None]) -> None:

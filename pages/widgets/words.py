@@ -7,7 +7,7 @@ from functools import wraps
 import streamlit as st
 
 from pages.cached.runs import LoadedRun
-from pages.cached.store import read_once, shared_store
+from pages.cached.store import find_run, read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
 from treelab.runs.store.database import StoreError
 from treelab.runs.users import NotAllowed
@@ -78,6 +78,11 @@ def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
             draw(*args, **kwargs)
         except NotAllowed as error:
             _say(error)
+        except LookupError:
+            gone = st.session_state.get("run")
+            if gone is None or find_run(gone):
+                raise
+            st.rerun()  # deleted while its page was open
         except OSError as error:
             _say(error)
             if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):

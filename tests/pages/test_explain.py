@@ -167,6 +167,16 @@ def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
     assert app.number_input(key=f"bound-{run}-test-0").value > 1000
 
 
+def test_what_a_row_is_predicted_already_asks_for_no_change(visit, store):
+    run = add_run(store, "cart", "weight")
+    for row in range(1, 5):  # each leaf's, also that in the middle
+        app = visit("explain", tab="What if", run=run, row=str(row))
+        assert "(distance 0)" not in page_text(app)
+    side = app.button_group(key=f"side-{run}-test-3")
+    side.set_value(not side.value).run()
+    assert "The prediction is there already." in page_text(app)
+
+
 @pytest.mark.parametrize("row", ["1", "2"])
 def test_what_is_asked_for_at_first_some_leaf_predicts(visit, store, monkeypatch, row):
     def mostly_none(made=stores.table):
