@@ -109,7 +109,7 @@ def explained(change: Callable[..., object], *given) -> Callable[[], None]:
 
 
 def say_what_failed() -> None:
-    """Say, once, why the last click or choice could not be stored."""
+    """Say, once, why the last click or choice could not be done."""
     if (error := st.session_state.pop("what-failed", None)) is not None:
         _say(error)
 
@@ -120,12 +120,12 @@ def say_lost_runs() -> None:
         st.warning(plain(why), icon=":material/warning:")
 
 
-def _say(error: OSError) -> None:
+def _say(error: OSError | ValueError) -> None:
     """Show what is wrong in a sentence."""
     words, icon = str(error), "error"
     if isinstance(error, NotAllowed):
         icon = "lock"
-    elif not isinstance(error, StoreError):
+    elif isinstance(error, OSError) and not isinstance(error, StoreError):
         if error.errno is None:  # not the system's: a mistake of ours
             raise error
         words = f"The data folder cannot be used: {error.strerror} ({error.filename})."

@@ -420,3 +420,19 @@ def test_of_weighted_sums_it_is_said_that_numbers_alone_change(visit, store):
 def test_log_odds_of_many_classes_say_against_what(visit, store):
     text = page_text(visit("explain", run=add_run(store, "grande"), row="1"))
     assert "against the mean of all classes" in text
+
+
+def test_rows_are_filtered_by_days(visit, store):
+    days = pd.Series(pd.date_range("2021-01-01 08:57", periods=240, freq="7h"))
+    columns = ["radius", "texture $x$", "colour", "on"]
+    more = {"on": decimal_years(days).to_numpy()}
+    run = add_run(store, "cart", "weight", more=more, columns=columns)
+    rows = days[split_of(store, run).X_test.index]
+    first, last = rows.iloc[5].normalize(), rows.iloc[9].normalize()
+    first, last = sorted([first, last])
+    app = visit("explain", run=run)
+    app.selectbox(key=f"rows-column-{run}").set_value("on").run()
+    app.date_input(key=f"rows-at least-on-{run}").set_value(first.date()).run()
+    app.date_input(key=f"rows-at most-on-{run}").set_value(last.date()).run()
+    n_rows = rows.dt.normalize().between(first, last).sum()
+    assert f"by on: 1 of {n_rows} rows" in page_text(app)
