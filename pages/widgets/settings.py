@@ -1,13 +1,12 @@
 """The form of Train: learners, settings, weights, constraints, clusters, imports."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.cached.store import column_kinds, problem_errors, split_of, store, table
+from pages.cached.store import column_kinds, problem_errors, store, table
 from pages.state.choices import (
     AIM,
     AIMS,
@@ -16,10 +15,11 @@ from pages.state.choices import (
     base_table,
     changes,
     set_parameter,
+    with_targets,
 )
 from pages.widgets.words import plain
 from treelab.data.columns import useful_columns
-from treelab.data.problem import Problem, several_targets, weighted_problem
+from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
@@ -68,20 +68,10 @@ def weight_fields(problem: Problem) -> None:
 
 def _more_targets(problem: Problem, numbers: list[str]) -> None:
     """Let the visitor choose numbers that the same tree predicts, too."""
-
-    def with_targets(now: Problem, chosen: list[str]) -> Problem:
-        """Predict these, too; columns that were targets are predicted from again."""
-        useful = useful_columns(table(now.table_id), now.target)
-        again = [name for name in now.more_targets if name in useful]
-        columns = tuple(dict.fromkeys((*now.columns, *again)))
-        if not {*columns} - {*chosen}:  # nothing to predict from
-            return now
-        plain = replace(now, more_targets=(), columns=columns)
-        return several_targets(plain, chosen)
-
+    apart = (problem.weight, problem.split_column)
     st.multiselect(
         "More targets",
-        [*problem.more_targets, *(name for name in numbers if name != problem.weight)],
+        [*problem.more_targets, *(name for name in numbers if name not in apart)],
         default=problem.more_targets,
         **changes(
             problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets
@@ -253,12 +243,14 @@ def _texts(problem: Problem) -> dict[str, str]:
     return given
 
 
+def _labels(problem: Problem) -> list:
+    """Labels of a target of classes in a learner's order."""
+    return sorted(problem.labels(table(problem.table_id)).unique().tolist())
+
+
 def _classes(problem: Problem) -> list[str] | None:
     """Labels of the target in a learner's order, as text; None for numbers."""
-    if problem.task == "regression":
-        return None
-    labels = problem.labels(table(problem.table_id))
-    return [str(label) for label in sorted(labels.unique().tolist())]
+    return None if problem.task == "regression" else [*map(str, _labels(problem))]
 
 
 def import_box(problem: Problem) -> None:
@@ -334,7 +326,7 @@ def _unsaid(name: str) -> dict:
 
 def _class_order(problem: Problem) -> list:
     """Let the visitor name the labels behind xgboost's class numbers."""
-    labels = sorted(split_of(problem).y_train.unique().tolist(), key=str)
+    labels = _labels(problem)
     return st.multiselect(
         "Classes 0, 1, … of an xgboost or LightGBM model",
         labels,

@@ -202,7 +202,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
 
     ``state="running"`` leaves it in the middle of training, with a snapshot where it
     is a single tree; ``seed`` deals the rows, to ``n_folds`` if that is given;
-    ``title`` names it; ``settings`` are the learner's; ``origin`` is how it came about;
+    ``split`` holds what of the problem says how; ``title`` names it; ``settings`` are
+    the learner's; ``origin`` is how it came about;
     ``sizes`` gives it a path by size; ``repeat_of`` is the run that it repeats;
     ``weight`` and ``exposure`` are columns, maybe of the ``more`` that the table has;
     ``loss`` is that of a regressor.
@@ -218,7 +219,8 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         seed=options.get("seed", 0),
         units={"radius": "mm"} | ({"weight": "kg"} if target == "weight" else {}),
     )
-    problem = replace(problem, n_folds=options.get("n_folds", 0))
+    given = {"n_folds": options.get("n_folds", 0)} | options.get("split", {})
+    problem = replace(problem, **given)
     weights = {name: options.get(name, "") for name in ("weight", "exposure")}
     problem = weighted_problem(problem, **weights)
     split = problem.split(frame)

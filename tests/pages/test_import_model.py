@@ -1,8 +1,10 @@
 """A model from elsewhere is taken in on Train, and shown on Tree."""
 
 import json
+import re
 
 import lightgbm
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -48,6 +50,9 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert not ranked_runs(store.runs())  # it may have seen the test rows
     assert app.title[0].value == "What did it learn, and how small can it be?"
     assert len(nodes(viewers(app)[0])) == model.tree_.node_count
+    rules = re.findall(r"<tr><td[^>]*>(\d+)<", page_text(app))
+    n_rows = run.problem.split(store.table(run.problem.table_id)).n_rows("train")
+    assert sum(map(int, rules)) == n_rows < len(X)  # it was fitted to all of them
     assert "Fitted to" not in page_text(visit("tree", run=run.id, tab="Scores"))
 
 
@@ -150,3 +155,10 @@ def test_a_model_of_another_table_is_refused(store, visit):
     app = import_file(train(visit), json.dumps(treelab.from_sklearn(model).to_dict()))
     assert "reads 'size'" in app.error[0].value
     assert store.runs() == []
+
+
+def test_numbers_of_classes_are_in_the_order_of_numbers(store, visit):
+    frame = pd.DataFrame({"x": range(110), "kind": [i % 10 + 1 for i in range(110)]})
+    app = visit("train", table=store.add_table(frame, "ten kinds"), target="kind")
+    (classes,) = (m for m in app.multiselect if m.key.startswith("import-classes"))
+    assert classes.value == list(range(1, 11))

@@ -71,6 +71,17 @@ def test_a_report_of_weighted_rows_measures_by_weight(store, learner):
     assert page.count(significant(base["accuracy"])) >= 1
 
 
+def test_a_class_without_a_test_row_is_called_rare(store):
+    part = np.array(["train", "valid", "test", "test"])[np.arange(240) % 4]
+    kind = np.where(
+        part == "test", "fine", np.array(["fine", "small"])[np.arange(240) % 3 % 2]
+    )
+    given = {"split_by": "given", "split_column": "part"}
+    more = {"part": part, "kind": kind}
+    run = store.run(add_run(store, "cart", split=given, more=more))
+    assert "Fewer than 30 test rows are of 'small': " in model_card(store, run)
+
+
 def test_a_report_of_a_rate_says_what_was_predicted_in_all(store):
     years = {"years": 0.5 + np.arange(240) % 3}
     run = store.run(add_run(store, "cart", "weight", exposure="years", more=years))

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.slow_params import slow_after
 from treelab.learners.gradtree.estimators import GradTreeClassifier
 from treelab.trees.adapters import from_sklearn
-from treelab.trees.midpoints import midpoint, with_midpoint_thresholds
+from treelab.trees.tree import midpoint, with_midpoint_thresholds
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -10,7 +10,7 @@ from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.values import categories, numbers, refuse_large
 from treelab.trees.cells import CellForm, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
-from treelab.trees.midpoints import midpoint
+from treelab.trees.tree import midpoint
 
 # Rare categories as one: values that few training rows hold share a score.
 

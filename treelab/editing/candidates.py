@@ -9,7 +9,7 @@ import numpy as np
 from treelab.editing.edits import SetSplit
 from treelab.editing.limits import EditRows
 from treelab.trees.feature import Feature
-from treelab.trees.midpoints import midpoint
+from treelab.trees.tree import midpoint
 
 MIN_SAMPLES_LEAF = 5
 LEAST_GAIN = 1e-9  # of the variance of all rows (of classes, 1): less is rounding

@@ -16,9 +16,8 @@ from treelab.editing.limits import EditRows, closed_columns
 from treelab.editing.paths import node_of, paths
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
-from treelab.trees.midpoints import midpoint
 from treelab.trees.pruning import cut_at
-from treelab.trees.tree import OBLIQUE, PER_NODE, Tree
+from treelab.trees.tree import OBLIQUE, PER_NODE, Tree, midpoint
 
 # A preferred column is tested where it gains at least this fraction of the best one.
 PREFERENCE = 0.5

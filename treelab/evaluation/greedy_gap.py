@@ -9,9 +9,16 @@ import pandas as pd
 from treelab.data.encoding import Affine, Scale, ranks, zscore
 from treelab.trees.feature import feature_matrix
 from treelab.trees.leaf_codes import RowsAt
-from treelab.trees.midpoints import midpoint
 from treelab.trees.text import split_text, term_fractions
-from treelab.trees.tree import AXIS, Tree, check_target, goes_left, leaf_of, sum_up
+from treelab.trees.tree import (
+    AXIS,
+    Tree,
+    check_target,
+    goes_left,
+    leaf_of,
+    midpoint,
+    sum_up,
+)
 from treelab.trees.words import counted, percent
 
 FAR_BELOW = 0.5  # of the best greedy split's gain

@@ -15,7 +15,7 @@ from treelab.figures.style import (
     with_alpha,
 )
 from treelab.trees.dates import days_text, first_moment_after
-from treelab.trees.midpoints import midpoint
+from treelab.trees.tree import midpoint
 from treelab.trees.words import rounded, shortest, threshold_text
 
 # The rows of a node by the categories of a column, and which of them go left.

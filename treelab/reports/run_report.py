@@ -403,7 +403,8 @@ def _rare_classes(facts: RunFacts) -> str:
     if facts.run.problem.task == "regression" or not facts.is_scored:
         return ""
     counts = facts.split.y_test.value_counts()
-    few = [str(label) for label in counts.index[counts < FEW_ROWS]]
+    classes = facts.model.classes or ()
+    few = [str(label) for label in classes if counts.get(label, 0) < FEW_ROWS]
     return listed(few) if few else ""
 
 

@@ -22,6 +22,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.trees.cells import CellForm
 from treelab.trees.code import LANGUAGES, to_c, to_python, to_sql
+from treelab.trees.dates import decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -290,6 +291,27 @@ def test_python_takes_the_missing_values_of_pandas():
     tree = stump(Feature("x"), missing_left=[True] * 3)
     table = pd.DataFrame({"x": pd.array([0, 1, None], dtype="Int64")})
     assert python_predictions(tree, table) == ["no", "yes", "no"]
+
+
+@pytest.mark.parametrize("weights", [None, [[0.5], [0.0], [0.0]]])
+def test_python_takes_dates_as_the_tree_does(weights):
+    day = Feature("on", form=CellForm("date", date="ISO8601"), fill=2020.2)
+    texts = ["2020-01-31", "2020-06-30 23:59:59", "9999-12-31", "2024-12-31 12:30:45.6"]
+    threshold = decimal_years(pd.Series(pd.to_datetime(texts[1:2]))).item()
+    moments = [*map(pd.Timestamp, ("2020-06-30 23:59:59", "2020-07-01")), pd.NaT, None]
+    greenwich = pd.Timestamp("2020-07-01 01:00", tz="Europe/Paris")
+    cells = [*texts, *moments, moments[0].date(), moments[1].to_datetime64(), greenwich]
+    feature = [0, -1, -1]
+    if weights is not None:
+        feature, threshold = [-2, -1, -1], threshold / 2
+    tree = stump(day, threshold, feature=feature, weights=weights)
+    for cell in cells:
+        rows = pd.DataFrame({"on": pd.Series([cell], dtype=object)})
+        assert python_predictions(tree, rows) == tree.predict(rows).tolist(), cell
+    years = pd.DataFrame({"on": pd.Series([2020.4, "2020.4", 2020.6], dtype=object)})
+    assert python_predictions(tree, years) == ["no", "no", "yes"]
+    with pytest.raises(ValueError, match="31/01/2020"):
+        python_predictions(tree, pd.DataFrame({"on": ["31/01/2020"]}))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

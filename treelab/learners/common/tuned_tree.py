@@ -31,7 +31,6 @@ from treelab.learners.common.settings import (
 from treelab.training.events import Callback, Monitor
 from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import (
     CostComplexityPath,
     SizePath,
@@ -50,6 +49,7 @@ from treelab.trees.tree import (
     rows_through,
     sum_up,
     with_leaves,
+    with_midpoint_thresholds,
 )
 from treelab.trees.words import counted
 

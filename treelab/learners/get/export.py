@@ -12,9 +12,8 @@ from treelab.data.encoding import TableEncoder
 from treelab.learners.common.objective import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.trees.losses import Loss
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import simplify
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import OBLIQUE, Tree, with_midpoint_thresholds
 
 UNSCALED = TargetScale()
 

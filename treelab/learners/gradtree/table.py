@@ -20,9 +20,8 @@ from treelab.learners.common.objective import (
 from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import prune_empty
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, with_midpoint_thresholds
 
 JUDGED_ROWS = 50_000  # at most, evenly spaced
 ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together

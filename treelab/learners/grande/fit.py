@@ -28,9 +28,14 @@ from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.starts import draw_columns, draw_starts
 from treelab.ops.losses import log_proba
 from treelab.ops.select import chosen_split
-from treelab.training.checkpoints import BestCheckpoints
 from treelab.training.events import Monitor
-from treelab.training.loop import TrainingPlan, TrainResult, cosine_decay, train
+from treelab.training.loop import (
+    BestCheckpoints,
+    TrainingPlan,
+    TrainResult,
+    cosine_decay,
+    train,
+)
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix

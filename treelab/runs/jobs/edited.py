@@ -27,10 +27,9 @@ from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints, violations, with_order
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
-from treelab.trees.midpoints import with_midpoint_thresholds
 from treelab.trees.pruning import prune_empty, rebuild
 from treelab.trees.pruning_path import Model, shown_tree
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, with_midpoint_thresholds
 from treelab.trees.words import counted
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from treelab.trees.code.writer import (
     FAR_BELOW,
+    YEARS,
     CategoryTest,
     Exported,
     Input,
@@ -25,7 +26,7 @@ from treelab.trees.tree import Tree, as_matrix
 # Python functions that exported code carries along.
 
 
-READERS = {"number": "_number", "category": "_text"}
+READERS = {"number": "_number", "date": "_year", "category": "_text"}
 HELPERS = {
     "_missing": '''
 def _missing(value):
@@ -37,6 +38,20 @@ def _missing(value):
 def _number(value):
     """Return a value as float; NaN where it is missing."""
     return nan if _missing(value) else float(value)
+''',
+    "_year": '''
+def _year(value):
+    """Return a date as years with decimals, and these as they are; NaN if missing."""
+    if _missing(value):
+        return nan
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return float(value)
+    if moment.tzinfo:
+        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+    length = timedelta(days=365 + isleap(moment.year))
+    return moment.year + (moment - datetime(moment.year, 1, 1)) / length
 ''',
     "_unless": '''
 def _unless(value, low, high):
@@ -105,7 +120,8 @@ def category_keys(category: str) -> list:
 
 def reading(source: Input) -> str:
     """Write how a row's column is read."""
-    read = f"{READERS[source.kind]}(row[{source.column!r}])"
+    kind = "date" if source.unit == YEARS else source.kind
+    read = f"{READERS[kind]}(row[{source.column!r}])"
     if source.missing_range is None:
         return read
     low, high = source.missing_range
@@ -120,6 +136,16 @@ def needed_helpers(body: str) -> list[str]:
             helpers.insert(0, HELPERS[name].strip("\n"))
             body += HELPERS[name]
     return helpers
+
+
+def needed_imports(body: str, names: tuple[str, ...]) -> list[str]:
+    """Return the lines that import some of ``math``, and what reads dates, if used."""
+    needed = [name for name in names if name in body]
+    lines = [f"from math import {', '.join(needed)}"] if needed else []
+    if "_year(" in body:
+        dates = "from datetime import datetime, timedelta, timezone"
+        lines = ["from calendar import isleap", dates, *lines]
+    return ["", *lines] if lines else []
 
 
 # An ensemble as a Python module that needs nothing but the standard library.
@@ -148,10 +174,8 @@ def ensemble_to_python(model: WeightedTrees) -> str:
     helpers = needed_helpers(body)
     words = "\n".join([body, tables, *helpers])
     names = ("exp", "inf", "isnan", "nan", "sqrt")  # one too many does no harm
-    needed = [name for name in names if name in words]
     top = [f"# {line}" for line in ensemble_heading(model)]
-    if needed:
-        top += ["", f"from math import {', '.join(needed)}"]
+    top += needed_imports(words, names)
     if model.classes is not None:
         top += ["", f"CLASSES = {tuple(model.classes)!r}"]
     if model.class_weights is not None:
@@ -288,7 +312,8 @@ def to_python(tree: Exported) -> str:
         A module with ``predict(row)`` and, for classes, ``CLASSES`` and
         ``predict_proba(row)``; of several outputs it returns one number for each of
         ``OUTPUTS``. A row is a dict, or any record that is indexed by
-        column names; None, NaN and pandas' NA are missing values. It predicts as
+        column names; None, NaN and pandas' NA are missing values, and dates are of
+        a type of dates, ISO 8601 text or years with decimals. It predicts as
         ``tree.predict`` does, and raises ValueError where that does; an ensemble's
         probabilities and values are equal up to rounding.
     """
@@ -323,10 +348,8 @@ class _Module(NestedWriter):
         tables = ["\n".join(lines) for lines in self.scores.values()]
         helpers = needed_helpers("\n".join([*functions, *tables]))
         body = "\n".join([*functions, *tables, *helpers])
-        needed = [name for name in ("inf", "isnan", "nan") if name in body]
         top = [f"# {line}" for line in heading(tree, self.inputs)]
-        if needed:
-            top += ["", f"from math import {', '.join(needed)}"]
+        top += needed_imports(body, ("inf", "isnan", "nan"))
         if tree.classes is not None:
             top += ["", f"CLASSES = {tuple(tree.classes)!r}"]
         if tree.outputs:

@@ -22,6 +22,7 @@ from treelab.trees.tree import OBLIQUE, Tree, used_features
 from treelab.trees.words import clean, listed
 
 Exported = Tree | WeightedTrees | Forest | PruningPath
+YEARS = "years with decimals"  # unit of dates
 _TRUTHS = {"true", "false"}
 
 # What a split tests, free of any language.
@@ -94,7 +95,7 @@ Test = NumberTest | CategoryTest | SumTest
 
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
-    unit = feature.unit or ("years with decimals" if feature.is_date else "")
+    unit = feature.unit or (YEARS if feature.is_date else "")
     return Input(feature.column, feature.kind, unit, feature.missing_interval)
 
 
@@ -324,7 +325,7 @@ def date_lines(tree: Tree, read: list[Input]) -> list[str]:
     if not found:
         return []
     lines = [f"  {value!r} or less: {comment(found[value])}" for value in sorted(found)]
-    return ["Dates are years with decimals (2019.5 is the middle of 2019)", *lines]
+    return [f"Dates are {YEARS} (2019.5 is the middle of 2019)", *lines]
 
 
 def input_lines(read: list[Input]) -> list[str]:
