@@ -281,6 +281,10 @@ CONTENDERS = {
         Contender("get-untrained", untrained("get", n_steps=1)),
         Contender("get-linear-untrained", untrained("get", n_steps=1, leaves="linear")),
         Contender("random-forest", random_forest()),
+        replace(_ours("grande"), on_request=True),
+        replace(
+            _ours("grande-few", max_deciders=20, concentration=2.4), on_request=True
+        ),
         Contender(
             "get-oblique",
             published_get(),

@@ -54,9 +54,10 @@ def delete_table(table_id: str) -> None:
 
 
 def with_task(problem: Problem, task: str) -> Problem:
-    """Return the problem with another task; classes have no exposure."""
-    exposure = problem.exposure if task == "regression" else ""
-    return replace(problem, task=task, exposure=exposure)
+    """Return the problem with another task; classes have one target, no exposure."""
+    if task == "regression":
+        return replace(problem, task=task)
+    return replace(choices.with_targets(problem, ()), task=task, exposure="")
 
 
 def show_first_rows(problem: Problem, key: str) -> None:

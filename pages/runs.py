@@ -98,12 +98,14 @@ picked = st.dataframe(
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={name: name.capitalize() for name in table.columns}
     | {
+        "learner": st.column_config.TextColumn("Learner", width=95),
         "name": st.column_config.TextColumn("Name", width=140),
         "score": st.column_config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
         ),
         "splits": st.column_config.TextColumn(
             "Mean over splits",
+            width=150,
             help="Mean test score ± standard error (number of splits or folds). "
             "Compare tests the difference.",
         ),

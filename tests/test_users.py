@@ -6,6 +6,7 @@ import pytest
 
 from tests.pages.stores import add_run
 from tests.served_app import FLAGS, ROOT, SLOW, chromium, free_port, served
+from tests.test_browser import settled
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users import audit_log
 
@@ -49,6 +50,10 @@ def signed_in(browser, address: str, user: str):
     return page
 
 
+# Streamlit's own, beside the page, is there while a script runs.
+STOP = "[data-testid=stMain] button:has-text('Stop'):visible"
+
+
 @pytest.mark.slow
 @pytest.mark.browser
 def test_what_one_trains_in_private_another_does_not_find(address):
@@ -67,8 +72,9 @@ def test_what_one_trains_in_private_another_does_not_find(address):
         bob.get_by_text("1 run.").wait_for()
         bob.goto(f"{address}/train?run={mine[0].id}")
         bob.get_by_role("button", name="Train", exact=True).wait_for()
-        assert bob.get_by_role("button", name="Stop").count() == 0
-        ann.get_by_role("button", name="Stop").first.click()
+        settled(bob)
+        assert bob.locator(STOP).count() == 0
+        ann.locator(STOP).first.click()
         for _ in range(100):
             if audit_log(store):
                 break

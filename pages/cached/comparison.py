@@ -182,7 +182,7 @@ def on_frontier(loaded: LoadedRun, leaves: int | None = None) -> RunOnFrontier:
     if loaded.is_ensemble:
         return RunOnFrontier(loaded, None)
     steps = pruning_steps(loaded)
-    chosen = steps.chosen
+    chosen = steps.own
     if leaves in (sizes := steps.table["leaves"].tolist()):
         chosen = sizes.index(leaves)
     return RunOnFrontier(loaded, frontier_line(steps.table, chosen), steps.trees)

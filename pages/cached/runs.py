@@ -19,6 +19,7 @@ from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.routing import RoutedRows
 from treelab.figures.style import label_colors
+from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
@@ -209,7 +210,8 @@ def ranked_classes(loaded: LoadedRun) -> list:
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return a run's tree, or one of its ensemble, with its rows; never changed."""
     tree = shown_tree(loaded.model, estimator=estimator)
-    if loaded.is_ensemble or tree.n_rows[0] == 0:  # labels are not counted in it
+    # Labels are not counted in clusters, and an imported tree counts other rows.
+    if loaded.is_ensemble or loaded.run.learner == IMPORTED or tree.n_rows[0] == 0:
         tree = tree.with_rows(*loaded.rows("fitted"))
     return tree
 

@@ -260,16 +260,21 @@ def live_tree(run: Run) -> LiveTree:
         return LiveTree("its tree was deleted")
 
 
+def epoch_words(run: Run, epoch: float) -> str:
+    """Name the tree of an epoch: of an ensemble it is one of many."""
+    spec = find_spec(run.learner)
+    one = spec is None or spec.single_tree
+    words = "" if one else ", the tree of highest weight"
+    return (f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start") + words
+
+
 @shared(128)
 def _live_tree(run: Run, epoch: float | None) -> LiveTree:
     """Write the tree of an epoch, or of the model where ``epoch`` is None."""
     if epoch is not None:
         tree = shown_tree(store().snapshot(run.id, epoch))
         split = rows_for(run, tree)
-        words = f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start"
-        spec = find_spec(run.learner)
-        if spec is not None and not spec.single_tree:
-            words += ", the tree of highest weight"
+        words = epoch_words(run, epoch)
     else:
         loaded = load_whole(run)
         split = loaded.split

@@ -29,7 +29,7 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
         and have_same_test_rows(run.problem, loaded.run.problem)
     }
     if not partners:
-        words = f"{run_name(loaded.run)} is the only run of this table, target and seed"
+        words = f"No other run has the test rows of {run_name(loaded.run)}"
         end_page(f"{words}. Train a second learner to compare them.", "train", "Train")
     labels = run_names(current_runs())
     chosen = _pick_against(loaded.run, partners, labels)

@@ -50,8 +50,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             st.markdown(plain(best.interval_words(names)))
             if cost := cost_words(pair, names):
                 st.markdown(plain(cost))
-            if pair[0].output:
-                st.caption(plain(f"Scores on this page are of {pair[0].output} alone."))
+            if output := pair[0].output or pair[1].output:
+                st.caption(plain(f"Scores on this page are of {output} alone."))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
@@ -150,9 +150,7 @@ def _show_side(
         if are_equal(top_estimators(loaded)[1]):
             how = f"{of_all}; all have the same weight and predict together."
         words.append(how)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(chip(color, label), width="content")
-        st.caption(plain(" ".join(filter(None, words))), width="stretch")
+    st.html(chip(color, label))
     tree = run_tree(loaded, estimator)
     paths, row = [], None
     if place is not None:
@@ -162,6 +160,7 @@ def _show_side(
     name = f"tree-view-{key}-{loaded.run.id}"
     options["controls"] = False  # a click unfolds; all else is on the page Tree
     tree_viewer(picture, name, paths=paths, **options)
+    st.caption(plain(" ".join(filter(None, words))))
     if row is not None:
         note_empty_branch(loaded, row, estimator)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached import store as cached
-from pages.state.choices import change_problem, changes
+from pages.state.choices import change_problem, changes, with_targets
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.encoding import least_text, parse_least
@@ -83,9 +83,10 @@ def model_column(problem: Problem) -> None:
     key = f"surrogate-{problem.table_id}-{problem.target}"
 
     def with_model(now: Problem, is_surrogate: bool) -> Problem:
-        """Take the target for predictions, which are of no exposure, or not."""
-        exposure = "" if is_surrogate else now.exposure
-        return replace(now, is_surrogate=is_surrogate, truth="", exposure=exposure)
+        """Take one target for predictions, which are of no exposure, or not."""
+        if is_surrogate:
+            now = replace(with_targets(now, ()), exposure="")
+        return replace(now, is_surrogate=is_surrogate, truth="")
 
     def with_truth(now: Problem, truth: str | None) -> Problem:
         """Name the column with the truth, which no tree may see."""

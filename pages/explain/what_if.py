@@ -57,6 +57,7 @@ _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
 _MISSING = "missing"
+_YES_NO = {"True": "yes", "False": "no"}
 FIELD_WIDTH = 230  # pixels, as a time needs
 
 
@@ -143,7 +144,9 @@ def _field(label: str, key: str, now, seen: pd.Series):
     for each in (start, chosen):  # also a number that no row has may have been put here
         if each is not None:
             known.setdefault(each, now if each == start else each)
-    words = {own: _option_text(own) for own in known}
+    words = {
+        own: shortest(own) if is_number else _YES_NO.get(own, own) for own in known
+    }
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
         chosen = st.segmented_control(
@@ -168,13 +171,6 @@ def _field(label: str, key: str, now, seen: pd.Series):
             help=f"Empty means {_MISSING}.",
         )
     return None if chosen is None else known[chosen]
-
-
-def _option_text(option: float | str) -> str:
-    """A value as the fields show it: yes and no for true and false."""
-    if isinstance(option, str):
-        return {"True": "yes", "False": "no"}.get(option, option)
-    return shortest(option)
 
 
 def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
@@ -235,6 +231,9 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
         wanted = _pick_wanted(loaded, row, key)
         with st.popover("Limits", icon=":material/lock:"):
             limits = _pick_limits(loaded)
+    if wanted.accepts([row.predicted])[0]:
+        st.markdown("The prediction is there already.")
+        return
     is_exact = not loaded.is_ensemble and not loaded.model.has_predictor
     is_exact = is_exact and run_tree(loaded).leaf_weights is None
     if not is_exact and not st.toggle(
@@ -249,14 +248,12 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     else:
         columns = dict.fromkeys(feature.column for feature in loaded.model.features)
         found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
-    tree = None
-    if is_exact and not (run_tree(loaded).feature == OBLIQUE).any():
-        tree = run_tree(loaded)
+    has_sums = is_exact and (run_tree(loaded).feature == OBLIQUE).any()
+    tree = run_tree(loaded) if is_exact and not has_sums else None
     if not found:
-        which = "No allowed change leads there."
-        if tree is None:
-            which = "No change of numbers alone leads there."
-        st.markdown(which if is_exact else "No change was found that leads there.")
+        which = "change of numbers alone" if has_sums else "allowed change"
+        words = f"No {which} leads there."
+        st.markdown(words if is_exact else "No change was found that leads there.")
         return
     for number, own in enumerate(found):
         words, button = st.columns([4, 1], vertical_alignment="center", wrap=False)
@@ -269,7 +266,7 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
             args=(loaded, row, {c: now for c, (_, now) in own.changes.items()}),
         )
     how = "The nearest rows over all leaves" if is_exact else "Near rows"
-    if is_exact and tree is None:
+    if has_sums:
         how += "; of paths with weighted sums the numbers alone change"
     st.caption(
         f"{how}; distance in robust standard deviations of training rows, 1 for "
@@ -291,11 +288,12 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
             return Wanted(tuple(others))
         return Wanted(tuple(label for label in others if str(label) == chosen))
     seen = loaded.split.y_train.to_numpy(float)
-    # Predictions, as a quarter of the targets may lie below all of them: no claim.
-    low, high = np.quantile(predictions(loaded, "test"), [0.25, 0.75])
-    is_low = bool(row.predicted < (low + high) / 2)
-    digit = 10.0 ** (floor(log10(abs(high if is_low else low) or 1)) - 2)
-    bound = floor(high / digit) * digit if is_low else ceil(low / digit) * digit
+    others, own = predictions(loaded, "test"), row.predicted
+    higher, lower = others[others > own], others[others < own]
+    is_low = len(higher) >= len(lower)
+    middle = float(np.median(side)) if len(side := higher if is_low else lower) else own
+    digit = 10.0 ** (floor(log10(abs(middle) or 1)) - 2)
+    bound = (floor if is_low else ceil)(middle / digit) * digit
     at_least = st.segmented_control(
         "What would change it to",
         [True, False],
@@ -307,6 +305,7 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     bound = st.number_input(
         loaded.model.target,
         value=float(f"{bound:.3g}"),
+        format="%.6g",
         key=f"bound-{key}",
         width=160,
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "

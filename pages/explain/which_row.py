@@ -1,6 +1,7 @@
 """Which row is explained: of the test rows, the table, or new rows."""
 
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,8 @@ from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.explanations import rows_where
 from treelab.evaluation.predictions import NewTable
+from treelab.trees.date_parts import looks_like_dates
+from treelab.trees.dates import decimal_years
 from treelab.trees.tree import plain_label
 from treelab.trees.words import counted, shortest
 
@@ -195,15 +198,15 @@ def _pick_filter(loaded: LoadedRun, source: str) -> None:
     values = _column(loaded, source, column)
     then = {"on_change": _go, "args": (loaded, 0)}
     if column_kind(values) == "number":
+        dates = looks_like_dates(values)
         for side, seen in (("at least", values.min()), ("at most", values.max())):
-            st.number_input(
-                side.capitalize(),
-                value=None,
-                placeholder=shortest(float(seen)),
-                format="%.6g",
-                key=_key(loaded, f"{side}-{column}"),
-                **then,
-            )
+            field = {"key": _key(loaded, f"{side}-{column}"), "value": None, **then}
+            if dates:
+                ends = {"min_value": date.min, "max_value": date.max}
+                st.date_input("From" if side == "at least" else "To", **ends, **field)
+                continue
+            seen = shortest(float(seen))
+            st.number_input(side.capitalize(), placeholder=seen, format="%.6g", **field)
         return
     options = sorted(str(value) for value in values.dropna().unique())
     key = _key(loaded, f"among-{column}")
@@ -217,10 +220,19 @@ def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
         return np.ones(len(cached.rows_of(loaded, source).y), dtype=bool)
     return rows_where(
         _column(loaded, source, column),
-        state.get(_key(loaded, f"at least-{column}")),
-        state.get(_key(loaded, f"at most-{column}")),
+        _number(state.get(_key(loaded, f"at least-{column}"))),
+        _number(state.get(_key(loaded, f"at most-{column}")), is_last=True),
         state.get(_key(loaded, f"among-{column}")) or None,
     )
+
+
+def _number(bound, *, is_last: bool = False) -> float | None:
+    """Return a bound as its column counts: a day as years, its end where it is last."""
+    if not isinstance(bound, date):
+        return bound
+    moment = np.datetime64(bound, "us")
+    moment += np.timedelta64(24 * 60 * 60 * 1_000_000 - 1, "us") * is_last
+    return decimal_years(pd.Series([moment])).item()
 
 
 def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:

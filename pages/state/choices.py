@@ -12,7 +12,7 @@ from pages.cached.store import all_runs, find_run, queue, store, stored_table_id
 from treelab.data.builtin import BUILTIN
 from treelab.data.columns import useful_columns
 from treelab.data.folds import N_FOLDS
-from treelab.data.problem import Problem, folds_problem, make_problem
+from treelab.data.problem import Problem, folds_problem, make_problem, several_targets
 from treelab.editing.session import Session
 from treelab.learners.common.settings import Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
@@ -94,7 +94,10 @@ def changes(
 
     def follow() -> None:
         chosen = st.session_state[key]
-        change_problem(shown, lambda now: change(now, chosen))
+        try:
+            change_problem(shown, lambda now: change(now, chosen))
+        except ValueError as error:  # what was chosen before does not go with it
+            st.session_state["what-failed"] = error
 
     return {"key": key, "on_change": follow}
 
@@ -139,6 +142,19 @@ def with_target(problem: Problem, target: str) -> Problem:
         units=problem.units,
     )
     return replace(fresh, kinds=problem.kinds)
+
+
+def with_targets(problem: Problem, more: Sequence[str]) -> Problem:
+    """Return the problem with these targets, too, where it has then a column left.
+
+    Columns that were targets are predicted from again.
+    """
+    useful = useful_columns(table(problem.table_id), problem.target)
+    again = [name for name in problem.more_targets if name in useful]
+    columns = tuple(dict.fromkeys((*problem.columns, *again)))
+    if not {*columns} - {*more}:
+        return problem
+    return several_targets(replace(problem, more_targets=(), columns=columns), more)
 
 
 def _problem(target: str, *, table_id: str, **given) -> Problem:
@@ -267,9 +283,10 @@ PAIR = ("against", "others")  # what Compare shows beside the run
 def follow_address() -> str | None:
     """Turn to what the address names and was not chosen here; then name what is shown.
 
-    A run brings its table and target. Returns the run that the address names, where
-    there is none of this id.
+    A run brings its table and target. Returns the run that the address names, or the
+    session did, where there is none of this id.
     """
+    before = st.session_state.get("run")
     named = {key: new_in_address(key) for key in ("run", "table", "target")}
     if find_run(named["run"]):
         _turn_to(named["run"])
@@ -283,7 +300,8 @@ def follow_address() -> str | None:
     _name_in_address(
         {"table": table_key(now), "target": now.target, "run": run and run.id}
     )
-    return None if find_run(named["run"]) else named["run"]
+    wanted = named["run"] or before
+    return None if find_run(wanted) else wanted
 
 
 def _name_in_address(current: dict[str, str | None]) -> None:

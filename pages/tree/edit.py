@@ -218,6 +218,11 @@ class _Choice:
             return bool(self.tree.missing_left[self.node])
         return self.candidate.missing_left
 
+    def missing_words(self, n_rows: int) -> str:
+        """Say which way rows without a value go; "" of none."""
+        side = "left" if self.missing_left else "right"
+        return f" {n_rows:,} without a value go {side}." if n_rows else ""
+
 
 def show_split(editing: Editing) -> str | None:
     """Let the visitor choose a column and its cut; return the column, None of a sum."""
@@ -297,9 +302,7 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
     elif len(threshold_stops(x, fitted, wanted)) > 1:
         threshold = _enter(editing, choice, x, fitted, wanted)
     stops = threshold_stops(x, fitted, threshold, is_date=is_date)
-    side, missing = choice.missing_left, ""
-    if n_missing := int(np.isnan(x).sum()):
-        missing = f" {n_missing:,} without a value go {'left' if side else 'right'}."
+    side, missing = choice.missing_left, choice.missing_words(int(np.isnan(x).sum()))
     key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
 
     def move() -> None:
@@ -441,6 +444,7 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
         key=f"{editing.key('left')}-{editing.path}-{choice.column}-{position}",
     )
     is_left = np.isin(codes, [feature.categories.index(name) for name in left])
+    n_missing = int((codes < 0).sum())
     show_figure(
         category_figure(
             codes,
@@ -455,7 +459,8 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     )
     st.caption(
         f"{counted(int(is_left.sum()), 'row')} go left; the pale bars, "
-        f"{int((~is_left).sum()):,} rows, right."
+        f"{int((~is_left).sum()) - n_missing:,} rows, right."
+        f"{choice.missing_words(n_missing)}"
     )
     is_split = 0 < len(left) < len(present)
     if is_split and (left != default or not choice.is_current):

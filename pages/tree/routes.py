@@ -166,7 +166,7 @@ def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
         st.info("Choose at least one above to see its routing.")
         return
     levels = _pick_levels(routed)
-    st.html(scale(VIRIDIS, "no row", "all rows of the class"))
+    st.html(scale(VIRIDIS, "no row", "all of its rows"))
     across, width = (
         (2, figures.WIDTH) if len(shown) <= _IN_TWOS else (3, figures.SMALL_WIDTH)
     )
@@ -176,9 +176,9 @@ def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
             with column, st.container(border=True, height="stretch"):
                 _show_heat_tree(routed, name, levels, width)
     st.caption(
-        "Each node is as bright as the fraction of the class's rows that pass it: all "
-        "of them at the root, and all of them again in the leaves together. Circles: "
-        "splits, squares: leaves; yes goes left."
+        "Each node is as bright as the fraction of these rows that pass it: all at the "
+        "root, and all again in the leaves together. Circles: splits, squares: leaves; "
+        "yes goes left."
     )
 
 
@@ -247,10 +247,10 @@ def _show_similarity(
     left_out = f" No {routed.rows_name}: {', '.join(absent)}." if absent else ""
     st.caption(
         f"Rows: {int(routed.rows[:, 0].sum()):,} {routed.rows_name}s. 1: the rows of "
-        "both classes fill each leaf alike; 0: they part at the root. In between it "
+        "both fill each leaf alike; 0: they part at the root. In between it "
         "is the fraction of the nodes below the root that the rows of both pass "
         "together, paired as well as possible (Bray and Curtis's similarity of the two "
-        "distributions over the nodes). Right: the classes joined by mean similarity."
+        "distributions over the nodes). Right: joined by mean similarity."
         + plain(left_out)
     )
 
@@ -287,7 +287,7 @@ def _show_two(
         pair.append(column.selectbox(label, found.names, index=at, key=name))
     first, second = pair
     if first == second:
-        st.info("Choose two different classes.", icon=":material/info:")
+        st.info("Choose two different ones.", icon=":material/info:")
         return
     rows = np.array([routed.of(name) for name in pair])
     node, fraction = routing.parting_split(routed.tree, *rows)
@@ -310,7 +310,7 @@ def _show_two(
         names=[f"{routed.rows_name}s of {name}" for name in pair],
     )
     st.caption(
-        "Each node: of the first class's rows the percentage that passes it, less that "
+        "Each node: of the first's rows the percentage that passes it, less that "
         "of the second's, in percentage points. Circles: splits, squares: leaves; yes "
         "goes left."
     )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_whole
 from pages.cached.store import place_in_queue, queue, store
+from pages.cached.tree_pictures import epoch_words
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
 from pages.widgets.page import end_page, mode, page_link
 from pages.widgets.words import explained, plain
@@ -112,15 +113,14 @@ def pick_whole_run(*, growing: bool = True) -> LoadedRun:
         end_page(words, "train", "Train")
     if not run.has_model and not (growing and store().snapshots(run.id)):
         why = f" {run.error}" if run.error else ""
-        words = f"{run_name(run)} is {run.state}: it has no tree yet.{why}"
+        what = "tree" if growing else "model"
+        words = f"{run_name(run)} is {run.state}: it has no {what} yet.{why}"
         end_page(words, "train", "Watch it train", "hourglass_top")
     loaded = loaded_or_end(run, load_whole)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
-        st.info(
-            f"{state}: this is the tree of epoch {round(loaded.epoch, 1):g}.",
-            icon=":material/hourglass_top:",
-        )
+        words = f"{state}. Shown: {epoch_words(run, loaded.epoch)}."
+        st.info(words, icon=":material/hourglass_top:")
         if run.state == "running":
             st.button("Load the newest tree", icon=":material/refresh:")
     return loaded

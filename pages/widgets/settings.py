@@ -1,7 +1,6 @@
 """The form of Train: learners, settings, weights, constraints, clusters, imports."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,10 +15,11 @@ from pages.state.choices import (
     base_table,
     changes,
     set_parameter,
+    with_targets,
 )
 from pages.widgets.words import plain
 from treelab.data.columns import useful_columns
-from treelab.data.problem import Problem, several_targets, weighted_problem
+from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
@@ -68,20 +68,10 @@ def weight_fields(problem: Problem) -> None:
 
 def _more_targets(problem: Problem, numbers: list[str]) -> None:
     """Let the visitor choose numbers that the same tree predicts, too."""
-
-    def with_targets(now: Problem, chosen: list[str]) -> Problem:
-        """Predict these, too; columns that were targets are predicted from again."""
-        useful = useful_columns(table(now.table_id), now.target)
-        again = [name for name in now.more_targets if name in useful]
-        columns = tuple(dict.fromkeys((*now.columns, *again)))
-        if not {*columns} - {*chosen}:  # nothing to predict from
-            return now
-        plain = replace(now, more_targets=(), columns=columns)
-        return several_targets(plain, chosen)
-
+    apart = (problem.weight, problem.split_column)
     st.multiselect(
         "More targets",
-        [*problem.more_targets, *(name for name in numbers if name != problem.weight)],
+        [*problem.more_targets, *(name for name in numbers if name not in apart)],
         default=problem.more_targets,
         **changes(
             problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets

@@ -7,7 +7,7 @@ from functools import wraps
 import streamlit as st
 
 from pages.cached.runs import LoadedRun
-from pages.cached.store import read_once, shared_store
+from pages.cached.store import find_run, read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
 from treelab.runs.store.database import StoreError
 from treelab.runs.users import NotAllowed
@@ -78,6 +78,11 @@ def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
             draw(*args, **kwargs)
         except NotAllowed as error:
             _say(error)
+        except LookupError:
+            gone = st.session_state.get("run")
+            if gone is None or find_run(gone):
+                raise
+            st.rerun()  # deleted while its page was open
         except OSError as error:
             _say(error)
             if st.button("Try again", icon=":material/refresh:", key=f"again-{key}"):
@@ -104,7 +109,7 @@ def explained(change: Callable[..., object], *given) -> Callable[[], None]:
 
 
 def say_what_failed() -> None:
-    """Say, once, why the last click or choice could not be stored."""
+    """Say, once, why the last click or choice could not be done."""
     if (error := st.session_state.pop("what-failed", None)) is not None:
         _say(error)
 
@@ -115,12 +120,12 @@ def say_lost_runs() -> None:
         st.warning(plain(why), icon=":material/warning:")
 
 
-def _say(error: OSError) -> None:
+def _say(error: OSError | ValueError) -> None:
     """Show what is wrong in a sentence."""
     words, icon = str(error), "error"
     if isinstance(error, NotAllowed):
         icon = "lock"
-    elif not isinstance(error, StoreError):
+    elif isinstance(error, OSError) and not isinstance(error, StoreError):
         if error.errno is None:  # not the system's: a mistake of ours
             raise error
         words = f"The data folder cannot be used: {error.strerror} ({error.filename})."

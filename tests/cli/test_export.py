@@ -12,7 +12,7 @@ from treelab.cli.main import main
 from treelab.evaluation.metrics import scores
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import PruningPath, shown_tree
+from treelab.trees.pruning_path import ON_TOP, PruningPath, shown_tree
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 
@@ -20,9 +20,11 @@ from treelab.trees.tree import Tree
 def test_export_writes_the_tree_that_predicts(trained, capsys, tmp_path):
     model = RunStore().model(trained)
     written = {}
-    for name in ("rules", "text", "dot", "json"):
+    for name in ("text", "dot", "json", "rules"):
         assert main(["export", trained, "--format", name]) == 0
-        written[name] = capsys.readouterr().out
+        written[name], said = capsys.readouterr()
+    assert model.notes
+    assert said.splitlines() == [*model.notes]  # rules have no place for them
     assert len(written["rules"].strip().split("\n")) == 1 + model.n_leaves
     assert written["text"].strip() == to_text(model).strip()
     assert written["dot"].startswith("digraph")
@@ -171,3 +173,5 @@ def test_a_predictor_on_top_is_written_whole_or_not_at_all(
         assert main(["export", run, "--format", name]) == 0
         words = " ".join(capsys.readouterr().out.replace("\\n", " ").split())
         assert "predictor on top of this tree" in words
+    assert main(["export", run, "--format", "rules"]) == 0
+    assert ON_TOP in capsys.readouterr().err

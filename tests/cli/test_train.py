@@ -357,8 +357,10 @@ def test_train_by_exposure_is_poisson_regression_with_an_offset(
     for wrong, why in (("-0.5", "is -0.5 in row 3"), ("half", "'half' in line 4")):
         frame.assign(years=frame["years"].where(frame.index != 2, wrong)).to_csv(path)
         assert why in refused("predict", run.id, str(path))
-    frame.loc[3, "years"] = 0
+    frame.loc[3, ["years", "claims"]] = 0, 1
     frame.to_csv(path, index=False)
+    assert main([*explain[:3], "4", *explain[4:]]) == 0
+    assert "Target" not in capsys.readouterr().out
     assert main(["train", str(path), *given, *own]) == 2
     assert "above 0, but is 0 in row 4" in capsys.readouterr().err
     assert main(["train", str(path), *given[:-1], "none", *own]) == 2

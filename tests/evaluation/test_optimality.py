@@ -22,6 +22,16 @@ def test_errors_are_misclassified_rows():
     assert (gap.error, gap.least_error) == (wrong[1], min(wrong[:2]))
 
 
+@pytest.mark.parametrize(
+    ("each", "words"), [(1.0, "3,000 errors"), (0.0001, "0.3 errors")]
+)
+def test_errors_are_said_by_what_rows_weigh(each, words):
+    X, y = pd.DataFrame({"x": np.zeros(6002)}), np.repeat([0, 1], [3002, 3000])
+    tree = grown(CartClassifier, X, y, 1)
+    gap = optimality_gap(tree, [tree], X, y, np.full(6002, each))
+    assert gap.words(True) == f"{words}, the optimal tree {words.split()[0]}"
+
+
 def test_errors_of_numbers_are_squared():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     trees = [grown(CartRegressor, X, y, depth) for depth in (1, 2)]

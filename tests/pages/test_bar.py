@@ -109,7 +109,7 @@ def test_a_deleted_run_leaves_its_table_with_the_next(visit, store, two_tables):
     store.delete(newest)
     app.run()
     assert shown(app)[1:] == ("kind", cart)
-    assert "the only run of this table" in turn(app, "compare").info[0].value
+    assert "No other run has the test rows" in turn(app, "compare").info[0].value
     assert shown(visit("tree", run=newest))[2]
     assert "is not here" in page_text(visit("tree", run=newest))
 
@@ -162,3 +162,18 @@ def test_of_two_tables_of_one_name_the_chosen_one_stays(store, visit):
     other = app.selectbox(key="bar-table").options.index(name)
     app.selectbox(key="bar-table").select_index(other).run()
     assert shown(app)[0] == table_of(store, run_id)  # the older one has the bare name
+
+
+def test_a_run_deleted_while_its_page_is_open_is_said_to_be_gone(
+    visit, store, monkeypatch
+):
+    run = add_run(store, "cart")
+
+    def gone(*_):
+        store.delete(run)
+        raise LookupError(run)
+
+    monkeypatch.setattr("pages.tree.size.size_of", gone)
+    app = visit("tree", run=run)
+    assert not app.exception
+    assert "is not here: it was deleted" in page_text(app)

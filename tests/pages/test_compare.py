@@ -29,14 +29,14 @@ from treelab.trees.words import significant
 def test_one_run_alone_has_nothing_to_be_compared_with(visit, store):
     add_run(store, "cart")
     app = visit("compare")
-    assert "the only run of this table" in app.info[0].value
+    assert "No other run has the test rows" in app.info[0].value
 
 
 def test_runs_tested_on_other_rows_are_not_offered(visit, store):
     add_run(store, "cart")
     add_run(store, "gradtree", seed=1)
     add_run(store, "gradtree", "ripe")
-    assert "the only run of this table" in visit("compare").info[0].value
+    assert "No other run has the test rows" in visit("compare").info[0].value
 
 
 @pytest.mark.slow

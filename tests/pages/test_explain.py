@@ -167,6 +167,16 @@ def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
     assert app.number_input(key=f"bound-{run}-test-0").value > 1000
 
 
+def test_what_a_row_is_predicted_already_asks_for_no_change(visit, store):
+    run = add_run(store, "cart", "weight")
+    for row in range(1, 5):  # each leaf's, also that in the middle
+        app = visit("explain", tab="What if", run=run, row=str(row))
+        assert "(distance 0)" not in page_text(app)
+    side = app.button_group(key=f"side-{run}-test-3")
+    side.set_value(not side.value).run()
+    assert "The prediction is there already." in page_text(app)
+
+
 @pytest.mark.parametrize("row", ["1", "2"])
 def test_what_is_asked_for_at_first_some_leaf_predicts(visit, store, monkeypatch, row):
     def mostly_none(made=stores.table):
@@ -410,3 +420,19 @@ def test_of_weighted_sums_it_is_said_that_numbers_alone_change(visit, store):
 def test_log_odds_of_many_classes_say_against_what(visit, store):
     text = page_text(visit("explain", run=add_run(store, "grande"), row="1"))
     assert "against the mean of all classes" in text
+
+
+def test_rows_are_filtered_by_days(visit, store):
+    days = pd.Series(pd.date_range("2021-01-01 08:57", periods=240, freq="7h"))
+    columns = ["radius", "texture $x$", "colour", "on"]
+    more = {"on": decimal_years(days).to_numpy()}
+    run = add_run(store, "cart", "weight", more=more, columns=columns)
+    rows = days[split_of(store, run).X_test.index]
+    first, last = rows.iloc[5].normalize(), rows.iloc[9].normalize()
+    first, last = sorted([first, last])
+    app = visit("explain", run=run)
+    app.selectbox(key=f"rows-column-{run}").set_value("on").run()
+    app.date_input(key=f"rows-at least-on-{run}").set_value(first.date()).run()
+    app.date_input(key=f"rows-at most-on-{run}").set_value(last.date()).run()
+    n_rows = rows.dt.normalize().between(first, last).sum()
+    assert f"by on: 1 of {n_rows} rows" in page_text(app)

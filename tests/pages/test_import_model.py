@@ -1,6 +1,7 @@
 """A model from elsewhere is taken in on Train, and shown on Tree."""
 
 import json
+import re
 
 import lightgbm
 import pandas as pd
@@ -49,6 +50,9 @@ def test_a_tree_of_treelabs_json_becomes_a_run_and_is_shown(store, visit):
     assert not ranked_runs(store.runs())  # it may have seen the test rows
     assert app.title[0].value == "What did it learn, and how small can it be?"
     assert len(nodes(viewers(app)[0])) == model.tree_.node_count
+    rules = re.findall(r"<tr><td[^>]*>(\d+)<", page_text(app))
+    n_rows = run.problem.split(store.table(run.problem.table_id)).n_rows("train")
+    assert sum(map(int, rules)) == n_rows < len(X)  # it was fitted to all of them
     assert "Fitted to" not in page_text(visit("tree", run=run.id, tab="Scores"))
 
 

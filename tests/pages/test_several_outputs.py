@@ -195,6 +195,23 @@ def test_more_targets_are_chosen_on_train(visit, store):
     assert "width" in problem.columns
 
 
+@pytest.mark.parametrize("choice", ["task", "model"])
+def test_classes_and_predictions_have_one_target(visit, store, choice):
+    app = visit("data", run=train(store, "width"))
+    assert app.session_state["problem"].more_targets == ("width",)
+    if choice == "task":
+        box = next(own for own in app.selectbox if own.label == "Task")
+        box.set_value("multiclass").run()
+    else:
+        box = next(own for own in app.checkbox if "imitate" in own.label)
+        box.set_value(True).run()
+    problem = app.session_state["problem"]
+    assert not app.exception
+    assert problem.more_targets == ()
+    assert "width" in problem.columns
+    assert (problem.task, problem.is_surrogate) != ("regression", False)
+
+
 def test_what_is_of_one_prediction_says_so(visit, store):
     run_id = train(store, "width")
     app = visit("tree", run=run_id)

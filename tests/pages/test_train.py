@@ -13,6 +13,7 @@ from tests.pages.shown import cards, components, conditions, figures, page_text,
 from tests.pages.stores import add_run, report
 from treelab.figures.style import LEARNER_COLORS
 from treelab.learners.common.origin import Origin
+from treelab.reports.run_curves import run_curve
 from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import HISTORY, Progress
@@ -213,6 +214,13 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     app.run()
     assert "first, then its curve" not in page_text(app)
     assert "GradTree, start: %" in str(figures(app)[0])
+
+
+def test_the_curve_of_a_paused_run_ends_where_it_was_paused(store):
+    run = store.run(add_run(store, "gradtree", state="running"))
+    run = replace(run, state="paused", epoch=20.0, max_epochs=100)
+    events = pd.DataFrame({"epoch": [0.0, 20.0], "train_loss": 0.5, "valid_loss": 0.5})
+    assert run_curve(run, events, "GradTree", "red", by="progress").x[-1] == 20
 
 
 def test_each_point_of_a_cross_validation_is_drawn_as_it_comes(store):

@@ -125,4 +125,4 @@ def test_runs_of_clusters_and_of_predictions_are_apart(store, visit):
 def test_clusters_are_not_compared_by_clusters(visit, store):
     X = load_iris(as_frame=True).data
     assert len({clustered(store, X) for _ in range(2)}) == 2
-    assert "is the only run of this table" in visit("compare").info[0].value
+    assert "No other run has the test rows" in visit("compare").info[0].value

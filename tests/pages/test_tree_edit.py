@@ -1,5 +1,6 @@
 """Editing on the Tree page."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -144,3 +145,22 @@ def test_linear_leaves_are_said_to_count_as_constants_in_the_score(
     monkeypatch.setitem(stores.MAKERS, "cart", linear)
     app = visit("tree", edit="true", run=add_run(store, "cart", "weight"))
     assert "Linear leaves count as constants" in app.metric[0].help
+
+
+def test_rows_without_a_category_go_where_the_split_sends_them(
+    visit, store, monkeypatch
+):
+    gaps = stores.table()
+    gaps.loc[::4, "colour"] = None
+    monkeypatch.setattr(stores, "table", lambda: gaps)
+    run = add_run(store, "gradtree")
+    text = page_text(visit("tree", edit="true", run=run, node="r0"))
+    here = load_run(store.run(run)).split.X_train.query("radius <= 10.05")["colour"]
+    n_left, n_right, n_missing = map(
+        int,
+        re.findall(r"(\d+) rows? go left; the pale bars, (\d+) rows.*? (\d+) w", text)[
+            0
+        ],
+    )
+    assert n_missing == here.isna().sum() > 0
+    assert n_left + n_right == here.notna().sum()

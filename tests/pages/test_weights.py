@@ -142,3 +142,14 @@ def test_a_tree_of_weighted_rows_is_not_edited_and_it_is_said_at_once(visit, sto
     words = page_text(visit("tree", run=run, edit="true"))
     assert "A tree of weighted rows is not edited by hand" in words
     assert "Save or retrain" not in words
+
+
+def test_what_rates_of_new_rows_amount_to_is_not_called_the_rate(visit, store):
+    run = add_run(store, "cart", "weight", exposure="years", more=YEARS)
+    app = visit("explain", run=run, tab="New rows")
+    app.button_group(key="predict-source").set_value("Pasted cells").run()
+    rows = "radius,texture $x$,colour,years\n5,2,blue,2\n30,2,amber,\n"
+    app = app.text_area(key="predict-pasted").set_value(rows).run()
+    rates, amounts = (own.value.replace("\\", "") for own in app.header)
+    assert rates.startswith("2 rows: weight per years ")
+    assert amounts.startswith("1 row: predicted weight ")

@@ -135,6 +135,7 @@ def _new_rows(
     if problem.exposure and target is not None:
         exposure = read.frame.get(problem.exposure, np.nan)
         target = cast_column(target, "number") / exposure
+        target = target.where(np.isfinite(target))  # no exposure, no rate
     return table.X, target
 
 

@@ -1,9 +1,16 @@
 """``treelab export``: write a trained tree as rules, code or a page."""
 
 import json
+import sys
 from argparse import Namespace
 
-from treelab.cli.arguments import add_model, add_output, find_model, write_output
+from treelab.cli.arguments import (
+    add_model,
+    add_output,
+    find_model,
+    printable,
+    write_output,
+)
 from treelab.data.writing import defused
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -67,13 +74,20 @@ def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes
             model.as_tree()  # refused where a predictor on top is not written
         return _code(tree, form)
     writers = {
-        "rules": lambda: defused(to_rules(tree)).to_csv(index=False),
+        "rules": lambda: _rules(tree),
         "text": lambda: to_text(tree).rstrip("\n") + "\n",
         "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
         "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
         "html": lambda: _html_page(tree, arguments, run),
     }
     return writers[form]()
+
+
+def _rules(tree: Tree) -> str:
+    """Return a tree's rules as CSV; its notes have no place there and are printed."""
+    for note in tree.notes:
+        print(printable(note), file=sys.stderr)
+    return defused(to_rules(tree)).to_csv(index=False)
 
 
 def _code(model: Tree | WeightedTrees, language: str) -> str | bytes:

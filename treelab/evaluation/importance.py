@@ -87,7 +87,8 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
     fall = f"{significant(first['importance'])} ± {significant(first['std'], 2)}"
     return (
         f"without {first['column']} {metric} falls most, by {fall}; {n_clear} of "
-        f"{counted(len(table), 'feature')} clearly matter."
+        f"{counted(len(table), 'feature')} clearly "
+        f"matter{'s' * (n_clear == 1)}."
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, significant
+from treelab.trees.words import significant
 
 
 @dataclass(frozen=True)
@@ -16,13 +16,15 @@ class OptimalityGap:
 
     depth: int  # of the tree; the searched one is at most as deep
     n_rows: int
-    # Misclassified rows, or mean squared error in squared units of the target.
+    # Misclassified rows, or their weight, or mean squared error in squared units of the
+    # target.
     error: float
     least_error: float
 
     def words(self, of_classes: bool) -> str:
-        """Write both errors; those of classes are rows."""
-        errors, least = counted(int(self.error), "error"), f"{self.least_error:,.0f}"
+        """Write both errors; those of classes are rows, or what they weigh."""
+        errors, least = (f"{own:,.10g}" for own in (self.error, self.least_error))
+        errors += " error" if errors == "1" else " errors"
         if not of_classes:
             errors = f"squared error {significant(self.error)}"
             least = significant(self.least_error)

@@ -463,12 +463,13 @@ def _row_hashes(frame: pd.DataFrame) -> pd.Series:
 def predicted_words(model: Model, predicted: pd.Series) -> str:
     """Write what a model predicts for a table most, or on average.
 
-    ``predicted`` (n_rows,) has a row at least; of several outputs it is the column of
-    one, by its name.
+    ``predicted`` (n_rows,) is a column with a row at least, called by its name: it may
+    be one of several outputs, or what rates amount to, unknown without an exposure.
     """
+    predicted = predicted.dropna()
     n_rows = counted(len(predicted), "row")
     if model.classes is None:
-        name = str(predicted.name) if predicts_several(model) else model.target
+        name = model.target if predicted.name == "prediction" else str(predicted.name)
         mean = with_unit(significant(predicted.mean()), model.target_unit)
         low, high = significant(predicted.min()), significant(predicted.max())
         return f"{n_rows}: {name} {mean} on average, from {low} to {high}"

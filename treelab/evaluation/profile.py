@@ -214,7 +214,8 @@ class Alone:
             )
         n_strong = int((self.power >= WEAK).sum())
         n_columns = counted(len(problem.columns), "column")
-        return f"{best}: {score} alone; {n_strong} of {n_columns} exceed {WEAK}."
+        exceed = "exceeds" if n_strong == 1 else "exceed"
+        return f"{best}: {score} alone; {n_strong} of {n_columns} {exceed} {WEAK}."
 
 
 def alone_score(problem: Problem) -> str:

@@ -97,6 +97,6 @@ def _place(run: Run, events: pd.DataFrame, by: str) -> np.ndarray:
         return events.get(by, events["epoch"]).to_numpy(dtype=float)
     epoch = events["epoch"].to_numpy(dtype=float)
     last = epoch[-1]
-    if not run.is_finished:  # without what a cross-validation before it has taken
+    if run.progress < 1:  # without what a cross-validation before it has taken
         last = max(run.max_epochs - max(run.epoch - last, 0.0), last)
     return 100 * epoch / last if last > 0 else np.full(len(epoch), 100.0)

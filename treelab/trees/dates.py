@@ -190,6 +190,8 @@ _UNREAD = (
 
 def _why_unread(texts: pd.Series, plain: pd.Series) -> str:
     """Say why texts that look like dates are none here; "" for other texts."""
+    if not plain.str.contains(r"\d").all():  # as any of those is written
+        return ""
     for what, better, formats, pattern in _UNREAD:
         if plain.str.fullmatch(pattern).all() or any(
             pd.to_datetime(plain, format=each, errors="coerce").notna().all()

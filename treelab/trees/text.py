@@ -25,6 +25,7 @@ from treelab.trees.words import (
     probability,
     quoted,
     short,
+    short_names,
     shortest,
     significant,
     threshold_text,
@@ -325,7 +326,8 @@ class CategoryCondition:
         """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
         name = short(self.feature.column, length)
         names, rare = rare_apart(self.feature, categories)
-        shown = [*(quoted(name, length) for name in names), *rare]
+        known = short_names(self.feature.categories, length)
+        shown = [*(f"“{known[name]}”" for name in names), *rare]
         if len(shown) == 1:
             one = shown[0] if len(categories) == 1 else f"one of {shown[0]}"
             return f"{name} is {'not ' if no else ''}{one}"

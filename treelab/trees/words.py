@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import takewhile
 from math import floor, isfinite, isnan, log10
 
 # Numbers and counts as people read them.
@@ -239,6 +240,25 @@ def short(name, length: int | None) -> str:
         ahead = length // 2
         bare = f"{bare[:ahead].rstrip()}…{bare[len(bare) - (length - 1 - ahead) :]}"
     return f"\u2068{bare}\u2069" if isolated else bare
+
+
+@lru_cache(maxsize=256)
+def short_names(names: tuple[str, ...], length: int | None) -> dict[str, str]:
+    """Return ``short`` of each name; ones that would look alike lose their beginning.
+
+    What they all begin with goes, up to a space, as long as the rest tells them apart.
+    """
+    found = {name: short(name, length) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, text in found.items():
+        alike.setdefault(text, []).append(name)
+    for same in alike.values():
+        together = zip(min(same), max(same))
+        shared = [a for a, b in takewhile(lambda pair: pair[0] == pair[1], together)]
+        start = "".join(shared).rfind(" ") + 1
+        if length and len(same) > 1 and start:
+            found |= {name: f"…{short(name[start:], length - 1)}" for name in same}
+    return found
 
 
 def quoted(category: str, length: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from treelab.learners.common.origin import (
@@ -61,6 +62,19 @@ def test_a_threshold_counts_beyond_a_tenth_of_the_spread(seed):
         far = changed_threshold(tree, node, sign * 1.01 * allowed)
         assert changed_splits(tree, near, SPREAD) == 0
         assert changed_splits(tree, far, SPREAD) == 1
+
+
+def test_the_side_of_missing_values_counts_where_rows_have_any():
+    tree = random_tree(np.random.default_rng(0), 2)
+    other = replace(tree, missing_left=~tree.missing_left)
+    assert changed_splits(tree, other, SPREAD) == 0
+    column = tree.features[tree.feature[0]].column
+    rows = pd.DataFrame({name: [0.0, 1.0] for name in "abc"})
+    rows.loc[0, column] = np.nan
+    start = tree.with_rows(rows, np.zeros(2))
+    assert (
+        changed_splits(start, other, SPREAD) == (tree.feature == tree.feature[0]).sum()
+    )
 
 
 def test_another_feature_counts_whatever_its_threshold():

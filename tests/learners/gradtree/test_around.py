@@ -74,3 +74,20 @@ def test_training_lowers_the_error_of_a_bad_threshold():
         return frame["value"].groupby(leaf).transform("var").mean()
 
     assert error(trained) < error(moved)
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_rows_without_a_value_stay_where_a_free_split_sends_them(rate, missing_left):
+    frame = table()
+    X, y, tree = frame[COLUMNS], frame["value"], fitted(frame, "value")
+    side = np.full(tree.n_nodes, missing_left)
+    start = replace(tree, missing_left=side, between=None, missing_rows=None)
+    rates = {f"learning_rate_{of}": rate for of in ("index", "values", "leaf")}
+    settings = replace(QUICK, **rates)
+    trained = train_around(around(start, []), (X, y), settings, seed=0)
+    kept = ~tree.is_leaf & (trained.feature == tree.feature)
+    assert kept.any()
+    assert (trained.missing_left[kept] == missing_left).all()
+    if not rate:
+        assert np.array_equal(trained.apply(X), start.apply(X))

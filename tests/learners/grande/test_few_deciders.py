@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.learners.grande.test_estimators import QUICK, RecordingClassifier, table
-from treelab.learners.grande.estimators import GrandeClassifier
+from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.grande.fit import Concentration
 
 
@@ -28,6 +28,19 @@ def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     assert fewer.ensemble_.n_estimators < many.ensemble_.n_estimators == 128
     assert f"{fewer.ensemble_.n_estimators} of 128 trees" in fewer.ensemble_.notes[1]
     assert fewer.origin_.n_splits == fewer.ensemble_.divides.sum()
+
+
+def test_numbers_are_predicted_by_all_trees_since_few_err_more():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 8))
+    y = X.sum(axis=1) + rng.normal(size=500)
+    settings = {"n_estimators": 64, "max_epochs": 10, "random_state": 0}
+    few = GrandeRegressor(**settings, max_deciders=20, concentration=2.4)
+    scores = [
+        own.fit(X[:300], y[:300]).score(X[300:], y[300:])
+        for own in (GrandeRegressor(**settings), few)
+    ]
+    assert scores[0] > scores[1] + 0.01
 
 
 @pytest.mark.parametrize("weighting", ["entmax15", "softmax"])

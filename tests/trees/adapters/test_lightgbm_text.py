@@ -1,5 +1,6 @@
 """LightGBM's models predict the same once they are ours; damaged files are refused."""
 
+import sys
 from dataclasses import asdict
 
 import lightgbm
@@ -93,6 +94,12 @@ def check(ours, booster, T, *, exact: bool = True) -> None:
     assert predicted == pytest.approx(booster.predict(T), rel=1e-12, abs=1e-12)
 
 
+def written(model: Tree | Forest) -> str:
+    """All that a model holds, to its last bit."""
+    with np.printoptions(floatmode="unique", threshold=sys.maxsize):
+        return repr(asdict(model))
+
+
 def random_model(seed: int, folder) -> None:
     """Check a model of a random kind, from the object and from its file."""
     rng = np.random.default_rng(seed)
@@ -123,7 +130,7 @@ def random_model(seed: int, folder) -> None:
     ours = treelab.from_lightgbm(booster)
     check(ours, booster, T, exact=boosting != "rf" and sigmoid == 1)
     read = treelab.from_lightgbm(folder / "model.txt")
-    np.testing.assert_equal(asdict(read), asdict(ours))
+    assert written(read) == written(ours)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -132,8 +139,9 @@ def test_random_models_predict_alike(seed, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_thousand_random_models_predict_alike(tmp_path):
-    for seed in range(60, 1060):
+@pytest.mark.parametrize("first", range(60, 1060, 100))
+def test_a_thousand_random_models_predict_alike(first, tmp_path):
+    for seed in range(first, first + 100):
         random_model(seed, tmp_path)
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.words import clean, listed, quoted, short, with_unit
+from treelab.trees.words import clean, listed, quoted, short, short_names, with_unit
 
 
 def test_units_follow_their_number():
@@ -32,6 +32,14 @@ def test_a_short_name_is_short(name, length):
 
 def test_a_cut_name_keeps_its_ends():
     assert short("mean corpuscular haemoglobin", 13) == "mean c…globin"
+
+
+def test_cut_names_that_would_look_alike_keep_where_they_differ():
+    names = tuple(f"family number {i} with a long description" for i in (1, 10, 2))
+    found = short_names((*names, "another"), 20)
+    starts = [text[:4] for text in found.values()]
+    assert starts == ["…1 w", "…10 ", "…2 w", "anot"]
+    assert list(short_names(names, None).values()) == list(names)
 
 
 @pytest.mark.parametrize(

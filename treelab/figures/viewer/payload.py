@@ -48,9 +48,9 @@ from treelab.trees.words import (
     clean,
     counted,
     percent,
-    quoted,
     rounded,
     short,
+    short_names,
     with_unit,
 )
 
@@ -225,9 +225,10 @@ def category_bars(
     shown = order if len(order) <= MOST_CATEGORIES else order[:n_own]
     rest = order[len(shown) :]
     bars, sides, counts = [], [], []
+    known = short_names(tuple(names), _NAME_LENGTH)
     for side in (True, False):
         here = shown[left[shown] == side]
-        bars += [short(names[c], _NAME_LENGTH) for c in here]
+        bars += [known[names[c]] for c in here]
         counts += table[here].tolist()
         sides += [side] * len(here)
         more = rest[left[rest] == side]
@@ -491,8 +492,9 @@ def _fill_text(feature) -> str:
 def _scores(feature, number: str) -> str:
     """Write the scores of a column's categories, the lowest first."""
     order = np.argsort(feature.scores, kind="stable")
+    known = short_names(feature.categories, CATEGORY_LENGTH)
     shown = [
-        f"{quoted(feature.categories[i], CATEGORY_LENGTH)} {rounded(feature.scores[i])}"
+        f"“{known[feature.categories[i]]}” {rounded(feature.scores[i])}"
         for i in order[:MOST_NOTED_CATEGORIES]
     ]
     if len(order) > MOST_NOTED_CATEGORIES:
@@ -755,7 +757,8 @@ class TreeWriter:
         """The categories that go left; a long list ends in how many more there are."""
         feature = self.tree.features[self.tree.feature[node]]
         own, rare = rare_apart(feature, left_categories(self.tree, node))
-        names = [*(short(name, wording.length) for name in own), *rare]
+        known = short_names(feature.categories, wording.length)
+        names = [*(known[name] for name in own), *rare]
         shown = names[: wording.left]
         more = len(names) - len(shown)
         return [*shown, f"{more} more"] if more else shown

@@ -178,6 +178,10 @@ def _same_split(
         return False
     if end.feature[here] != OBLIQUE:
         assert end.feature[here] >= AXIS
+        column = start.features[start.feature[there]].column
+        is_moved = start.missing_left[there] != end.missing_left[here]
+        if is_moved and column in start.missing_columns:
+            return False
         if start.threshold[there] == end.threshold[here]:  # infinite ones, too
             return True
         moved = abs(start.threshold[there] - end.threshold[here])

@@ -96,14 +96,14 @@ def train_around(
     starts = _repeated(start, min(MOST_STARTS, settings.n_starts))
     trained, loss, _ = train_stages(search, starts, encoded, judges)
     if not loss < judges.loss(start.predict(judges.x))[0]:
-        return export(start)  # no step was better than where it began
+        return around.with_leaves(tree)  # no step was better than where it began
     sparse = leave_columns_out(search, trained)
     found = layout.export(sparse)
     passed = found.node_counts(rows[0])
     held = np.flatnonzero(around.locked)
     empty = (passed[tree.left[held]] == 0) | (passed[tree.right[held]] == 0)
     # What is locked stays in the tree: with rows on both sides, as it began.
-    return export(start if empty.any() else sparse)
+    return around.with_leaves(tree) if empty.any() else export(sparse)
 
 
 class _Layout:
@@ -200,8 +200,7 @@ class _Layout:
             feature[node], missing_left[node] = OBLIQUE, False
             if np.count_nonzero(raw) == 1 and raw[lead] > 0:
                 feature[node], weights[node] = lead, 0.0
-                fill = tree.features[lead].fill
-                missing_left[node] = bool(fill <= own)
+                missing_left[node] = self._fill[lead] <= own
         return replace(
             tree,
             feature=feature,

@@ -141,7 +141,8 @@ class _Columns:
     Attributes
     ----------
     x : ndarray of shape (n_rows, n_features + n_nodes), float32
-        Normal scores; of each node the side on which it sends a row, where locked.
+        Normal scores; of each node the side on which it sends a row where it is
+        locked, else its column's scores with that side where they are missing.
     """
 
     def __init__(self, around: Around, X, values: np.ndarray):
@@ -159,10 +160,18 @@ class _Columns:
             filled = np.where(np.isnan(column), self._fill[j], column)
             self._scales.append(normal_scores(filled))
             self.x[:, j] = self._scales[j](filled)
-        every = np.arange(n_rows)
-        for node in np.flatnonzero(around.locked & ~tree.is_leaf):
+        every, self._own = np.arange(n_rows), tree.feature.copy()  # column of a split
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            j, is_free = tree.feature[node], not around.locked[node]
+            is_missing = np.isnan(matrix[:, j]) & (j >= AXIS)
+            if is_free and not is_missing.any():
+                continue
             left = goes_left(tree, matrix, np.full(n_rows, node), every)
-            self.x[:, n_features + node] = np.where(left, -SIDE, SIDE)
+            side, x = np.where(left, -SIDE, SIDE), self.x[:, j]
+            if is_free:  # gradients reach it: not that far beyond the scores
+                side = np.where(left, x.min() - 1, x.max() + 1)
+                side = np.where(is_missing, side, x)
+            self._own[node], self.x[:, n_features + node] = n_features + node, side
         self._values = values
         self._place = _places(tree)
         self._start = self._encoded()
@@ -178,10 +187,13 @@ class _Columns:
 
         def offered(node: int, _: int) -> np.ndarray:
             own, may = node_at[int(places[node])], np.zeros(n_columns, dtype=bool)
+            column, j = self._own[own], tree.feature[own]
             if self._around.locked[own]:
-                may[self._start.feature[own]] = True
-            else:
-                may[: len(tree.features)] = self._around.allowed[own]
+                may[column] = True
+                return may
+            may[: len(tree.features)] = self._around.allowed[own]
+            if j >= AXIS:  # its own column, in the place of the plain one
+                may[j], may[column] = False, may[j]
             return may
 
         return greedy_starts(
@@ -196,8 +208,11 @@ class _Columns:
         missing_left, weights = tree.missing_left.copy(), tree.weights
         for node in free:
             j, at = feature[self._place[node]], threshold[self._place[node]]
+            is_own = j == self._own[node]
+            j = tree.feature[node] if is_own else j
             features[node], thresholds[node] = j, _decoded(self._scales[j], at)
-            missing_left[node] = self._fill[j] <= thresholds[node]
+            if not is_own:
+                missing_left[node] = self._fill[j] <= thresholds[node]
         if weights is not None:
             weights = weights.copy()
             weights[free] = 0.0
@@ -230,15 +245,15 @@ class _Columns:
     def _encoded(self) -> Tree:
         """Return the tree over encoded columns; oblique splits take their best one."""
         tree, around = self._tree, self._around
-        n_features = len(tree.features)
         feature, threshold = tree.feature.copy(), tree.threshold.copy()
         at = {0: np.arange(len(self.x))}
         for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
             here = at.pop(node)
             if around.locked[node]:
-                feature[node], threshold[node] = n_features + node, 0.0
+                feature[node], threshold[node] = self._own[node], 0.0
             elif tree.feature[node] >= AXIS:
                 scale = self._scales[tree.feature[node]]
+                feature[node] = self._own[node]
                 threshold[node] = _encoded(scale, tree.threshold[node])
             else:
                 rows = here if len(here) else np.arange(len(self.x))

@@ -28,7 +28,6 @@ from treelab.learners.common.objective import (
 )
 from treelab.learners.common.origin import with_origin
 from treelab.learners.common.settings import (
-    RegressionLossSettings,
     constraints_of,
     estimator,
     growing_weights,
@@ -50,7 +49,7 @@ from treelab.learners.grande.fit import (
     train_network,
 )
 from treelab.learners.grande.network import WeightedTreesNetwork
-from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSettings
 from treelab.training.events import TRAINING, Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.ensemble import WeightedTrees
@@ -278,7 +277,7 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
 
 
 @estimator
-class GrandeRegressor(RegressionLossSettings, GrandeEstimator, TableRegressor):
+class GrandeRegressor(GrandeRegressionSettings, GrandeEstimator, TableRegressor):
     """Ensemble of hard, axis-aligned regression trees, weighted by row.
 
     As `GrandeClassifier`, on a standardised target with squared error or another

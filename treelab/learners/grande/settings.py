@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treelab.learners.common.settings import (
+    CLASSES,
     AxisTreeSettings,
     LearnerSpec,
     Preset,
@@ -21,6 +22,33 @@ from treelab.learners.common.settings import (
 from treelab.trees.logits import WEIGHTINGS
 
 LEARNING_RATE = "Learning rate of Adam for the "
+
+
+def _concentration(default: float, tasks: tuple[str, ...]) -> Any:
+    """Declare how few trees decide, by how far leaf weights lie apart."""
+    return setting(
+        default,
+        "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
+        "the higher, the fewer trees decide a row.",
+        minimum=1,
+        paper=1.0,
+        tasks=tasks,
+    )
+
+
+def _max_deciders(default: int | None, tasks: tuple[str, ...]) -> Any:
+    """Declare how few trees decide, by number."""
+    return setting(
+        default,
+        "Trees that decide a row at most, those whose leaves weigh most; all at the "
+        "start of training, fewer over the first epochs. Half of the loss is that of "
+        "fewer still, half of them or more, drawn in each step. None: all may.",
+        label="Max deciding trees",
+        minimum=1,
+        choices=(None,),
+        paper=None,
+        tasks=tasks,
+    )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -86,23 +114,8 @@ class GrandeSettings(AxisTreeSettings):
         choices=WEIGHTINGS,
         paper="softmax",
     )
-    concentration: float = setting(
-        2.4,
-        "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
-        "the higher, the fewer trees decide a row.",
-        minimum=1,
-        paper=1.0,
-    )
-    max_deciders: int | None = setting(
-        20,
-        "Trees that decide a row at most, those whose leaves weigh most; all at the "
-        "start of training, fewer over the first epochs. Half of the loss is that of "
-        "fewer still, half of them or more, drawn in each step. None: all may.",
-        label="Max deciding trees",
-        minimum=1,
-        choices=(None,),
-        paper=None,
-    )
+    concentration: float = _concentration(2.4, CLASSES)
+    max_deciders: int | None = _max_deciders(20, CLASSES)
     entropy_penalty: float = setting(
         0.001,
         "Added to the loss of a row for each nat of its estimator weights' entropy, "
@@ -179,6 +192,14 @@ class GrandeSettings(AxisTreeSettings):
     batch_size: int = setting(128, "Training rows in each step.", minimum=1, paper=64)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class GrandeRegressionSettings(RegressionLossSettings):
+    """What can be set of the regressor: all trees decide, as a few alone err more."""
+
+    concentration: float = _concentration(1.0, ("regression",))
+    max_deciders: int | None = _max_deciders(None, ("regression",))
+
+
 SPEC = LearnerSpec(
     key="grande",
     title="GRANDE",
@@ -186,7 +207,7 @@ SPEC = LearnerSpec(
     paper="Marton et al., ICLR 2024, arXiv:2309.17130",
     classifier="treelab.learners.grande.estimators:GrandeClassifier",
     regressor="treelab.learners.grande.estimators:GrandeRegressor",
-    settings=settings_in(GrandeSettings, RegressionLossSettings),
+    settings=settings_in(GrandeSettings, GrandeRegressionSettings),
     former=("distillation",),
     single_tree=False,
 )

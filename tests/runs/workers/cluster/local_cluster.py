@@ -65,7 +65,7 @@ class LocalCluster:
             )
 
 
-def wait(condition, what: str, seconds: float = 90):
+def wait(condition, what: str, seconds: float = 200):
     """Wait until a condition holds, and return what it answers."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -100,7 +100,7 @@ def ended(queue, *ids):
         queue.check()
         return all(has_ended(queue.store.run(run_id)) for run_id in ids)
 
-    wait(all_ended, f"the end of {ids}", seconds=150)
+    wait(all_ended, f"the end of {ids}")
     return [queue.store.run(run_id) for run_id in ids]
 
 
