@@ -255,8 +255,24 @@ def new_table(
             "every row, so the predictions may be poor."
         )
     _refuse_other_readings(model, frame, name)
-    X = rows_for_model(model, frame, name)
+    X = rows_for_model(model, _with_spaces(model, frame), name)
     return NewTable(X, (*notes, *_unknown_categories(model, X)))
+
+
+def _with_spaces(model: Model, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table that was read from a file with the spaces around categories.
+
+    Reading leaves them out, and a model of a data frame may know " Private".
+    """
+    frame = frame.copy(deep=False)
+    for feature in model.features:
+        spaced = {level.strip(): level for level in feature.categories}
+        is_clear = len(spaced) == len(feature.categories)
+        if feature.form is None and is_clear and feature.column in frame:
+            frame[feature.column] = frame[feature.column].replace(
+                {plain: level for plain, level in spaced.items() if plain != level}
+            )
+    return frame
 
 
 def _refuse_other_readings(model: Model, frame: pd.DataFrame, name: str) -> None:

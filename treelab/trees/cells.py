@@ -65,9 +65,11 @@ class CellForm:
     width: int = 0  # columns of the file, where no line named them
     # Whether a cell that cannot be read is refused; else it is missing.
     needed: bool = True
+    held: tuple[str, ...] = ()  # those of ``missing`` that training rows held
 
     def __post_init__(self):
-        object.__setattr__(self, "missing", tuple(map(str, self.missing)))
+        for name in ("missing", "held"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         known = {
             "kind": ("number", "date", "category"),
             "decimal": (".", ","),

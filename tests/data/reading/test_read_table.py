@@ -13,6 +13,7 @@ from tests.data.reading.files import frame_of, notes_of, refusal
 from treelab.data.reading import extent
 from treelab.data.reading.read_table import TextForm, read_table
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import forms_of
 
 PLAIN = "age,word\n31,a\n28,b\n45,a\n"
 
@@ -175,6 +176,15 @@ def test_any_bytes_give_a_table_or_a_reason(content):
         named = True
     assert named
     assert width >= 2
+
+
+def test_marks_of_missing_values_that_a_column_held_are_kept():
+    cells = pd.DataFrame({"job": ["a", "NA", "b", "refused"], "n": range(4)})
+    for content in (cells.to_csv(index=False).encode(), parquet(cells)):
+        frame = read_table(content, missing={"job": ("refused", "other")}).frame
+        marks = [mark for mark in ("NA", "refused") if mark not in frame["job"].array]
+        assert list(forms_of(frame)["job"].held) == marks
+        assert "refused" in marks
 
 
 def test_how_a_text_was_read_is_told():

@@ -230,3 +230,15 @@ def test_numbers_among_text_objects_are_read_alike_in_any_order():
         for cell, label in zip(cells, y):
             alone = pd.DataFrame({"a": pd.Series([cell], dtype=object)})
             assert model.tree_.predict(alone).tolist() == [label]
+
+
+def test_spaces_around_the_categories_of_a_data_frame_are_known_in_a_file():
+    frame = pd.DataFrame({"job": [" Private", " Gov", "Self "] * 9, "n": range(27)})
+    tree = CartClassifier(tune=False).fit(frame[["job"]], frame["n"] % 3 == 1).tree_
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    for content in (frame.to_csv(index=False).encode(), file.getvalue()):
+        found = read_table(content, as_in=forms_of_model(tree))
+        table = new_table(tree, found.frame, "new.csv")
+        assert not table.notes
+        assert tree.predict(table.X).tolist() == tree.predict(frame).tolist()

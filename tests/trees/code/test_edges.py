@@ -13,7 +13,12 @@ import pytest
 import treelab
 from tests.trees.code.edges import INF, NAN, edge_rows
 from tests.trees.code.evaluators import pmml_predictions, run_onnx
-from tests.trees.code.run import c_predictions, needs_gcc, python_predictions
+from tests.trees.code.run import (
+    c_predictions,
+    needs_gcc,
+    python_predictions,
+    sql_predictions,
+)
 from tests.trees.code.test_code import AWKWARD, KINDS, stump
 from tests.trees.code.test_ensembles import KINDS as ENSEMBLES
 from tests.trees.code.test_ensembles import (
@@ -27,7 +32,7 @@ from tests.trees.make import make_tree
 from treelab.trees.cells import CellForm
 from treelab.trees.code import to_onnx
 from treelab.trees.feature import Feature
-from treelab.trees.tree import Tree
+from treelab.trees.tree import OBLIQUE, Tree
 
 onnxruntime = pytest.importorskip("onnxruntime")
 # Infinity minus infinity, which the tree computes as well.
@@ -217,6 +222,30 @@ def test_true_and_false_are_known_however_they_are_spelt(levels, tmp_path):
     assert equal(run_onnx(tree, table)["label"], wanted)
     flags = pd.DataFrame({"x": [True, False]})
     assert equal(python_predictions(tree, flags), tree.predict(flags))
+
+
+@needs_gcc
+@pytest.mark.parametrize("levels", [("a", "b"), ("1", "2"), ("False", "True")])
+def test_text_that_counts_as_missing_in_the_table_does_so_in_code(
+    levels, tmp_path, jpmml
+):
+    marks = ("", "NA", "refused")
+    form = CellForm("category", marks, held=marks)
+    column = Feature("x", "category", "", 1, levels, (0, 1), unseen=0, form=form)
+    tree = stump(column, 0.5)
+    table = pd.DataFrame({"x": [*marks, *levels, "new", None]})
+    wanted = tree.predict(table)
+    assert wanted[0] == wanted[-1] != wanted[-2]
+    summed = replace(
+        tree, feature=[OBLIQUE, -1, -1], weights=np.array([[1.0], [0], [0]])
+    )
+    for model in (tree, summed):
+        assert equal(python_predictions(model, table), wanted)
+        assert equal(c_predictions(model, table, tmp_path), wanted)
+        assert equal(run_onnx(model, table)["label"], wanted)
+        assert equal(jpmml(model, table[:-1])["target"], wanted[:-1])
+        if levels != ("1", "2"):  # whose column may be one of numbers
+            assert equal(sql_predictions(model, table), wanted)
 
 
 @needs_gcc

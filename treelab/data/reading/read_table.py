@@ -265,6 +265,8 @@ def _typed(
         marked = reading.written.astype("str") == mark
         if n := int((marked & found.isna() & reading.written.notna()).sum()):
             reading.missing[mark] = n
+    if name not in as_in:
+        form = replace(form, held=tuple(reading.missing))
     return replace(reading, column=found, form=form)
 
 

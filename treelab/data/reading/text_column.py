@@ -178,7 +178,7 @@ def read_column(
     example = next((k for k in range(len(words)) if not absent[k]), None)
     if as_in is None and example is not None:
         shown = words[_telling(words, form, example)].as_py().removeprefix(TYPED)
-        reading.form = replace(form, example=shown[:40])
+        reading.form = replace(form, example=shown[:40], held=tuple(reading.missing))
     return reading
 
 

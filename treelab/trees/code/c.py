@@ -20,6 +20,7 @@ from treelab.trees.code.writer import (
     identifiers,
     inputs,
     refuse_several,
+    scores_of,
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
@@ -189,7 +190,7 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
         if feature.kind != "number":
             score = [f"static double score_{j}(const char *category)", "{"]
             score.append("    if (category == NULL) return NAN;")
-            for category, its in zip(feature.categories, map(float, feature.scores)):
+            for category, its in scores_of(feature).items():
                 held = f"same(category, {c_text(category)})"
                 score.append(f"    if ({held}) return {number(its)};")
             functions.append([*score, f"    return {number(feature.unseen)};", "}"])

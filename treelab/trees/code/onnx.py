@@ -12,6 +12,7 @@ from treelab.trees.code.writer import (
     ensemble_heading,
     heading,
     inputs,
+    scores_of,
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
@@ -129,16 +130,16 @@ class Graph:
                 f"Column {feature.column!r} has a category without letters, which in "
                 "ONNX is a missing value. Rename it in the table."
             )
-        n = len(feature.categories)
+        scored = scores_of(feature) | {"": np.nan}
         code = self.add(
             "LabelEncoder",
             feature.column,
             domain="ai.onnx.ml",
-            keys_strings=[*feature.categories, ""],
-            values_int64s=[*range(n), n],
-            default_int64=n + 1,
+            keys_strings=[*scored],
+            values_int64s=[*range(len(scored))],
+            default_int64=len(scored),
         )
-        scores = self.constant(np.array([*feature.scores, np.nan, feature.unseen]))
+        scores = self.constant(np.array([*scored.values(), feature.unseen]))
         return self.add("Gather", scores, code)
 
     def _number(self, feature: Feature) -> str:

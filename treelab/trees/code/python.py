@@ -18,6 +18,7 @@ from treelab.trees.code.writer import (
     ensemble_heading,
     heading,
     inputs,
+    scores_of,
     source_of,
 )
 from treelab.trees.ensemble import WeightedTrees
@@ -208,8 +209,8 @@ def _scores(model: WeightedTrees, used: list[int]) -> list[str]:
         feature = model.features[j]
         if feature.kind != "number":
             scores: dict = {None: float("nan")}
-            for category, score in zip(feature.categories, feature.scores):
-                scores |= dict.fromkeys(category_keys(category), float(score))
+            for category, score in scores_of(feature).items():
+                scores |= dict.fromkeys(category_keys(category), score)
             lines.append(f"_SCORES_{j} = {scores!r}")
     return lines
 

@@ -6,7 +6,7 @@ condition is written for that side of a split which missing values do not take, 
 that it holds of numbers alone, and ``ELSE`` takes all that is missing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isfinite, isinf, ulp
@@ -207,6 +207,7 @@ class _Case(Writer):
         if isinstance(test, NumberTest):
             return _number_side(name, test.threshold, left), left
         categories = self.tree.features[self.tree.feature[node]].categories
+        test = replace(test, listed=_held(test.listed, categories))
         return _category_side(name, test, left, categories), left
 
     def sum_test(self, test: SumTest) -> str:
@@ -226,13 +227,14 @@ class _Case(Writer):
         if term.scores is None:
             return _number(name, None if term.may_fail else term.fill)
         missing = f"{name} IS NULL"
-        if _are_numbers(term.scores):
+        categories = self.tree.features[term.index].categories
+        if _are_numbers(categories):
             missing += f" OR {_IS_NAN.format(name)}"
         parts = [f"WHEN {missing} THEN {number(term.fill)}"]
         parts += [
-            f"WHEN {_among(name, [category], term.scores)} THEN {number(score)}"
-            for category, score in term.scores.items()
-            if score != term.unseen
+            f"WHEN {_among(name, [category], categories)} THEN {number(score)}"
+            for category in _held(term.scores, categories)
+            if (score := term.scores[category]) != term.unseen
         ]
         return _double(f"CASE {' '.join(parts)} ELSE {number(term.unseen)} END")
 
@@ -334,10 +336,17 @@ def _among(
     True and false are 1 and 0 in SQLite.
     """
     if are_truths(categories):
-        numbers = {"1" if each.lower() == "true" else "0" for each in listed}
+        truths = {"true": "1", "false": "0"}
+        numbers = {truths[low] for each in listed if (low := each.lower()) in truths}
         listed = [*listed, *sorted(numbers)]
         name = f"CAST({name} AS VARCHAR)"
     return f"{name} {word} ({', '.join(map(text, listed))})"
+
+
+def _held(texts: Iterable[str], categories: Collection[str]) -> tuple[str, ...]:
+    """Return the texts that a column may hold: one of numbers takes no others."""
+    numbers = _are_numbers(categories)
+    return tuple(each for each in texts if not numbers or each in categories)
 
 
 def _are_numbers(categories: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from math import isnan
+from math import isnan, nan
 from typing import ClassVar
 
 import numpy as np
@@ -131,6 +131,12 @@ def _with_spellings(feature: Feature) -> Feature:
     return replace(feature, categories=tuple(scores), scores=tuple(scores.values()))
 
 
+def scores_of(feature: Feature) -> dict[str, float]:
+    """Return the score of each category, and of each text that means none: NaN."""
+    marks = () if feature.form is None else feature.form.held
+    return dict.fromkeys(marks, nan) | feature.scored
+
+
 def inputs(model: Tree | WeightedTrees) -> list[Input]:
     """Return the columns that a model reads, in the order of its features."""
     if isinstance(model, WeightedTrees):
@@ -153,7 +159,7 @@ def split_test(tree: Tree, node: int) -> Test:
         return NumberTest(source_of(feature), threshold, missing_left)
     sides = {
         category: score_goes_left(score, threshold, missing_left)
-        for category, score in zip(feature.categories, feature.scores)
+        for category, score in scores_of(feature).items()
     }
     inside = not score_goes_left(feature.unseen, threshold, missing_left)
     listed = tuple(category for category, left in sides.items() if left == inside)
@@ -175,7 +181,7 @@ def _term(index: int, feature: Feature, weight: float) -> Term:
         return Term(index, source, weight, fill)
     scores = {
         category: fill if isnan(score) else score
-        for category, score in zip(feature.categories, feature.scores)
+        for category, score in scores_of(feature).items()
     }
     unseen = fill if isnan(feature.unseen) else feature.unseen
     return Term(index, source, weight, fill, scores, unseen)

@@ -24,7 +24,7 @@ from treelab.runs.store.workers import ProcessId
 from treelab.runs.sweeps import SweepPlan, read_study, trial_table
 from treelab.runs.workers.queue import Queue
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 pytest.importorskip("distributed")
 
 COMMAND = (sys.executable, "-m", "tests.runs.workers.slow_worker")
