@@ -282,8 +282,10 @@ CONTENDERS = {
         Contender("get-linear-untrained", untrained("get", n_steps=1, leaves="linear")),
         Contender("random-forest", random_forest()),
         replace(_ours("grande"), on_request=True),
+        replace(_ours("grande-both", init="both"), on_request=True),
         replace(
-            _ours("grande-few", max_deciders=20, concentration=2.4), on_request=True
+            _ours("grande-few", init="both", max_deciders=20, concentration=2.4),
+            on_request=True,
         ),
         Contender(
             "get-oblique",

@@ -180,7 +180,7 @@ CONTENDERS = {
     "get": _ours("get"),
     "get-linear": _ours("get", leaves="linear"),
     "grande": _ours("grande"),
-    "grande-few-decide": _ours("grande", max_deciders=20, concentration=2.4),
+    "grande-few": _ours("grande", init="both", max_deciders=20, concentration=2.4),
     "linear": _linear,
     "lightgbm": _lightgbm,
     "lightgbm-small": _small_lightgbm,

@@ -24,6 +24,20 @@ from treelab.trees.logits import WEIGHTINGS
 LEARNING_RATE = "Learning rate of Adam for the "
 
 
+def _init(default: str, tasks: tuple[str, ...]) -> Any:
+    """Declare where training starts."""
+    return setting(
+        default,
+        "Trees that training starts from: a random forest's, boosted ones, half of "
+        "each; random ones, with thresholds from the rows; or ones whose every "
+        "parameter is a small normal number (the paper's recipe).",
+        kind="choice",
+        choices=("both", "forest", "boosted", "random", "normal"),
+        paper="normal",
+        tasks=tasks,
+    )
+
+
 def _concentration(default: float, tasks: tuple[str, ...]) -> Any:
     """Declare how few trees decide, by how far leaf weights lie apart."""
     return setting(
@@ -73,14 +87,7 @@ class GrandeSettings(AxisTreeSettings):
     depth: int = setting(
         5, "Splits on every path of a tree.", label="Depth", minimum=1, maximum=10
     )
-    init: str = setting(
-        "both",
-        "Trees that training starts from: a random forest's, boosted ones, half of "
-        "each; random ones, with thresholds from the rows; or ones whose every "
-        "parameter is a small normal number (the paper's recipe).",
-        choices=("both", "forest", "boosted", "random", "normal"),
-        paper="normal",
-    )
+    init: str = _init("both", CLASSES)
     n_folds: int = setting(
         4,
         "Folds of the training rows, held out in turn by as many ensembles to find how "
@@ -194,8 +201,12 @@ class GrandeSettings(AxisTreeSettings):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GrandeRegressionSettings(RegressionLossSettings):
-    """What can be set of the regressor: all trees decide, as a few alone err more."""
+    """What can be set of the regressor: all trees decide, as a few alone err more.
 
+    They start as a forest's: a boosted tree alone predicts no value of the target.
+    """
+
+    init: str = _init("forest", ("regression",))
     concentration: float = _concentration(1.0, ("regression",))
     max_deciders: int | None = _max_deciders(None, ("regression",))
 
