@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treelab.trees.pruning import (
+    ROUNDED,
+    TOLERANCE,
     SizePath,
     cut_at,
     merge_equal,
@@ -585,7 +587,7 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
         matrix[high, place] = -1 / root[high]
         multiplier, _ = nnls(matrix, root * value, maxiter=10 * sum(matrix.shape))
         fitted = value - matrix @ multiplier / root
-    return _exactly_ordered(fitted, pairs)
+    return _exactly_ordered(_with_ties(fitted), pairs)
 
 
 def with_order(tree: Tree, constraints: Constraints) -> Tree:
@@ -637,6 +639,18 @@ def output_of(classes: tuple | None, constraints: Constraints) -> int:
     if constraints.monotone_class is None:
         return len(classes) - 1
     return [str(label) for label in classes].index(constraints.monotone_class)
+
+
+def _with_ties(value: np.ndarray) -> np.ndarray:
+    """Make equal what rounding parts, (n,): leaves that are equal are drawn as one."""
+    if not len(value):
+        return value
+    close = 2 * TOLERANCE * (np.ptp(value) + ROUNDED * np.abs(value).max())
+    order = np.argsort(value, kind="stable")
+    is_new = np.diff(value[order], prepend=-np.inf) > close
+    tied = value.copy()
+    tied[order] = value[order][is_new][np.cumsum(is_new) - 1]
+    return tied
 
 
 def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
