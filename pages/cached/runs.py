@@ -19,7 +19,7 @@ from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.metrics import headline
 from treelab.evaluation.routing import RoutedRows
 from treelab.figures.style import label_colors
-from treelab.learners.registry import IMPORTED
+from treelab.learners.registry import IMPORTED, find_spec
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
@@ -163,6 +163,14 @@ def load_whole(run: Run) -> LoadedRun:
     if now.has_model:  # it ended since it was listed
         return load_whole(now)
     raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
+
+
+def epoch_words(run: Run, epoch: float) -> str:
+    """Name the tree of an epoch: of an ensemble it is one of many."""
+    spec = find_spec(run.learner)
+    one = spec is None or spec.single_tree
+    words = "" if one else ", the tree of highest weight"
+    return (f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start") + words
 
 
 def load_readable(runs: list[Run]) -> list[LoadedRun]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pages.cached.predictions import top_estimators
 from pages.cached.runs import (
     LoadedRun,
+    epoch_words,
     load_whole,
     rows_for,
     run_colors,
@@ -20,7 +21,6 @@ from treelab.evaluation.pruning import PruningSteps, is_scored
 from treelab.evaluation.splits import headline_scores
 from treelab.figures.style import label_colors
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
-from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.trees.pruning import SizePath
@@ -258,14 +258,6 @@ def live_tree(run: Run) -> LiveTree:
         return _live_tree(run, tree_epoch(run))
     except LookupError:  # thinned out, or the run deleted, meanwhile
         return LiveTree("its tree was deleted")
-
-
-def epoch_words(run: Run, epoch: float) -> str:
-    """Name the tree of an epoch: of an ensemble it is one of many."""
-    spec = find_spec(run.learner)
-    one = spec is None or spec.single_tree
-    words = "" if one else ", the tree of highest weight"
-    return (f"epoch {round(epoch, 1):g}" if epoch > 0 else "its start") + words
 
 
 @shared(128)

@@ -6,9 +6,15 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.cached.runs import OUTPUT, LoadedRun, chosen_output, load_run, load_whole
+from pages.cached.runs import (
+    OUTPUT,
+    LoadedRun,
+    chosen_output,
+    epoch_words,
+    load_run,
+    load_whole,
+)
 from pages.cached.store import place_in_queue, queue, store
-from pages.cached.tree_pictures import epoch_words
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
 from pages.widgets.page import end_page, mode, page_link
 from pages.widgets.words import explained, plain
