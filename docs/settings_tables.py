@@ -27,8 +27,11 @@ def settings_table(spec) -> str:
         "what it is",
     ]
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
+    names = [one.name for one in spec.settings]
     for one in spec.settings:
-        cells = [f"`{one.name}`", written(one.default)]
+        of = "numbers" if one.tasks == ("regression",) else "classes"
+        own = f", of {of}" * (names.count(one.name) > 1)
+        cells = [f"`{one.name}`{own}", written(one.default)]
         if paper:
             cells += [written(paper[one.name]) if one.name in paper else ""]
         about = one.help.replace("|", "\\|").replace("<", "&lt;")

@@ -25,7 +25,11 @@ def pick_split(problem: Problem) -> None:
     """Let the visitor choose how rows are split."""
     key = f"split-{problem.table_id}-{problem.target}"
     choices = {"random": [""]} | {
-        way: columns_to_split_by(problem.table_id, way, problem.target)
+        way: [
+            name
+            for name in columns_to_split_by(problem.table_id, way, problem.target)
+            if name not in problem.more_targets
+        ]
         for way in WAY_TITLES
         if way != "random"
     }

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.cached.store import all_runs, find_run, queue, store, stored_table_id, table
 from treelab.data.builtin import BUILTIN
-from treelab.data.columns import useful_columns
+from treelab.data.columns import TASKS, useful_columns
 from treelab.data.folds import N_FOLDS
 from treelab.data.problem import Problem, folds_problem, make_problem, several_targets
 from treelab.editing.session import Session
@@ -200,8 +200,14 @@ def fill_form(run: Run) -> None:
     spec = LEARNERS[run.learner]
     st.session_state["learners"] = [run.learner]
     for setting in spec.form_settings_of(run.problem.task):
-        key = f"setting-{run.learner}-{setting.name}"
-        st.session_state[key] = _shown(setting, run.settings[setting.name])
+        value = _shown(setting, run.settings[setting.name])
+        st.session_state[setting_key(run.learner, setting)] = value
+
+
+def setting_key(learner: str, setting: Setting) -> str:
+    """Return the key of a setting's field; where it differs by task, each has one."""
+    own = "" if setting.tasks == TASKS else f"-{setting.tasks[0]}"
+    return f"setting-{learner}-{setting.name}{own}"
 
 
 def _shown(setting: Setting, value):

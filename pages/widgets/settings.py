@@ -15,6 +15,7 @@ from pages.state.choices import (
     base_table,
     changes,
     set_parameter,
+    setting_key,
     with_targets,
 )
 from pages.widgets.words import plain
@@ -367,7 +368,7 @@ def settings_form(
 
 def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     """Show one setting; return its value, or _INVALID where it cannot be read."""
-    key = f"setting-{spec.key}-{setting.name}"
+    key = setting_key(spec.key, setting)
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
         at = setting.choices.index(setting.default)

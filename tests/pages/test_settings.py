@@ -117,3 +117,14 @@ def test_the_papers_values_are_listed_where_its_recipe_is_chosen(app):
     assert caption.value.endswith("where you change nothing\\: hidden 4.")
     app.number_input(key="setting-one-rate").set_value(0.25).run()
     assert found(app) == ({"rate": 0.25, "recipe": "paper"}, True)
+
+
+def test_a_default_that_differs_by_task_is_that_of_the_table_shown(visit, store):
+    app = visit("train", table="breast_cancer", learners="grande")
+    fields = {own.label: own.value for own in app.number_input}
+    assert fields["Max deciding trees"] == 20
+    app.selectbox(key="bar-table").set_value("diabetes").run()
+    fields = {own.label: own.value for own in app.number_input}
+    assert not app.exception
+    assert app.session_state["problem"].task == "regression"
+    assert fields["Max deciding trees"] is None
