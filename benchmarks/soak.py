@@ -161,10 +161,16 @@ def disk_full(service: Service, run_id: str) -> Iterator[None]:
 @contextmanager
 def read_only(service: Service, run_id: str) -> Iterator[None]:
     """Let no file of the data folder be opened to write."""
-    home = str(service.home)
-    # A mount over the folder, as one whose files are open cannot be made read-only.
-    _mount("--bind", home, home)
-    _mount("-o", "remount,bind,ro", home)
+    home, aside = str(service.home), str(service.home.with_name("read-only"))
+    os.makedirs(aside, exist_ok=True)
+    # A mount over the folder, as one whose files are open cannot be made read-only; for
+    # that it is made so elsewhere, where no worker can open a file in between.
+    _mount("--bind", home, aside)
+    try:
+        _mount("-o", "remount,bind,ro", aside)
+        _mount("--bind", aside, home)
+    finally:
+        _unmount(aside)
     try:
         yield
     finally:
