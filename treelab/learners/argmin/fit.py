@@ -209,8 +209,9 @@ class PathTraining:
     @torch.no_grad()
     def _losses_at_start(self) -> tuple[np.ndarray, np.ndarray]:
         """Losses (E,) before the first step: of some training rows, in validation."""
-        n_rows = min(len(self.network.rows.y), REFERENCE_ROWS)
-        rows = torch.arange(n_rows, device=self.network.bias.device)
+        n_rows = len(self.network.rows.y)
+        apart = -(-n_rows // REFERENCE_ROWS)  # evenly, as a table may be sorted
+        rows = torch.arange(0, n_rows, apart, device=self.network.bias.device)
         return _array(self.network.batch_loss(rows)), _array(self.network.valid_loss())
 
 

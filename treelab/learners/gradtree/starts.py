@@ -113,7 +113,8 @@ def greedy_starts(
             place, rows = here.pop(node)
             ranked = rows if len(rows) else np.arange(len(x))
             if len(ranked) > MOST_ROWS:
-                ranked = ranked[:: len(ranked) // MOST_ROWS][:MOST_ROWS]
+                evenly = np.linspace(0, len(ranked) - 1, MOST_ROWS)
+                ranked = ranked[evenly.astype(np.int64)]
             key = ranked.tobytes()
             if key not in known:
                 known[key] = best_thresholds(x[ranked], values[ranked])

@@ -152,7 +152,8 @@ def _forest(
     On training rows; the squared error is that of the classes' probabilities, where
     there are classes, as a fraction of the root's.
     """
-    most = slice(min(rows.n_train, MOST_ROWS))
+    # Evenly spaced, as a table may be sorted by what is predicted.
+    most = slice(0, rows.n_train, -(-rows.n_train // MOST_ROWS))
     x, y = rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
     target = np.eye(rows.n_classes)[y] if rows.n_classes else y[:, None]
     weight = None if rows.own_weight is None else rows.own_weight[most]

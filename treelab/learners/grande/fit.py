@@ -298,7 +298,8 @@ def _report_start(
     network: WeightedTreesNetwork, batch_size: int, monitor: Monitor
 ) -> torch.Tensor:
     """Report the losses before the first step; return that of validation, (G,)."""
-    rows = torch.arange(batch_size, device=network.logits.device)
+    n_rows = network.rows.n_train  # evenly spaced, as a table may be sorted
+    rows = torch.arange(0, n_rows, n_rows // batch_size, device=network.logits.device)
     train_loss, valid_loss = network.batch_loss(rows), network.valid_loss()
     monitor.report(0, train_loss.cpu().numpy(), valid_loss.cpu().numpy())
     return valid_loss
