@@ -45,6 +45,7 @@ def agreement(
         return np.array(alike, dtype=np.float64)
     values = np.array([np.asarray(own, dtype=float) for own in predictions])
     centred = values - np.average(values, axis=1, weights=weight, keepdims=True)
+    centred[np.ptp(values, axis=1) == 0] = 0.0  # a mean of equal values is rounded
     if weight is not None:
         centred *= np.sqrt(weight)
     length = np.sqrt((centred**2).sum(axis=1))
