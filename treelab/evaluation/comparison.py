@@ -279,12 +279,22 @@ def cost_saved(
     """Return the fraction of the cost of one prediction for all that a model saves.
 
     That one is the cheapest for these rows; parameters as of ``row_costs``.
+
+    Raises
+    ------
+    ValueError
+        If it costs nothing, as where all rows are of one class.
     """
     alone = [np.full(len(predicted), label, dtype=object) for label in classes]
     k = 1 + len(alone)
     found = row_costs([asked] * k, [classes] * k, y_true, [predicted, *alone], weight)
     assert found is not None, "errors have costs"
     own, *constant = found.mean
+    if not min(constant):
+        raise ValueError(
+            "One prediction for all of these rows costs nothing, so no model saves "
+            "anything. Score on rows of several classes."
+        )
     return 1 - own / min(constant)
 
 
