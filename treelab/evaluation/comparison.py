@@ -750,8 +750,10 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     use = np.zeros(len(model.features))
     if isinstance(model, WeightedTrees):
         n_splits = model.feature.shape[1]
-        tests = 1.0 if model.n_rows is None else model.n_rows[:, :n_splits].ravel()
-        np.add.at(use, model.feature.ravel(), tests)
+        tests = model.divides.astype(float)  # below a leaf rows are sent one way
+        if model.n_rows is not None:
+            tests *= model.n_rows[:, :n_splits]
+        np.add.at(use, model.feature.ravel(), tests.ravel())
     else:
         tests = np.maximum(model.n_rows, 0.0)
         axis = model.feature >= AXIS
