@@ -76,9 +76,10 @@ def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
     guess = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
     drawn = [rng.integers(0, 300, 300) for _ in range(300)]
     spread = np.std([f1_score(truth[i], guess[i], average="macro") for i in drawn])
-    error = macro_f1_error(confusion_matrix(truth, guess, n_classes))
-    assert error == pytest.approx(spread, rel=0.25)
-    assert macro_f1_error(confusion_matrix(truth, truth, n_classes)) == 0
+    confusion = confusion_matrix(truth, guess, n_classes)
+    assert macro_f1_error(confusion, 300) == pytest.approx(spread, rel=0.25)
+    assert macro_f1_error(1000.0 * confusion, 300) == macro_f1_error(confusion, 300)
+    assert macro_f1_error(confusion_matrix(truth, truth, n_classes), 300) == 0
 
 
 def test_log_loss_takes_any_order_of_classes_and_labels_unseen_in_training():

@@ -267,13 +267,15 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
 
 
-def macro_f1_error(confusion: np.ndarray) -> float:
+def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
-        Rows, or their weights; as many rows are drawn as they weigh.
+        Rows, or their weights.
+    n_rows : int
+        Rows of a resample: as many as there are, or fewer where weights differ.
 
     Returns
     -------
@@ -281,9 +283,8 @@ def macro_f1_error(confusion: np.ndarray) -> float:
         Standard deviation of the score over resamples of the rows.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
-    total, rng = confusion.sum(), np.random.default_rng(0)
-    n_rows = max(round(total), 1)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / total, _RESAMPLES)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / confusion.sum(), _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 
