@@ -19,6 +19,7 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.evaluation.paired_bootstrap import score_intervals
 from treelab.trees.losses import Loss
 
 
@@ -95,6 +96,13 @@ def test_regression_scores_by_hand():
     assert found["mae"] == 0.5
     assert found["r2"] == 0.5
     assert np.isnan(scores("regression", [1.0], [1.0])["r2"])
+    same, loss = np.full(6, 19.9), Loss("poisson")  # whose mean is rounded
+    found = scores("regression", same, same + 1, loss=loss)
+    assert found["r2"] == 0
+    assert np.isnan(found["d2"])
+    assert baseline_loss("regression", same, same + 1) == 1
+    ends = score_intervals("regression", same, same + 1, loss=loss)
+    assert np.isnan([*ends["r2"], *ends["d2"]]).all()
 
 
 def test_no_rows_are_refused():

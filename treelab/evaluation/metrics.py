@@ -134,9 +134,10 @@ def scores(
             explained["d2"] = loss.score(y_pred, values, sample_weight)
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
+        moved = y_true - y_true[0], y_pred - y_true[0]  # equal values: exact zeros
         found = {
             **explained,
-            "r2": r2_score(y_true, y_pred, **own) if len(y_true) > 1 else np.nan,
+            "r2": r2_score(*moved, **own) if len(y_true) > 1 else np.nan,
             "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
             "mae": unit * mean_absolute_error(y_true, y_pred, **own),
         }
@@ -345,7 +346,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
         mean = np.average(y_train, weights=weight_train)
         variance = np.average((y_train - mean) ** 2, weights=weight_train)
         loss = np.average((y - mean) ** 2, weights=weight)
-        return float(loss / variance) if variance else 1.0
+        return float(loss / variance) if np.ptp(y_train) else 1.0
     classes, code = np.unique(y_train, return_inverse=True)
     counts = np.bincount(code, weight_train)
     prior = dict(zip(classes.tolist(), counts / counts.sum()))
