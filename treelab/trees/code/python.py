@@ -56,6 +56,13 @@ def _year(value):
     length = timedelta(days=365 + isleap(moment.year))
     return moment.year + (moment - datetime(moment.year, 1, 1)) / length
 ''',
+    "_no_text": '''
+def _no_text(value, column):
+    """Return a value that is no text, in which 1.234 may be 1234."""
+    if isinstance(value, str):
+        raise ValueError(f"Column {column!r} had decimal commas: {value!r} is text.")
+    return value
+''',
     "_unless": '''
 def _unless(value, low, high):
     """Return a number; NaN where it lies from low to high, which counts as missing."""
@@ -145,7 +152,10 @@ def _number_of(category: str) -> float | None:
 def reading(source: Input) -> str:
     """Write how a row's column is read."""
     kind = "date" if source.unit == YEARS else source.kind
-    read = f"{READERS[kind]}(row[{source.column!r}])"
+    cell = f"row[{source.column!r}]"
+    if source.has_commas and kind == "number":
+        cell = f"_no_text({cell}, {source.column!r})"
+    read = f"{READERS[kind]}({cell})"
     if source.missing_range is None:
         return read
     low, high = source.missing_range

@@ -40,6 +40,7 @@ class Input:
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
+    has_commas: bool = False  # the text of its training rows had decimal commas
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    return Input(feature.column, feature.kind, unit, feature.missing_interval)
+    has_commas = feature.form is not None and feature.form.decimal == ","
+    missing = feature.missing_interval
+    return Input(feature.column, feature.kind, unit, missing, has_commas)
 
 
 def are_truths(categories: Collection[str]) -> bool:
