@@ -215,7 +215,7 @@ def _read_format(
         readings, notes = read_duckdb(content, name, how.sheet, how.query)
     else:
         from treelab.data.reading.formats.guarded import run_guarded
-        from treelab.data.reading.formats.parquet import read_parquet
+        from treelab.data.reading.formats.parquet import categoricals, read_parquet
 
         about: dict = {"notes": []}
         if kind != "parquet":
@@ -225,6 +225,7 @@ def _read_format(
             about, content = run_guarded("parquet_process", content, name, **choices)
         readings, notes = read_parquet(content, name)
         notes = [*about["notes"], *notes]
+        how = replace(how, as_text=(*how.as_text, *categoricals(content)))
     return [_typed(reading, how, as_in) for reading in readings], notes
 
 

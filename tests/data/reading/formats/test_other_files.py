@@ -27,7 +27,7 @@ GIVEN = pd.DataFrame(
 JSON = '{"n": 1, "w": "a"}\n\n{"w": "b", "n": null, "on": true}\n{"n": 2.5, "l": [1]}\n'
 ARFF = """% made by hand
 @RELATION people
-@attribute 'first name' string
+@attribute 'first name' String
 @attribute age NUMERIC
 @attribute code {0, 1, 'a, b'}
 @data
