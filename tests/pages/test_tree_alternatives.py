@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.pages.shown import page_text
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.editing.edits import Prune
 from treelab.editing.log import EditLog, tree_hash
 from treelab.runs.jobs.edited import save_edited
@@ -84,15 +84,16 @@ def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
 
 
 def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
-    run = add_run(store, "cart")
+    more = {"accuracy": table()["ripe"]}  # a column named as a rate is
+    run = add_run(store, "cart", more=more)
     app = visit("tree", tab="Scores", run=run, node="r0")
-    app.selectbox(key="group-column-tree").set_value("ripe").run()  # left out
+    app.selectbox(key="group-column-tree").set_value("accuracy").run()  # left out
     assert not app.exception
     text = page_text(app).replace("\\", "")
     assert "Differences: selection rate" in text
     assert "At the selected node" in text
     shown = [own.value for own in app.dataframe if "selection rate" in own.value]
-    assert {"True", "False", "all"} == set(shown[0]["ripe"])
+    assert {"True", "False", "all"} == set(shown[0]["group"])
 
 
 def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store):
