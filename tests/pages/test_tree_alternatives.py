@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pages.cached.rashomon import tree_predictions, trees_like
+from pages.cached.runs import load_run
+from tests.pages import stores
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run, table
 from treelab.editing.edits import Prune
@@ -81,6 +84,16 @@ def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
     text = page_text(visit("explain", run=run)).replace("\\", "")
     assert "comparable trees" in text
     assert "They score at most 0.01 below this one." in text
+
+
+def test_values_far_from_zero_are_told_apart(store, monkeypatch):
+    far = table().assign(weight=table()["weight"] + 1e8)
+    monkeypatch.setattr(stores, "table", lambda: far)
+    loaded = load_run(store.run(add_run(store, "cart", "weight", sizes=True)))
+    X = loaded.split.X_test
+    exact = np.stack([own.predict(X) for own in trees_like(loaded).trees])
+    found, _ = tree_predictions(loaded, "test")
+    assert found - found.mean() == pytest.approx(exact - exact.mean(), abs=1e-5)
 
 
 def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
