@@ -1,5 +1,7 @@
 """Data splits that are not drawn row by row: by group, by time, as a column says."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -79,6 +81,36 @@ def assign_by(
     of_code = np.full(int(order.max()) + 1, TRAIN)
     of_code[order] = split
     return np.where(code >= 0, of_code[code], TRAIN)
+
+
+def folds_by(
+    way: str, column: pd.Series, n_folds: int, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the places of rows to fit, and of others to score, as a split has them.
+
+    Parameters
+    ----------
+    way : {"group", "time"}
+        As ``assign_by`` takes it. By group each row is scored once. By time, rows are
+        scored that come after all that are fitted; the earliest never are.
+    column : Series of shape (n_rows,)
+    n_folds : int
+    seed : int
+        Draws the groups.
+    """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+
+    if way == "group":
+        groups = pd.factorize(column, use_na_sentinel=False)[0]
+        folds = GroupKFold(n_folds, shuffle=True, random_state=seed)
+        yield from folds.split(column, groups=groups)
+        return
+    code = _time_codes(column)
+    order = np.argsort(code, kind="stable")
+    for fit, held_out in TimeSeriesSplit(n_folds).split(order):
+        is_before = code[order[fit]] < code[order[held_out[0]]]
+        yield order[fit][is_before], order[held_out]
 
 
 def _fewest(n_rows: np.ndarray, wanted: float, most: int) -> int:
