@@ -34,12 +34,14 @@ class Input:
 
     Where the code compares dates as such, their kind is "date".
     Numbers from the first to the second of ``missing_range`` count as missing.
+    ``part`` says which part of which dates it is, where it is one.
     """
 
     column: str
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
+    part: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    return Input(feature.column, feature.kind, unit, feature.missing_interval)
+    missing = feature.missing_interval
+    return Input(feature.column, feature.kind, unit, missing, feature.part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
@@ -339,7 +342,7 @@ def input_lines(read: list[Input]) -> list[str]:
     lines = ["It reads the columns"] if read else []
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
-        what = part_words(source.column)
+        what = part_words(source.part)
         kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
         lines.append(f"  {comment(f'{source.column} ({kind})')}")
     return lines
