@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import nan
+from math import inf, nan
 
 import numpy as np
 import pandas as pd
@@ -177,17 +177,15 @@ class Feature:
             )
         return marks[0], marks[0]
 
-    def lacks(self, cell) -> bool:
-        """Whether one cell of the column is missing, or counts as such."""
-        if pd.isna(cell) or self.missing_range is None:
-            return bool(pd.isna(cell))
-        return self.missing_range[0] <= float(cell) <= self.missing_range[1]
-
-    def category(self, cell) -> str:
-        """Return one cell as the category that it is; an unknown one as its text."""
-        if isinstance(cell, str) and cell in self.scored:
-            return cell
-        return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
+    def cell(self, value) -> str | float:
+        """Return one cell as it is read, an unknown category too; NaN where missing."""
+        if isinstance(value, str) and value in self.scored:
+            return value
+        read = self.read(pd.Series([value], name=self.column)).iloc[0]
+        if pd.isna(read):
+            return nan
+        low, high = self.missing_range or (inf, -inf)
+        return nan if self.kind == "number" and low <= read <= high else read
 
 
 def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
@@ -302,7 +300,7 @@ class FeatureReader:
         self._X = as_table(features, X)
         self._positions: dict[str, list[int]] = {}
         for position, name in enumerate(self._X.columns):
-            self._positions.setdefault(str(name), []).append(position)
+            self._positions.setdefault(name, []).append(position)
         self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
         self._codes: dict[tuple, tuple[np.ndarray, list[str]]] = {}
@@ -367,6 +365,8 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     forms = {f.column: f.form for f in features if f.form or f.kind == "number"}
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
+        if X.columns.inferred_type != "string":
+            X = X.rename(columns=str)
         parts = {feature.column: part for feature in features if (part := feature.part)}
         dates = {column: "number" for _, column, _ in parts.values()}
         # The form of a part is that of its dates: the part itself holds numbers.
@@ -417,7 +417,7 @@ def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
     """Return the one column of ``X`` with this name."""
     found = positions.get(name, ())
     if len(found) == 0:
-        known = ", ".join(repr(str(c)) for c in list(X.columns)[:8])
+        known = ", ".join(repr(c) for c in list(X.columns)[:8])
         more = ", ..." if X.shape[1] > 8 else ""
         raise ValueError(
             f"The table has no column {name!r}. Its columns are: {known}{more}."
