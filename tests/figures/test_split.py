@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
+from tests.figures.small_trees import oblique_tree
 from treelab.figures.split import split_figure
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -32,17 +32,9 @@ def test_columns_beyond_the_most_share_one_bar():
     assert bars.customdata[1] == ""
 
 
-@pytest.mark.parametrize("make", [stump_and_more, number_tree])
-def test_a_split_of_one_column_has_one_bar(make):
-    tree, X, y = make()
-    figure = split_figure(tree, 0, X, y)
-    assert list(figure.data[0].customdata) == ["radius"]
-    assert "radius (mm)" in figure.layout.xaxis2.title.text
-
-
-def test_a_leaf_is_refused():
+def test_a_node_without_a_sum_is_refused():
     tree, X, _ = oblique_tree()
-    with pytest.raises(ValueError, match="leaf"):
+    with pytest.raises(ValueError, match="weighted sum"):
         split_figure(tree, 1, X)
     with pytest.raises(ValueError, match="rows"):
         split_figure(tree, 0, X, ["low"])

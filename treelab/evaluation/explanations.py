@@ -349,7 +349,7 @@ def _shapley_values(
 def has_shapley(model: Tree | WeightedTrees) -> bool:
     """Whether ``shapley_contributions`` takes this model."""
     if isinstance(model, WeightedTrees):
-        return True
+        return model.depth > 0
     return model.leaf_weights is None and not (model.feature == OBLIQUE).any()
 
 

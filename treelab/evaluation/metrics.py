@@ -134,9 +134,10 @@ def scores(
             explained["d2"] = loss.score(y_pred, values, sample_weight)
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
+        moved = y_true - y_true[0], y_pred - y_true[0]  # equal values: exact zeros
         found = {
             **explained,
-            "r2": r2_score(y_true, y_pred, **own) if len(y_true) > 1 else np.nan,
+            "r2": r2_score(*moved, **own) if len(y_true) > 1 else np.nan,
             "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
             "mae": unit * mean_absolute_error(y_true, y_pred, **own),
         }
@@ -267,13 +268,15 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
 
 
-def macro_f1_error(confusion: np.ndarray) -> float:
+def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
-        Rows, or their weights; as many rows are drawn as they weigh.
+        Rows, or their weights.
+    n_rows : int
+        Rows of a resample: as many as there are, or fewer where weights differ.
 
     Returns
     -------
@@ -281,9 +284,8 @@ def macro_f1_error(confusion: np.ndarray) -> float:
         Standard deviation of the score over resamples of the rows.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
-    total, rng = confusion.sum(), np.random.default_rng(0)
-    n_rows = max(round(total), 1)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / total, _RESAMPLES)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / confusion.sum(), _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 
@@ -344,7 +346,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
         mean = np.average(y_train, weights=weight_train)
         variance = np.average((y_train - mean) ** 2, weights=weight_train)
         loss = np.average((y - mean) ** 2, weights=weight)
-        return float(loss / variance) if variance else 1.0
+        return float(loss / variance) if np.ptp(y_train) else 1.0
     classes, code = np.unique(y_train, return_inverse=True)
     counts = np.bincount(code, weight_train)
     prior = dict(zip(classes.tolist(), counts / counts.sum()))

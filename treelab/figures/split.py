@@ -1,4 +1,4 @@
-"""A split: the weights of its columns, and the rows around its threshold."""
+"""A weighted sum: the weights of its columns, and the rows around its threshold."""
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
-from treelab.trees.text import term_name
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import Tree
 from treelab.trees.words import counted, percent, significant
 
 BINS = 40  # of the histogram
@@ -44,7 +43,7 @@ def split_figure(
     ----------
     tree : Tree
     node : int
-        A split.
+        A split of a weighted sum.
     X : DataFrame
         Rows of the user's table; those that reach the node are drawn.
     y : array-like of shape (n_rows,) or None, default=None
@@ -64,7 +63,7 @@ def split_figure(
     Raises
     ------
     ValueError
-        If the node is a leaf, or `y` has another length than `X`.
+        If the node adds up no columns, or `y` has another length than `X`.
     """
     if y is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)}.")
@@ -93,7 +92,8 @@ def split_figure(
     n_terms = int((table["weight"] != 0).sum())
     figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
     figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
-    figure.update_xaxes(title_text=_axis_title(tree, node, n_terms), row=2, col=1)
+    title = f"weighted sum of {counted(n_terms, 'term')}"
+    figure.update_xaxes(title_text=title, row=2, col=1)
     return figure.update_layout(
         template=template(mode),
         barmode="stack",
@@ -176,12 +176,3 @@ def _add_threshold(figure: go.Figure, threshold: float, mode: Mode) -> None:
         row=2,
         col=1,
     )
-
-
-def _axis_title(tree: Tree, node: int, n_terms: int) -> str:
-    """Name the sum: the column, or how many are added up."""
-    if tree.feature[node] != OBLIQUE:
-        feature = tree.features[tree.feature[node]]
-        unit = f" ({feature.unit})" if feature.unit else ""
-        return escape_html(f"{term_name(feature)}{unit}")
-    return f"weighted sum of {counted(n_terms, 'term')}"

@@ -196,19 +196,10 @@ class VisitorStore(RunStore):
 
     # What is new
 
-    def add_table(self, frame: pd.DataFrame, name: str) -> str:
+    def add_table(self, frame: pd.DataFrame, name: str, user: str = "") -> str:
         """Store a table, as the visitor's."""
         self._check_room()
-        known = {info.id for info in super().tables()}
-        table_id = super().add_table(frame, name)
-        owners = self._owners().get(table_id)
-        if table_id not in known or owners:  # one that all may see stays so
-            change(
-                self.database,
-                "INSERT INTO table_users VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (table_id, self.user),
-            )
-        return table_id
+        return super().add_table(frame, name, user or self.user)
 
     def create(self, *arguments: Any, **named: Any) -> str:
         """Create a run, as the visitor's; a repeat is as private as what it repeats."""

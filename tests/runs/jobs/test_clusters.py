@@ -12,8 +12,10 @@ from treelab.cli.main import main
 from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
+from treelab.runs.jobs import run_one
 from treelab.runs.jobs.clusters import NO_LABELS, OWN_LABELS, clusters_problem
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.users import Visitor, VisitorStore
 from treelab.trees.pruning import cut_at
 from treelab.trees.pruning_path import PruningPath
 
@@ -55,6 +57,28 @@ def test_the_table_of_a_run_is_another_once_its_clusters_are_found(store):
     assert not run.problem.awaits_clusters
     waits = clusters_problem(frame, table_id=first, table_name="irises")
     assert waits.awaits_clusters
+
+
+def test_a_table_with_clusters_is_as_private_as_its_run(store):
+    ann, bob = (VisitorStore(store.home, Visitor(user)) for user in ("ann", "bob"))
+    clustered(ann, irises().drop(columns="species"))
+    assert len(ann.tables()) == 2
+    assert bob.tables() == []
+
+
+def test_a_run_that_failed_with_its_clusters_found_finds_them_anew(store, monkeypatch):
+    monkeypatch.setattr(run_one, "save_fitted", lambda *_: 1 / 0)
+    run_id = clustered(store, irises().drop(columns="species"))
+    assert store.run(run_id).state == "failed"
+    assert not store.run(run_id).problem.awaits_clusters
+    monkeypatch.undo()
+    store.resume(run_id)
+    run_one.run_one(run_id, store.home)
+    run, path = store.run(run_id), store.model(run_id)
+    assert OWN_LABELS in run.summary["notes"]
+    found = store.table(run.problem.table_id)
+    assert path.tree.n_rows[0] == len(found)
+    assert (found["cluster"] == path.predict(found)).all()
 
 
 def test_with_known_labels_no_split_sees_them_and_leaves_hold_them(store):

@@ -293,6 +293,16 @@ def test_python_takes_the_missing_values_of_pandas():
     assert python_predictions(tree, table) == ["no", "yes", "no"]
 
 
+def test_python_reads_no_text_in_which_a_point_may_separate_thousands():
+    tree = stump(Feature("x", form=CellForm(decimal=",", thousands=".")), 500.0)
+    assert python_predictions(tree, pd.DataFrame({"x": [1234.0, 1.234]})) == [
+        "yes",
+        "no",
+    ]
+    with pytest.raises(ValueError, match=r"'x' had decimal commas: '1.234'"):
+        python_predictions(tree, pd.DataFrame({"x": ["1.234"]}))
+
+
 @pytest.mark.parametrize("weights", [None, [[0.5], [0.0], [0.0]]])
 def test_python_takes_dates_as_the_tree_does(weights):
     day = Feature("on", form=CellForm("date", date="ISO8601"), fill=2020.2)

@@ -837,6 +837,8 @@ class Frames:
     score_label: str = ""  # which score on which rows: "macro F1 · validation"
     # Frames that the scrubber marks, each with the words for it.
     marks: Sequence[tuple[int, str]] = ()
+    # Of these frames among those that they were taken from.
+    places: Sequence[int] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
         """Return the frames at some places; those that stay must be among them."""
@@ -850,6 +852,7 @@ class Frames:
             None if self.scores is None else [self.scores[i] for i in places],
             self.score_label,
             [(places.index(i), words) for i, words in self.marks],
+            places,
         )
 
     def to_dict(self) -> dict:
@@ -864,6 +867,7 @@ class Frames:
             "score_label": self.score_label,
             "chosen": int(self.chosen),
             "marks": [[int(i), words] for i, words in self.marks],
+            "places": list(self.places),
         }
 
 

@@ -41,6 +41,7 @@ class Input:
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
+    has_commas: bool = False  # the text of its training rows had decimal commas
     part: tuple[str, str, str] | None = None
 
 
@@ -64,6 +65,7 @@ class CategoryTest:
     listed: tuple[str, ...]
     inside: bool
     missing_left: bool
+    known: tuple[str, ...]  # the categories, and the marks of missing values
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,9 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    missing = feature.missing_interval
-    return Input(feature.column, feature.kind, unit, missing, feature.part)
+    has_commas = feature.form is not None and feature.form.decimal == ","
+    missing, part = feature.missing_interval, feature.part
+    return Input(feature.column, feature.kind, unit, missing, has_commas, part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
@@ -121,16 +124,14 @@ def as_written(model: Exported) -> Tree | WeightedTrees:
 
 
 def _with_spellings(feature: Feature) -> Feature:
-    """Return a feature that lists true and false in each spelling."""
-    categories = feature.categories
-    several = len({category.lower() for category in categories}) < len(categories)
-    if not categories or several or not are_truths(categories):
-        return feature
-    scores = {
-        spelt: score
-        for category, score in zip(categories, feature.scores)
-        for spelt in (category, category.title(), category.upper(), category.lower())
-    }
+    """Return a feature that lists true and false in each spelling, if it knows one."""
+    words = [category.lower() for category in feature.categories]
+    scores: dict[str, float] = {}
+    for category, word, score in zip(feature.categories, words, feature.scores):
+        spelt = [category]
+        if word in _TRUTHS and words.count(word) == 1:
+            spelt += [word.title(), word.upper(), word]
+        scores |= dict.fromkeys(spelt, score)
     return replace(feature, categories=tuple(scores), scores=tuple(scores.values()))
 
 
@@ -166,7 +167,8 @@ def split_test(tree: Tree, node: int) -> Test:
     }
     inside = not score_goes_left(feature.unseen, threshold, missing_left)
     listed = tuple(category for category, left in sides.items() if left == inside)
-    return CategoryTest(source_of(feature), listed, inside, missing_left)
+    source, known = source_of(feature), tuple(sides)
+    return CategoryTest(source, listed, inside, missing_left, known)
 
 
 def terms(tree: Tree, weights: np.ndarray) -> tuple[Term, ...]:
