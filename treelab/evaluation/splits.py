@@ -109,14 +109,16 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
-        ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a mean rate
+        also ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; of one with an interval
         its ``coverage``; of several outputs the scores of each by its name, as
         ``outputs``; and of classes the log loss of the training rows' class
         frequencies, ``metrics.BASELINE``.
     """
     scores: dict[str, dict[str, Any]] = {}
+    # Medians and other quantiles do not add up to a total.
+    has_total = split.is_rate and (model.loss is None or model.loss.has_means)
     for name in SPLITS:
         X, y, weight = split.rows(name)
         if len(y) == 0:
@@ -130,7 +132,7 @@ def split_scores(
         predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, loss=model.loss, **own)
-        if split.is_rate and weight is not None:
+        if has_total and weight is not None:
             scores[name]["predicted_total"] = float(weight @ predicted)
             scores[name]["total"] = float(weight @ np.asarray(y))
         if knows_interval(model):
