@@ -55,7 +55,8 @@ def current_problem() -> Problem:
     if "problem" not in st.session_state:
         done = [run for run in store().runs() if run.has_model]
         if done:
-            follow_run(done[0])
+            # Not a repeat's, whose rows are split otherwise.
+            follow_run(min(done, key=lambda run: bool(run.repeat_of)))
         else:
             choose_table(FIRST_TABLE)
     return st.session_state["problem"]
