@@ -89,9 +89,15 @@ def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None
 
 
 def changes(
-    shown: Problem, key: str, change: Callable[[Problem, Any], Problem]
+    shown: Problem, name: str, now: Any, change: Callable[[Problem, Any], Problem]
 ) -> dict:
-    """Return a widget's key and callback; ``change`` gets problem and choice."""
+    """Return a widget's key and callback; ``change`` gets problem and choice.
+
+    It shows what is ``now`` chosen, also where it was set otherwise, as by another
+    table, or where a choice was refused.
+    """
+    key = f"{name}-{shown.table_id}-{shown.target}"
+    st.session_state[key] = now
 
     def follow() -> None:
         chosen = st.session_state[key]
