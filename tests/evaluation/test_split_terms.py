@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
+from tests.trees.make import make_table, make_tree
 from treelab.evaluation.splits import split_terms
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
@@ -39,15 +40,6 @@ def test_sums_are_what_the_threshold_is_compared_with():
     assert np.allclose(sums, X["radius"] - 4 * X["<texture>"])
 
 
-def test_only_rows_that_reach_the_split_are_read():
-    tree, X, _ = stump_and_more()
-    for node in np.flatnonzero(~tree.is_leaf):
-        terms = split_terms(tree, node, X)
-        assert len(terms.values) == tree.decision_path(X)[:, node].sum()
-        assert terms.weights.tolist() == [1.0]
-    assert split_terms(tree, 0, X.iloc[:0]).table()["fraction"].tolist() == [1.0]
-
-
 def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
     one, other = Feature("one", spread=0.0), Feature("other")
     weights = np.array([2.0, 6.0])
@@ -58,7 +50,15 @@ def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
     assert term_fractions([known, other], both).tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
-def test_a_leaf_has_no_terms():
-    tree, X, _ = oblique_tree()
-    with pytest.raises(ValueError, match="leaf"):
-        split_terms(tree, 1, X)
+def test_what_is_no_sum_has_no_terms():
+    for tree, X, _ in (oblique_tree(), stump_and_more()):
+        with pytest.raises(ValueError, match="no split by a weighted sum"):
+            split_terms(tree, 1, X)
+
+
+def test_only_rows_that_reach_the_split_are_read():
+    rng = np.random.default_rng(0)
+    tree, X = make_tree(rng, oblique=1.0), make_table(rng, 50)
+    for node in np.flatnonzero(~tree.is_leaf):
+        terms = split_terms(tree, node, X)
+        assert len(terms.values) == tree.decision_path(X)[:, node].sum()

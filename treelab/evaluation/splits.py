@@ -30,7 +30,7 @@ from treelab.trees.tree import (
 class SplitTerms:
     """The weighted sum that a split compares with its threshold."""
 
-    columns: list[str]  # a split that tests a single column has one, of weight 1
+    columns: list[str]
     weights: np.ndarray  # float64 (k,): in raw units
     fractions: np.ndarray  # float64 (k,): of the sum's spread; see ``term_fractions``
     # float64 (n_rows, k): of the rows that reach the split, missing ones filled.
@@ -58,37 +58,31 @@ class SplitTerms:
 
 
 def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
-    """Return what a split adds up for those rows of ``X`` that reach it.
+    """Return what a weighted sum adds up for those rows of ``X`` that reach its split.
 
     Parameters
     ----------
     tree : Tree
     node : int
-        A split.
+        A split by a weighted sum.
     X : DataFrame
         Rows of the user's table.
 
     Raises
     ------
     ValueError
-        If the node is a leaf, or the tree has no such node.
+        If the node is no such split, or the tree has no such node.
     """
     tree.check_node(node)
-    if tree.is_leaf[node]:
-        raise ValueError(f"Node {node} is a leaf; it has no split to draw.")
-    oblique = tree.feature[node] == OBLIQUE
-    used, weights, fractions = np.array([tree.feature[node]]), np.ones(1), np.ones(1)
-    if oblique and tree.weights is not None:
-        used = np.flatnonzero(tree.weights[node])
-        weights = tree.weights[node, used]
-        fractions = term_fractions(tree.features, tree.weights[node])[used]
+    if tree.feature[node] != OBLIQUE or tree.weights is None:
+        raise ValueError(f"Node {node} is no split by a weighted sum.")
+    used = np.flatnonzero(tree.weights[node])
+    weights = tree.weights[node, used]
+    fractions = term_fractions(tree.features, tree.weights[node])[used]
     matrix = read_features(tree, X)
     values = np.empty((len(matrix), len(used)))
     for k, j in enumerate(used.tolist()):
-        # A split that tests one column tests for a missing value by itself.
-        values[:, k] = filled(tree.features, matrix, j) if oblique else matrix[:, j]
-    known = ~np.isnan(values).any(axis=1)
-    values[~known] = np.nanmean(values, axis=0) if known.any() else 0.0
+        values[:, k] = filled(tree.features, matrix, j)
     numbers = score_numbers(tree.features)
     columns = [term_name(tree.features[j], number=numbers[j]) for j in used]
     return SplitTerms(
