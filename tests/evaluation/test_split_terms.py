@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
-from tests.trees.make import make_table, make_tree
 from treelab.evaluation.splits import split_terms
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text, term_fractions
+from treelab.trees.tree import Tree
 
 
 def test_fractions_follow_the_standard_deviation_and_not_the_raw_weight():
@@ -40,6 +40,23 @@ def test_sums_are_what_the_threshold_is_compared_with():
     assert np.allclose(sums, X["radius"] - 4 * X["<texture>"])
 
 
+def test_only_rows_that_reach_the_split_are_read():
+    small, X, _ = oblique_tree()
+    weights, threshold = np.repeat(small.weights[:1], 3, axis=0), small.threshold[0]
+    tree = Tree.complete(
+        small.features,
+        None,
+        [threshold, threshold - 5, threshold + 5],
+        np.zeros(3, bool),
+        np.zeros((4, 1)),
+        weights=weights,
+    )
+    for node in range(3):
+        terms = split_terms(tree, node, X)
+        assert len(terms.values) == tree.decision_path(X)[:, node].sum()
+    assert split_terms(tree, 0, X.iloc[:0]).values.shape == (0, 2)
+
+
 def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
     one, other = Feature("one", spread=0.0), Feature("other")
     weights = np.array([2.0, 6.0])
@@ -50,15 +67,7 @@ def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
     assert term_fractions([known, other], both).tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
-def test_what_is_no_sum_has_no_terms():
-    for tree, X, _ in (oblique_tree(), stump_and_more()):
-        with pytest.raises(ValueError, match="no split by a weighted sum"):
-            split_terms(tree, 1, X)
-
-
-def test_only_rows_that_reach_the_split_are_read():
-    rng = np.random.default_rng(0)
-    tree, X = make_tree(rng, oblique=1.0), make_table(rng, 50)
-    for node in np.flatnonzero(~tree.is_leaf):
-        terms = split_terms(tree, node, X)
-        assert len(terms.values) == tree.decision_path(X)[:, node].sum()
+def test_other_nodes_have_no_terms():
+    for tree, X, node in ((*oblique_tree()[:2], 1), (*stump_and_more()[:2], 0)):
+        with pytest.raises(ValueError, match="weighted sum"):
+            split_terms(tree, node, X)

@@ -32,9 +32,9 @@ def test_columns_beyond_the_most_share_one_bar():
     assert bars.customdata[1] == ""
 
 
-def test_what_is_no_sum_is_refused():
+def test_a_node_without_a_sum_is_refused():
     tree, X, _ = oblique_tree()
-    with pytest.raises(ValueError, match="no split by a weighted sum"):
+    with pytest.raises(ValueError, match="weighted sum"):
         split_figure(tree, 1, X)
     with pytest.raises(ValueError, match="rows"):
         split_figure(tree, 0, X, ["low"])

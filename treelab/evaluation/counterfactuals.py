@@ -429,7 +429,8 @@ def _categories(condition: CategoryCondition, changes: Changes) -> list:
 def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
     """Return the nearest allowed values of number columns; categories stay."""
     now = feature_matrix(tree.features, changes.row)[0]
-    fill = np.array([feature.fill for feature in tree.features])
+    # A column that no sum reads may have no fill.
+    fill = np.nan_to_num([feature.fill for feature in tree.features])
     x = np.where(np.isnan(now), fill, now)
     bounds = np.zeros((len(x), 2))  # of the change of each feature
     for j, feature in enumerate(tree.features):

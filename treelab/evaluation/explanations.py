@@ -354,10 +354,17 @@ def has_shapley(model: Tree | WeightedTrees) -> bool:
 
 
 def split_name(tree: Tree, node: int) -> str:
-    """Return the column of a split, or those that matter most in its weighted sum."""
+    """Return the column of a split, or those that matter most in its weighted sum.
+
+    Of two sums on one path that these do not tell apart the lower one has its number.
+    """
     if tree.feature[node] != OBLIQUE:
         return tree.features[tree.feature[node]].column
-    return f"sum of {sum_name(tree, node)}"
+    name = sum_name(tree, node)
+    above = [own for own in tree.path_to(node)[:-1] if tree.feature[own] == OBLIQUE]
+    if name in {sum_name(tree, own) for own in above}:
+        name += f" at node {node}"
+    return f"sum of {name}"
 
 
 def node_means(tree: Tree) -> np.ndarray:

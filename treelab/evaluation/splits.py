@@ -21,6 +21,7 @@ from treelab.trees.tree import (
     labels,
     predicts_several,
     read_features,
+    rows_at,
 )
 
 # The columns that a split adds up: their weights, and how much each matters.
@@ -58,35 +59,36 @@ class SplitTerms:
 
 
 def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
-    """Return what a weighted sum adds up for those rows of ``X`` that reach its split.
+    """Return what a split adds up for those rows of ``X`` that reach it.
 
     Parameters
     ----------
     tree : Tree
     node : int
-        A split by a weighted sum.
+        A split.
     X : DataFrame
         Rows of the user's table.
 
     Raises
     ------
     ValueError
-        If the node is no such split, or the tree has no such node.
+        If the node adds up no columns, or the tree has no such node.
     """
     tree.check_node(node)
     if tree.feature[node] != OBLIQUE or tree.weights is None:
-        raise ValueError(f"Node {node} is no split by a weighted sum.")
+        raise ValueError(f"Node {node} is no split of a weighted sum.")
     used = np.flatnonzero(tree.weights[node])
-    weights = tree.weights[node, used]
-    fractions = term_fractions(tree.features, tree.weights[node])[used]
     matrix = read_features(tree, X)
-    values = np.empty((len(matrix), len(used)))
+    rows = rows_at(tree, matrix, node)
+    values = np.empty((len(rows), len(used)))
     for k, j in enumerate(used.tolist()):
-        values[:, k] = filled(tree.features, matrix, j)
+        values[:, k] = filled(tree.features, matrix, j, rows)
     numbers = score_numbers(tree.features)
-    columns = [term_name(tree.features[j], number=numbers[j]) for j in used]
     return SplitTerms(
-        columns, weights, fractions, values[tree.decision_path(X)[:, node]]
+        [term_name(tree.features[j], number=numbers[j]) for j in used],
+        tree.weights[node, used],
+        term_fractions(tree.features, tree.weights[node])[used],
+        values,
     )
 
 
@@ -107,14 +109,16 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
-        ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a mean rate
+        also ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; of one with an interval
         its ``coverage``; of several outputs the scores of each by its name, as
         ``outputs``; and of classes the log loss of the training rows' class
         frequencies, ``metrics.BASELINE``.
     """
     scores: dict[str, dict[str, Any]] = {}
+    # Medians and other quantiles do not add up to a total.
+    has_total = split.is_rate and (model.loss is None or model.loss.has_means)
     for name in SPLITS:
         X, y, weight = split.rows(name)
         if len(y) == 0:
@@ -128,7 +132,7 @@ def split_scores(
         predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, loss=model.loss, **own)
-        if split.is_rate and weight is not None:
+        if has_total and weight is not None:
             scores[name]["predicted_total"] = float(weight @ predicted)
             scores[name]["total"] = float(weight @ np.asarray(y))
         if knows_interval(model):

@@ -1,4 +1,4 @@
-"""A split: the weights of its columns, and the rows around its threshold."""
+"""A weighted sum: the weights of its columns, and the rows around its threshold."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ def split_figure(
     ----------
     tree : Tree
     node : int
-        A split by a weighted sum.
+        A split of a weighted sum.
     X : DataFrame
         Rows of the user's table; those that reach the node are drawn.
     y : array-like of shape (n_rows,) or None, default=None
@@ -63,7 +63,7 @@ def split_figure(
     Raises
     ------
     ValueError
-        If the node is no such split, or `y` has another length than `X`.
+        If the node adds up no columns, or `y` has another length than `X`.
     """
     if y is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)}.")

@@ -782,9 +782,8 @@ class TreeWriter:
         """A column's categories: the code of each row, and the name of each code."""
         column = feature.column
         if column not in self._columns:
-            place = [str(name) for name in self.X.columns].index(column)
-            codes, values = pd.factorize(self.X.iloc[:, place], use_na_sentinel=True)
-            self._columns[column] = codes, [feature.category(v) for v in values]
+            codes, values = pd.factorize(feature.read(self.X[column]))
+            self._columns[column] = codes, list(values)
         return self._columns[column]
 
 
