@@ -114,16 +114,20 @@ def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> 
     ]
     fractions, tags = list(shown["fraction"]), list(shown["column"])
     fills = [theme.muted if minus else theme.accent for minus in negative]
-    hover = [significant(weight) for weight in shown["weight"]]
+    hover = [
+        f"{escape_html(name)}, weight {significant(weight)}"
+        for name, weight in zip(shown["column"], shown["weight"])
+    ]
     if len(rest):
         names.append(counted(len(rest), "other"))
         fractions.append(float(rest["fraction"].sum()))
         tags.append("")
         fills.append(theme.line)
-        hover.append("several")
+        hover.append(names[-1])
+    places = list(range(len(names)))  # two names may be alike once they are shortened
     figure.add_bar(
         x=fractions,
-        y=names,
+        y=places,
         orientation="h",
         marker_color=fills,
         text=[percent(fraction) for fraction in fractions],
@@ -131,12 +135,13 @@ def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> 
         textfont={"size": 12},
         customdata=tags,
         hovertext=hover,
-        hovertemplate="%{y}: %{x:.1%}, weight %{hovertext}<extra></extra>",
+        hovertemplate="%{hovertext}: %{x:.1%}<extra></extra>",
         showlegend=False,
         row=1,
         col=1,
     )
-    figure.update_yaxes(autorange="reversed", dtick=1, row=1, col=1)
+    ticks = {"tickvals": places, "ticktext": names}
+    figure.update_yaxes(autorange="reversed", **ticks, row=1, col=1)
     # Room beside the longest bar for its percentage.
     room = 1.3 * max(fractions, default=1.0)
     figure.update_xaxes(range=[0, room or 1], tickformat=".0%", nticks=5, row=1, col=1)

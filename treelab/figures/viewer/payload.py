@@ -676,12 +676,15 @@ class TreeWriter:
         facts["shares"] = [
             plain_number(share) for share in folded / max(folded.sum(), 1e-300)
         ]
-        facts["prediction"] = short(tree.classes[best], wording.length)
+        labels = tuple(map(str, tree.classes))
+        name = short_names(labels, wording.length)
+        facts["class"] = int(self.fold[best])  # its place in the legend
+        facts["prediction"] = name[labels[best]]
         facts["confidence"] = plain_number(tree.value[node, best])
         likeliest = int(tree.value[node].argmax())
         if tree.value[node, likeliest] > tree.value[node, best]:
             facts["likeliest"] = [
-                short(tree.classes[likeliest], wording.length),
+                name[labels[likeliest]],
                 plain_number(tree.value[node, likeliest]),
             ]
         return facts
