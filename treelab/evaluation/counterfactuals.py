@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
+from treelab.data.encoding import spread
 from treelab.trees.dates import coarsest_unit, next_day
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning_path import Model
@@ -216,8 +217,8 @@ def robust_spreads(X: pd.DataFrame) -> dict[str, float]:
         if not len(values):
             found[column] = 1.0
             continue
-        spread = NORMAL * np.median(np.abs(values - np.median(values)))
-        found[column] = float(spread or values.std() or 1.0)
+        robust = NORMAL * np.median(np.abs(values - np.median(values)))
+        found[column] = float(robust or spread(values) or 1.0)
     return found
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import robust_spreads
+from treelab.evaluation.metrics import chance_of_truth
 from treelab.evaluation.node_report import LeafScore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import as_table, feature_matrix
@@ -89,11 +90,7 @@ def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
     if proba is None:
         error = np.abs(np.asarray(y, float) - np.asarray(predicted, float))
         return np.argsort(-error, kind="stable")
-    place = {label: k for k, label in enumerate(classes or ())}
-    known = pd.Series(np.asarray(y)).map(place)
-    code = known.fillna(0).to_numpy(int)
-    chance = np.where(known.isna(), 0.0, proba[np.arange(len(code)), code])
-    return np.argsort(chance, kind="stable")
+    return np.argsort(chance_of_truth(y, proba, classes or ()), kind="stable")
 
 
 def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:

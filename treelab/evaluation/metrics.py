@@ -152,7 +152,11 @@ def scores(
             "macro_f1": macro_f1(confusion),
         }
         if proba is not None:
-            found["log_loss"] = _log_loss(y_true, proba, classes, sample_weight)
+            if classes is None:
+                raise ValueError("scores needs classes, in the order of proba.")
+            chance = chance_of_truth(y_true, proba, classes)
+            nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
+            found["log_loss"] = np.average(nats, weights=sample_weight)
     return {**{name: float(value) for name, value in found.items()}} | {
         "n_rows": len(y_true)
     }
@@ -295,27 +299,15 @@ def _mean_recall(confusion: np.ndarray) -> float:
     return float(np.mean(np.diag(confusion)[n_true > 0] / n_true[n_true > 0]))
 
 
-def _log_loss(y_true, proba, classes, weight=None) -> float:
-    """Mean negative log probability of the true class; a class never seen counts 0."""
-    if classes is None:
-        raise ValueError("scores needs classes, in the order of proba's columns.")
-    if np.isin(y_true, classes).all():
-        from sklearn.metrics import log_loss  # as in ``scores``
+def chance_of_truth(y_true, proba, classes) -> np.ndarray:
+    """Probability (n_rows,) that each row's class was given; 0 for one never seen.
 
-        order = np.argsort(np.asarray(classes))
-        return log_loss(
-            y_true,
-            np.asarray(proba)[:, order],
-            labels=np.asarray(classes)[order],
-            sample_weight=weight,
-        )
-    column = {label: index for index, label in enumerate(classes)}
-    chance = [
-        row[column[label]] if label in column else 0.0
-        for row, label in zip(proba, y_true)
-    ]
-    nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
-    return float(np.average(nats, weights=weight))
+    ``proba`` (n_rows, n_classes) has its columns in the order of ``classes``.
+    """
+    place = {label: k for k, label in enumerate(classes)}
+    code = pd.Series(np.asarray(y_true)).map(place).fillna(-1).to_numpy(int)
+    chance = np.asarray(proba)[np.arange(len(code)), code]
+    return np.where(code < 0, 0.0, chance)
 
 
 def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> float:

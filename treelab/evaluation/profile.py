@@ -423,7 +423,10 @@ def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     gaps = np.zeros(n_rows, dtype=np.int64)
     for _, column in frame.items():
         gaps += column.isna().to_numpy()
-    codes = {str(name): _hashes(column) for name, column in frame.items()}
+    codes = {
+        str(name): pd.util.hash_pandas_object(column, index=False).to_numpy()
+        for name, column in frame.items()
+    }
     features = _joined([codes[name] for name in problem.columns if name in codes])
     target = codes[problem.target]
     known = frame[problem.target].notna().to_numpy()
@@ -508,11 +511,6 @@ def missing_words(gaps: pd.DataFrame) -> str:
         f"{percent(row['highest'])} of {row['highest_in']}, "
         f"{percent(row['lowest'])} of {row['lowest_in']}."
     )
-
-
-def _hashes(column: pd.Series) -> np.ndarray:
-    """Return a 64-bit hash of each cell, uint64 (n_rows,)."""
-    return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:

@@ -185,3 +185,7 @@ def test_in_a_sum_dates_move_by_days_and_whole_numbers_by_whole_ones(locked, now
     (found,) = tree_counterfactuals(tree, changes, Wanted(low=2.0))
     ((_, value),) = found.changes.values()
     assert now == (value if locked == "day" else moment_text(value))
+
+
+def test_equal_values_have_no_spread_for_the_rounding_of_their_mean():
+    assert KnownValues(pd.DataFrame({"x": [0.1] * 6})).spreads == {"x": 1.0}
