@@ -121,13 +121,20 @@ class Columns:
         Raises
         ------
         ValueError
-            If the sets of all splits hold too many categories.
+            If the sets of all splits hold too many categories, or more than have names.
         """
         if right is None:
             return column
         if (column, right) not in self._sets:
             known, unseen = self.categories.get(column), np.nan
-            n_known = max(right, default=0) + 1 if known is None else len(known)
+            n_coded = max(right, default=0) + 1
+            n_known = n_coded if known is None else len(known)
+            if n_known < n_coded and right:
+                raise ValueError(
+                    f"The splits know {n_coded:,} categories of "
+                    f"{self.names[column]!r}, of which {n_known:,} have names. Name "
+                    "all, in the order of the training table's categories."
+                )
             self._n_scores += n_known
             if self._n_scores > MOST_SCORES:
                 raise ValueError(
