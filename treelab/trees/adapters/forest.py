@@ -84,7 +84,7 @@ class Columns:
     Attributes
     ----------
     features : list of Feature
-        One a column, then those of the sets.
+        One a column, a category's score being its code, then those of the sets.
     """
 
     def __init__(
@@ -100,6 +100,9 @@ class Columns:
             Feature(name, unit=units.get(name, ""), missing_range=marked)
             for name in names
         ]
+        for column, known in categories.items():
+            if known:
+                self.features[column] = self._of_codes(column, known, range(len(known)))
         self._sets: dict[tuple[int, frozenset[int]], int] = {}
         self._n_scores = 0
 
@@ -144,17 +147,19 @@ class Columns:
                 )
             if known is None:  # a code of no set goes left, however large
                 known, unseen = [str(code) for code in range(n_known)], 0.0
-            scores = [1.0 if code in right else 0.0 for code in range(n_known)]
-            if self.missing in range(n_known):
-                scores[int(self.missing)] = np.nan
-            name = self.names[column]
+            scores = [code in right for code in range(n_known)]
             self._sets[column, right] = len(self.features)
-            self.features.append(
-                Feature(
-                    name, "category", "", np.nan, tuple(known), tuple(scores), unseen
-                )
-            )
+            self.features.append(self._of_codes(column, known, scores, unseen))
         return self._sets[column, right]
+
+    def _of_codes(self, column: int, known, scores, unseen: float = np.nan) -> Feature:
+        """Return the feature that scores each of the known categories of a column."""
+        own = [
+            np.nan if code == self.missing else score
+            for code, score in enumerate(scores)
+        ]
+        name, nothing = self.names[column], np.nan
+        return Feature(name, "category", "", nothing, known, own, unseen)
 
 
 # Estimators around a model: what they do to its columns is not in its trees.
