@@ -164,6 +164,8 @@ def show_tabs(
     if tabs[EXPORT].open:
         with tabs[EXPORT]:
             export_box(whole, run_tree(whole, estimator), estimator)
+            if whole.variant:
+                st.caption("Report and model card are of the retained tree.")
             report_buttons([own])
 
 

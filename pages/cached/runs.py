@@ -117,9 +117,8 @@ def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
     model = loaded.model.of_output(name)
     if not loaded.model.levels:
         model = model.with_rows(*split.rows(loaded.fitted_split))
-    stored = run.metrics or {}
-    metrics = {part: found["outputs"][name] for part, found in stored.items()}
-    run = replace(run, metrics=metrics)
+    of_name = {part: found["outputs"][name] for part, found in run.metrics.items()}
+    run = replace(run, metrics=of_name)
     return replace(loaded, run=run, model=model, split=split, output=name)
 
 

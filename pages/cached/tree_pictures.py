@@ -59,7 +59,7 @@ def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:
     model = steps.trees[step]
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
-    run = replace(loaded.run, metrics=None)  # those of the retained tree
+    run = replace(loaded.run, metrics={})  # those of the retained tree
     variant = f"step {step}{', tree alone' * tree_alone}"
     return replace(loaded, run=run, model=model, variant=variant)
 
@@ -222,9 +222,8 @@ def _picture(
     if frames is None:
         return TreePicture(_viewer_payload(payload), (trees[0],))
     shown = payload["frames"]
-    places = tuple(frames.labels.index(label) for label in shown["labels"])
-    left = tuple(trees[i] for i in places)
-    return TreePicture(_viewer_payload(payload), left, shown["chosen"], places)
+    places, text = tuple(shown["places"]), _viewer_payload(payload)
+    return TreePicture(text, tuple(trees[i] for i in places), shown["chosen"], places)
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,9 @@ MOST_RUNS = 50  # among which an optimal tree is looked for
 def _show_optimality(pair: Pair, names: Names) -> None:
     """Say how many more errors each tree makes than the best one of its depth."""
     runs = cached.comparable_runs(pair[0].run, MOST_RUNS)
+    # Over fewer columns than these runs had, the best tree is not the best of theirs.
+    columns = {name for loaded in pair for name in loaded.run.problem.columns}
+    runs = [run for run in runs if columns <= set(run.problem.columns)]
     optimal = load_readable([run for run in runs if run.learner == "optimal"])
     if not optimal:
         return

@@ -24,7 +24,8 @@ _FACTS = ("meaning", "reason", "missing", "different", "example", "note")
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    apart = f"{problem.truth}{problem.weighting}"
+    # What else takes columns out of those that are used, or puts them in again.
+    apart = problem.more_targets, problem.truth, problem.weighting, problem.split_column
     key = f"columns-{problem.table_id}-{problem.target}{apart}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page

@@ -470,7 +470,7 @@ def pick_learners() -> list[str]:
 def chosen_splits(problem: Problem) -> int | str:
     """Return on how many data splits the learners are to be trained, or on folds."""
     chosen = st.session_state.get(SPLITS) or N_SPLITS[0]
-    return N_SPLITS[0] if chosen == FOLDS and not problem.can_have_folds else chosen
+    return chosen if problem.can_have_folds else N_SPLITS[0]
 
 
 def learners_form(
@@ -487,7 +487,7 @@ def learners_form(
         settings, complete = settings_form(specs, problem.task)
         st.segmented_control(
             "Data splits",
-            [*N_SPLITS, *([FOLDS] * problem.can_have_folds)],
+            [*N_SPLITS, FOLDS] if problem.can_have_folds else [*N_SPLITS[:1]],
             default=N_SPLITS[0],
             required=True,
             key=SPLITS,

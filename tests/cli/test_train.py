@@ -76,6 +76,8 @@ def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     assert f"{sum(scores) / 3:.4f}  standard deviation" in printed
     assert all(f"{score:.4f}  run {r.id}" in printed for score, r in zip(scores, runs))
     assert "at least 0" in refused(*train, "--repeats", "-1")
+    by_time = [*train, "--split", "time:size", "--repeats", "2"]
+    assert "by 'size', the test rows are always the same" in refused(*by_time)
 
 
 @pytest.mark.slow

@@ -125,6 +125,15 @@ def test_a_test_table_is_appended_and_marked():
         with_test_file(FRAME, test.assign(x="a"), "test.csv")
 
 
+def test_true_and_false_are_the_same_in_both_tables_though_one_lacks_some():
+    whole = pd.DataFrame({"b": [True, False], "n": [1, 2]})
+    gaps = pd.DataFrame({"b": ["True", None], "n": [1, 2]})
+    for parts in ((whole, gaps), (gaps, whole)):
+        both, _ = with_test_file(*parts, "test.csv")
+        assert sorted(both["b"].dropna()) == ["False", "True", "True"]
+    assert with_test_file(whole, whole, "test.csv")[0]["b"].dtype == bool
+
+
 def test_columns_that_may_split_are_offered():
     frame = FRAME.assign(part=RNG.choice(["train", "test"], 300), id=range(300))
     assert likely_columns(frame, "given", "y") == ["part"]

@@ -129,3 +129,10 @@ def test_intervals_of_one_models_scores_hold_the_scores_and_narrow_with_rows():
         assert low < scores("binary", y, predicted)["macro_f1"] < high
         widths.append(high - low)
     assert 3 < widths[0] / widths[1] < 5  # a quarter with 16 times the rows
+
+
+def test_resamples_of_equal_values_have_no_r2():
+    y, near, far = np.zeros(60), np.full(60, 0.1), np.full(60, 0.2)
+    y[:2], near[:2], far[:2] = (3.1, 7.7), 2, 1  # a third of the resamples has neither
+    found = paired_bootstrap("regression", y, near, far)["r2"]
+    assert -1 < found.low <= found.high < 0

@@ -214,10 +214,26 @@ def test_rows_are_split_by_group_and_the_groups_are_not_predicted_from(visit, st
     chosen = app.session_state["problem"]
     assert chosen.split_column == "patient"
     assert "patient" not in chosen.columns
+    (columns,) = (own.value for own in app.dataframe if "use" in own.value)
+    assert not columns.set_index("column")["use"]["patient"]
     assert not app.exception
     assert not app.error
     app.selectbox(key=f"split-{key}-kind-way").set_value("random").run()
     assert app.session_state["problem"].split_column == ""
+
+
+def test_a_file_of_test_rows_leaves_all_else_as_it_was_chosen(visit, store):
+    run = store.run(add_run(store, "cart", split={"kinds": {"radius": "category"}}))
+    app = visit("data", run=run.id)
+    key = f"test-file-{run.problem.table_id}"
+    rows = table(20, seed=1).to_parquet()
+    app.file_uploader(key=key).upload("test.parquet", rows).run()
+    assert not app.error
+    now = app.session_state["problem"]
+    assert now.split_by == "given"
+    assert now.split(store.table(now.table_id)).n_rows("test") == 20
+    same = ("columns", "kinds", "units", "target", "task")
+    assert all(getattr(now, own) == getattr(run.problem, own) for own in same)
 
 
 def test_parts_of_dates_are_ticked(visit, store):

@@ -170,8 +170,9 @@ def test_a_number_that_a_person_made_a_category_keeps_every_digit():
 
 def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():
     form = CellForm(missing=("", "-999"))
-    read = read_column(pd.Series([-999, 5]), form, "number")
-    np.testing.assert_array_equal(read, [np.nan, 5])
+    for dtype in ("int64", "category", object):
+        read = read_column(pd.Series([-999, 5], dtype=dtype), form, "number")
+        np.testing.assert_array_equal(read, [np.nan, 5])
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,16 @@ test("the one leaf has the rows of all, their class and their mean confidence", 
   assert.equal(leavesBelow(index, index.byKey.get("0")), 4);
 });
 
+test("classes whose names are cut alike stay apart, and rows count by weight", () => {
+  const { nodes } = predicting("aabaaaaa");
+  nodes.at(-1).class = 1;
+  Object.assign(nodes.find(({ key }) => key === "000"), { weight: 3, confidence: 0.5 });
+  Object.assign(nodes.find(({ key }) => key === "001"), { weight: 1, confidence: 0.9 });
+  const index = indexTree({ nodes });
+  assert.equal(statusOf(visibleNodes(index, createState()), "11"), "split");
+  assert.ok(Math.abs(index.alike[index.byKey.get("00")].confidence - 0.6) < 1e-9);
+});
+
 test("who asks sees them apart: all, one branch, a path through it, or what is revealed", () => {
   const index = predicting("aabaaaaa");
   assert.equal(visibleNodes(index, createState({ leaves_apart: true })).length, 15);

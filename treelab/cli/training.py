@@ -19,7 +19,7 @@ from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
 from treelab.runs.workers.cluster import Caller, check_cluster, cluster_address
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
@@ -274,8 +274,8 @@ class Trainer:
 def _has_ended(run: Run) -> bool:
     """Whether a run has ended, and is not about to be sent to another worker."""
     lost = run.state == "interrupted" and run.error == TRAINER_ENDED
-    ago = time.time() - (run.finished or 0.0)
-    return run.is_finished and not (lost and ago < SENT_AGAIN_SECONDS)
+    ago = time.time() - (run.finished or 0.0)  # it was then last heard of
+    return run.is_finished and not (lost and ago < SILENT_SECONDS + SENT_AGAIN_SECONDS)
 
 
 def _progress(runs: list[Run]) -> Progress:

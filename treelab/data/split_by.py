@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from treelab.data.columns import column_kind
 from treelab.data.split import MIN_ROWS
 from treelab.trees.cells import noted_form, read_column
 from treelab.trees.date_parts import looks_like_dates, moments
@@ -224,14 +225,17 @@ def with_test_file(
             "them."
         )
     own = test.rename(columns=str)[[str(c) for c in frame.columns]]
+    attrs, frame = frame.attrs, frame.copy(deep=False)
     for column in frame.columns:
-        here, there = (
-            pd.api.types.is_numeric_dtype(part[column].dtype) for part in (frame, own)
-        )
-        if not (here or there):  # true and false as the table spells them
-            levels = tuple(map(str, frame[column].dropna().unique()))
+        parts = (frame[column], own[column])
+        here, there = (column_kind(part) == "number" for part in parts)
+        if not (here or there) and not all(part.dtype == bool for part in parts):
+            # True and false as the table spells them.
+            levels = tuple(map(str, parts[0].dropna().unique()))
             form = noted_form(frame, str(column))
-            own[column] = read_column(own[column], form, "category", levels)
+            own[column] = read_column(parts[1], form, "category", levels)
+            if parts[0].dtype == bool:
+                frame[column] = read_column(parts[0], form, "category", levels)
         if here != there and own[column].notna().any():
             kinds = ("numbers", "text") if here else ("text", "numbers")
             raise ValueError(
@@ -242,6 +246,6 @@ def with_test_file(
     while marked in frame.columns:
         marked += "'"
     both = pd.concat([frame, own], ignore_index=True)
-    both.attrs = frame.attrs  # with the note on how both were read
+    both.attrs = attrs  # with the note on how both were read
     both[marked] = ["train"] * len(frame) + ["test"] * len(own)
     return both, marked

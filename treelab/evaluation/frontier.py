@@ -131,22 +131,16 @@ def frontier_line(steps: pd.DataFrame, chosen: int | None) -> FrontierLine:
     rank = score.to_numpy(float, copy=True)
     if chosen is not None:
         rank[chosen] = np.inf
-    table, rank = _without_stump(table, rank)
+    splits = (table["leaves"] > 1).to_numpy()
+    if splits.any():  # a tree of one leaf says nothing
+        keep = splits | np.isposinf(rank)
+        table, rank = table[keep], rank[keep]
     order = np.lexsort((-rank, table["leaves"]))
     table = table.iloc[order].drop_duplicates("leaves").reset_index(drop=True)
     place = None
     if chosen is not None:
         place = int(np.flatnonzero(table["step"] == chosen)[0])
     return FrontierLine(table, place)
-
-
-def _without_stump(table: pd.DataFrame, rank: np.ndarray):
-    """Leave out a tree of one leaf, which says nothing, unless it is the only one."""
-    splits = (table["leaves"] > 1).to_numpy()
-    if not splits.any():
-        return table, rank
-    keep = splits | np.isposinf(rank)
-    return table[keep], rank[keep]
 
 
 def size_words(

@@ -281,6 +281,7 @@ def _resample_values(loss, y_true, first, second, weight, n_resamples, rng) -> d
     sums = resampled_sums(each, weight[:, None] * columns, n_resamples, rng)
     mass, total, squares, *of_errors = sums.T
     variation = squares - total**2 / mass
+    variation[variation <= 1e-12 * squares] = 0  # of equal values, but for rounding
     explained = {} if loss is None else {"d2": _explained(*of_errors[4:])}
     return {
         **explained,
@@ -293,7 +294,8 @@ def _resample_values(loss, y_true, first, second, weight, n_resamples, rng) -> d
 def _costs(loss: Loss, y, predictions, weight) -> list[np.ndarray]:
     """Loss of each row (n,), first of the best constant, then of each prediction."""
     constant = loss.constants(np.zeros(len(y), dtype=np.int64), y, weight, 1)
-    return [loss.rows(own, y) for own in (constant + 0 * y, *predictions)]
+    of_constant, *own = (loss.rows(p, y) for p in (constant + 0 * y, *predictions))
+    return [of_constant * (np.ptp(y) > 0), *own]  # equal values cost it rounding alone
 
 
 def _explained(of_constant, *of_models) -> list[np.ndarray]:

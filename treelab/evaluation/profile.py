@@ -131,19 +131,17 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
     values = known.to_numpy(np.float64)
     if not len(values):
         return np.zeros(0, dtype=np.int64), []
-    low, high = np.percentile(values, [1, 99])
+    low, high = np.percentile(values, [1, 99], method="nearest")
     if low == high:
         low, high = values.min(), values.max()
     whole = bool((values == np.round(values)).all())
     if whole and high - low < MOST_BINS:
-        codes = np.clip(values, low, high) - np.ceil(low)
-        n_bins = int(np.floor(high) - np.ceil(low)) + 1
-        labels = [shortest(np.ceil(low) + i) for i in range(n_bins)]
-        if values.min() < np.ceil(low):
+        labels = [shortest(low + i) for i in range(int(high - low) + 1)]
+        if values.min() < low:
             labels[0] = f"≤ {labels[0]}"
-        if values.max() > np.floor(high):
+        if values.max() > high:
             labels[-1] = f"≥ {labels[-1]}"
-        return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
+        return (np.clip(values, low, high) - low).astype(np.int64), labels
     each, are_dates = np.unique(values), looks_like_dates(known)
     if len(each) <= MOST_BINS:  # such as 0, 5, 10, 15, 20 and 25
         return np.searchsorted(each, values), _edge_names(each, are_dates)
@@ -425,7 +423,10 @@ def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     gaps = np.zeros(n_rows, dtype=np.int64)
     for _, column in frame.items():
         gaps += column.isna().to_numpy()
-    codes = {str(name): _hashes(column) for name, column in frame.items()}
+    codes = {
+        str(name): pd.util.hash_pandas_object(column, index=False).to_numpy()
+        for name, column in frame.items()
+    }
     features = _joined([codes[name] for name in problem.columns if name in codes])
     target = codes[problem.target]
     known = frame[problem.target].notna().to_numpy()
@@ -510,11 +511,6 @@ def missing_words(gaps: pd.DataFrame) -> str:
         f"{percent(row['highest'])} of {row['highest_in']}, "
         f"{percent(row['lowest'])} of {row['lowest_in']}."
     )
-
-
-def _hashes(column: pd.Series) -> np.ndarray:
-    """Return a 64-bit hash of each cell, uint64 (n_rows,)."""
-    return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:

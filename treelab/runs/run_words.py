@@ -57,7 +57,7 @@ def origin_words(run: Run) -> str:
 
 def score(run: Run, split: str = "test", metric: str = "") -> float | None:
     """Return a run's score on a split, its headline's or a named one; None without."""
-    return ((run.metrics or {}).get(split) or {}).get(metric or run.headline)
+    return run.metrics.get(split, {}).get(metric or run.headline)
 
 
 def score_words(run: Run) -> str:
@@ -95,7 +95,7 @@ def note_words(run: Run) -> str:
         return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
     if run.state in ("failed", "interrupted") or not found:
         return run.error
-    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
+    parts = [found, log_loss_words(run.metrics.get("test", {}))]
     return " · ".join([*filter(None, parts), duration(run.elapsed)])
 
 

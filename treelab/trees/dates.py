@@ -5,6 +5,8 @@ from datetime import date, datetime
 import numpy as np
 import pandas as pd
 
+from treelab.trees.words import parse
+
 # Dates as text: years with decimals, so that trees can split them as numbers.
 
 
@@ -319,7 +321,9 @@ def days_text(years: float) -> str:
 
 
 def parse_moment(text: str) -> float:
-    """Return the year with decimals that ``moment_text`` wrote."""
+    """Return the year with decimals that ``moment_text`` wrote, or ``shortest`` did."""
+    if " " not in text:  # an infinite threshold, or beyond the dates that people write
+        return parse(text)
     day, month, year, *time = text.split(" ")
     date = f"{int(year):04d}-{_MONTHS.index(month) + 1:02d}-{int(day):02d}"
     return _decimal_year(np.datetime64(f"{date}T{time[0]}" if time else date, "s"))

@@ -110,6 +110,16 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_categories():
     assert sum("more than 15 digits" in note for note in result.notes) == 3
 
 
+def test_numbers_that_pandas_has_as_categories_are_categories():
+    given = pd.DataFrame({"code": pd.Categorical([30, 7, None]), "n": [1, 2, 3]})
+    frame = read_table(parquet(given)).frame
+    assert frame["code"].tolist()[:2] == ["30", "7"]
+    assert read_table(parquet(given), as_in=forms_of(frame)).frame["n"].sum() == 6
+    numbers = read_table(parquet(given.astype({"code": float}))).frame
+    again = read_table(parquet(given), as_in=forms_of(numbers)).frame
+    assert again["code"].tolist()[:2] == [30, 7]
+
+
 def test_parquet_without_rows_is_refused():
     assert "has no rows" in refusal(parquet(pd.DataFrame({"a": [], "b": []})))
 

@@ -140,6 +140,7 @@ def test_rows_are_counted_by_bin_and_class():
     [
         ([1, 2, 3] * 10, ["1", "2", "3"]),
         ([5, 5, 5], ["5"]),
+        ([0] + [1] * 49, ["0", "1"]),  # the first percentile lies between them
         ([0, 5, 10, 12.5, 50] * 9, ["0", "5", "10", "12.5", "50"]),
         ([-1] + [0, 1, 2] * 300 + [9], ["≤ 0", "1", "≥ 2"]),
         ([f"c{i}" for i in range(30)], None),

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 
 from tests.runs.jobs.clustered import clustered
 from treelab.cli.main import main
+from treelab.data.reading.read_table import read_table
 from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
@@ -132,6 +133,13 @@ def test_a_node_without_rows_has_its_parents_labels(store):
 def test_what_cannot_be_clustered_is_refused(change, known, words):
     with pytest.raises(ValueError, match=words):
         clusters_problem(change(irises()), table_id="t", table_name="t", known=known)
+
+
+def test_splits_of_clusters_have_the_units_of_cells():
+    rows = "\n".join(f"{k}.5 kg,{k % 7}" for k in range(40))
+    frame = read_table(f"mass,place\n{rows}\n".encode(), "t.csv").frame
+    problem = clusters_problem(frame, table_id="t", table_name="t")
+    assert dict(problem.units) == {"mass": "kg"}
 
 
 def test_a_single_cluster_is_no_answer(store, monkeypatch):

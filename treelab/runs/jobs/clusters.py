@@ -15,6 +15,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress
+from treelab.trees.cells import noted_units
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -80,7 +81,7 @@ def clusters_problem(
             kinds=pairs(kinds),
             task="multiclass",
             seed=seed,
-            units=pairs(units),
+            units=pairs(noted_units(frame) | dict(pairs(units))),
             origin=table_id,
         )
     problem = make_problem(

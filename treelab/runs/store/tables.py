@@ -42,8 +42,8 @@ class StoredTables:
     def add_table(self, frame: pd.DataFrame, name: str, user: str = "") -> str:
         """Store a table under its content's hash and return that id.
 
-        The same table again is stored once, under the newer name; where its file was
-        damaged or gone, that mends it.
+        The same table again is stored once, under the newer name and time; where its
+        file was damaged or gone, that mends it.
 
         Parameters
         ----------
@@ -73,7 +73,8 @@ class StoredTables:
             db.execute(
                 "INSERT INTO tables (id, name, n_rows, n_columns, created)"
                 " VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (id) DO UPDATE SET name = excluded.name",
+                " ON CONFLICT (id) DO UPDATE"
+                " SET name = excluded.name, created = excluded.created",
                 (table_id, name, *frame.shape, time.time()),
             )
             if user and not is_seen_by_all:

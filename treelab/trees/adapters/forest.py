@@ -154,12 +154,12 @@ class Columns:
 
     def _of_codes(self, column: int, known, scores, unseen: float = np.nan) -> Feature:
         """Return the feature that scores each of the known categories of a column."""
-        own = [
+        own = tuple(
             np.nan if code == self.missing else score
             for code, score in enumerate(scores)
-        ]
+        )
         name, nothing = self.names[column], np.nan
-        return Feature(name, "category", "", nothing, known, own, unseen)
+        return Feature(name, "category", "", nothing, tuple(known), own, unseen)
 
 
 # Estimators around a model: what they do to its columns is not in its trees.

@@ -35,6 +35,7 @@ class Input:
 
     Where the code compares dates as such, their kind is "date".
     Numbers from the first to the second of ``missing_range`` count as missing.
+    ``part`` says which part of which dates it is, where it is one.
     """
 
     column: str
@@ -42,6 +43,7 @@ class Input:
     unit: str
     missing_range: tuple[float, float] | None = None
     form: CellForm | None = None  # how text of the training rows was written
+    part: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    missing = feature.missing_interval
-    return Input(feature.column, feature.kind, unit, missing, feature.form)
+    missing, part = feature.missing_interval, feature.part
+    return Input(feature.column, feature.kind, unit, missing, feature.form, part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
@@ -342,7 +344,7 @@ def input_lines(read: list[Input]) -> list[str]:
     lines = ["It reads the columns"] if read else []
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
-        what = part_words(source.column)
+        what = part_words(source.part)
         kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
         lines.append(f"  {comment(f'{source.column} ({kind})')}")
     return lines

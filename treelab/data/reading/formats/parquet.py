@@ -45,6 +45,13 @@ def read_parquet(content: bytes, name: str) -> tuple[list[ColumnReading], list[s
     return readings, notes
 
 
+def categoricals(content: bytes) -> list[str]:
+    """Return the columns that pandas wrote as categories, be they numbers or not."""
+    about = pyarrow.parquet.read_schema(pa.BufferReader(content)).pandas_metadata or {}
+    columns = about.get("columns", [])
+    return [c["name"] for c in columns if c["pandas_type"] == "categorical"]
+
+
 def _read_columns(
     content: bytes, name: str, notes: list[str]
 ) -> list[tuple[str, pa.ChunkedArray]]:
