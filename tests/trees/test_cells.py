@@ -58,6 +58,8 @@ def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
         (CellForm(unit="%"), "5"),
         (CellForm(unit="%"), f"{TYPED}0.05"),
         (CellForm("date", date="%d %m %Y"), "31/02/2021"),
+        (CellForm("date", date="%d %m %Y"), "31/12/2020 25:00"),
+        (CellForm("date", date="ISO8601"), "2020-12-31 10:75"),
         (CellForm("date", date="ISO8601"), "03/11/2021"),
         (CellForm("date", date="ISO8601"), f"{TYPED}20210311"),
         (CellForm(), f"{TYPED}True"),

@@ -13,10 +13,10 @@ from tqdm import tqdm
 
 from treelab.cli.arguments import printable
 from treelab.data.folds import splits_words
-from treelab.data.split import JOINED
 from treelab.evaluation import metrics
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.run_one import run_one
+from treelab.runs.run_words import fitted_words
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
@@ -69,9 +69,6 @@ class ProgressBar:
 # What a command prints of a run that has ended.
 
 
-ROWS_WORDS = {"train": "training", JOINED: "training and validation"}
-
-
 def print_report(
     store: RunStore, run: Run, *, as_json: bool = False, more: dict | None = None
 ) -> int:
@@ -102,7 +99,8 @@ def print_report(
         print(json.dumps(run_facts(run, **(more or {})), indent=1))
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
-    _print_scores(run)
+    if run.metrics:  # clusters that a run found itself have none
+        _print_scores(run)
     if run.constraints.class_costs and run.metrics.get("test"):
         from treelab.reports.run_report import read_facts, test_row_costs
 
@@ -123,8 +121,7 @@ def print_report(
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
     if run.learner != IMPORTED:  # whose rows are not known
-        rows = ROWS_WORDS[run.fitted_split]
-        print(f"Fitted to {rows} rows{run.problem.weighted_words}")
+        print(f"Fitted to {fitted_words(run)}{run.problem.weighted_words}")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.provenance:

@@ -20,7 +20,8 @@ ISO_PATTERN = (
 )
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
-_TIME = r"( \d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?[AaPp][Mm])?)?"
+_CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?"
+_TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
 STYLES = {

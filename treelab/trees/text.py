@@ -433,9 +433,13 @@ def shown_threshold(tree: Tree, node: int) -> str:
     """Return the threshold of a split of a number column, as texts show it."""
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
     threshold, low, high = map(float, (tree.threshold[node], *between))
-    if tree.features[tree.feature[node]].is_date and np.isfinite(threshold):
+    feature = tree.features[tree.feature[node]]
+    if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
-    return threshold_text(threshold, low, high)
+    text, near = threshold_text(threshold, low, high), feature.spread / 200
+    if isnan(low) and abs(parse(text) - threshold) > near:
+        return near_text(threshold, near)  # of rows that are not known, few lie so near
+    return text
 
 
 def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
