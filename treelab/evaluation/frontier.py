@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.evaluation.paired_bootstrap import LEVEL, ScoreDifference
 from treelab.trees.words import counted, signed, significant
 
 # The knee of a pruning path: the smallest tree whose score is almost the best.
@@ -163,7 +163,7 @@ def size_words(
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {low} to {high} ({best.level:.0%} CI), "
+        f"− {names[0]}: {low} to {high} ({LEVEL:.0%} CI), "
         f"{counted(best.n_rows, 'test row')}."
     )
     if best.winner is None:
