@@ -560,6 +560,7 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     Parameters
     ----------
     value, weight : float arrays of shape (n,)
+        Weights count by their ratios; 0 is nearly nothing.
     pairs : int array of shape (n_pairs, 2)
         Without a circle.
 
@@ -573,7 +574,7 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
 
     fitted = value.astype(np.float64)
     close = _CLOSE * max(np.ptp(fitted), 1e-300) if len(fitted) else 0.0
-    root = np.sqrt(np.maximum(weight, 1e-9 * max(weight.max(initial=0.0), 1e-300)))
+    root = np.sqrt(np.maximum(weight / (weight.max(initial=0.0) or 1.0), 1e-9))
     active = np.zeros(len(pairs), dtype=bool)
     for _ in range(_MOST_ROUNDS):
         violated = fitted[pairs[:, 0]] > fitted[pairs[:, 1]] + close
@@ -604,8 +605,8 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
         return tree
     value = tree.value.copy()
     at = output_of(tree.classes, constraints)
-    weight = np.maximum(tree.mass[leaves], 1e-3)
-    value[leaves] = ordered_values(value[leaves], weight, pairs, at, tree.classes)
+    mass = tree.mass[leaves]
+    value[leaves] = ordered_values(value[leaves], mass, pairs, at, tree.classes)
     return replace(tree, value=value)
 
 
