@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pages.cached.runs import LoadedRun, run_tree, shared
-from pages.cached.store import size_path_of, store, table
+from pages.cached.runs import LoadedRun, run_tree, shared, size_path_of
+from pages.cached.store import store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
 from treelab.runs.jobs.fit import rashomon_set, why_no_others

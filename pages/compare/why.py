@@ -7,8 +7,13 @@ import numpy as np
 import streamlit as st
 
 from pages.cached import comparison as cached
-from pages.cached.runs import LoadedRun, load_readable, run_colors, run_tree
-from pages.cached.store import size_path_of
+from pages.cached.runs import (
+    LoadedRun,
+    load_readable,
+    run_colors,
+    run_tree,
+    size_path_of,
+)
 from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, with_unit

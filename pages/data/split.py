@@ -25,7 +25,6 @@ _HELP = (
 
 def pick_split(problem: Problem) -> None:
     """Let the visitor choose how rows are split."""
-    key = f"split-{problem.table_id}-{problem.target}"
     choices = {"random": [""]} | {
         way: [
             name
@@ -44,11 +43,11 @@ def pick_split(problem: Problem) -> None:
         st.selectbox(
             "Split",
             ways,
-            index=ways.index(problem.split_by),
             format_func=lambda way: WAY_TITLES[way].capitalize(),
             **changes(
                 problem,
-                f"{key}-way",
+                "split-way",
+                problem.split_by,
                 lambda now, way: split_problem(now, way, choices[way][0]),
             ),
             help=_HELP,
@@ -59,10 +58,10 @@ def pick_split(problem: Problem) -> None:
             st.selectbox(
                 "Column",
                 names,
-                index=names.index(problem.split_column),
                 **changes(
                     problem,
-                    f"{key}-column-{problem.split_by}",
+                    f"split-by-{problem.split_by}",
+                    problem.split_column,
                     lambda now, name: split_problem(now, problem.split_by, name),
                 ),
                 width=190,

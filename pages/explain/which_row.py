@@ -181,8 +181,8 @@ def _go(loaded: LoadedRun, step: int, n_rows: int = 0) -> None:
 
 
 def _key(loaded: LoadedRun, name: str) -> str:
-    """Key of a control of this run."""
-    return f"rows-{name}-{loaded.run.id}"
+    """Key of a control of this run, and of one of its outputs."""
+    return f"rows-{name}-{loaded.run.id}{loaded.output}"
 
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:

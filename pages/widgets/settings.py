@@ -73,10 +73,7 @@ def _more_targets(problem: Problem, numbers: list[str]) -> None:
     st.multiselect(
         "More targets",
         [*problem.more_targets, *(name for name in numbers if name not in apart)],
-        default=problem.more_targets,
-        **changes(
-            problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets
-        ),
+        **changes(problem, "more-targets", list(problem.more_targets), with_targets),
         placeholder="none",
         help="Numbers that the same tree predicts, too: every leaf has one for each. "
         "CART, GradTree and GET do that.",
@@ -106,9 +103,8 @@ def _column_field(
     st.selectbox(
         label,
         options,
-        index=options.index(chosen),
         format_func=lambda column: column or none,
-        **changes(problem, f"{name}-{problem.table_id}-{problem.target}", with_column),
+        **changes(problem, name, chosen, with_column),
         help=words,
         width=260,
     )

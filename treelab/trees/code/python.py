@@ -56,6 +56,11 @@ def _year(value):
     length = timedelta(days=365 + isleap(moment.year))
     return moment.year + (moment - datetime(moment.year, 1, 1)) / length
 ''',
+    "_stripped": '''
+def _stripped(value):
+    """Return text without the spaces around it, and any other value as it is."""
+    return value.strip() if isinstance(value, str) else value
+''',
     "_no_text": '''
 def _no_text(value, column):
     """Return a value that is no text, in which 1.234 may be 1234."""
@@ -153,7 +158,9 @@ def reading(source: Input) -> str:
     """Write how a row's column is read."""
     kind = "date" if source.unit == YEARS else source.kind
     cell = f"row[{source.column!r}]"
-    if source.has_commas and kind == "number":
+    if source.form is not None and kind == "category":
+        cell = f"_stripped({cell})"
+    elif source.form is not None and source.form.decimal == ",":
         cell = f"_no_text({cell}, {source.column!r})"
     read = f"{READERS[kind]}({cell})"
     if source.missing_range is None:

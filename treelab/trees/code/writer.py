@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.cells import CellForm
 from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -41,7 +42,7 @@ class Input:
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
-    has_commas: bool = False  # the text of its training rows had decimal commas
+    form: CellForm | None = None  # how text of the training rows was written
     part: tuple[str, str, str] | None = None
 
 
@@ -100,9 +101,8 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    has_commas = feature.form is not None and feature.form.decimal == ","
     missing, part = feature.missing_interval, feature.part
-    return Input(feature.column, feature.kind, unit, missing, has_commas, part)
+    return Input(feature.column, feature.kind, unit, missing, feature.form, part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
