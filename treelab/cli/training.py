@@ -1,6 +1,5 @@
 """What `train` and its kin share: a trainer, its progress, its report."""
 
-import json
 import math
 import signal
 import sys
@@ -11,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 from tqdm import tqdm
 
-from treelab.cli.arguments import printable
+from treelab.cli.arguments import json_text, printable
 from treelab.data.folds import splits_words
 from treelab.evaluation import metrics
 from treelab.learners.registry import IMPORTED
@@ -96,7 +95,7 @@ def print_report(
             print(f"The traceback is in {log}.", file=sys.stderr)
         return 2
     if as_json:
-        print(json.dumps(run_facts(run, **(more or {})), indent=1))
+        print(json_text(run_facts(run, **(more or {}))))
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     if run.metrics:  # clusters that a run found itself have none
@@ -131,9 +130,9 @@ def print_report(
 
 
 def run_facts(run: Run, **more) -> dict:
-    """Return what is known of a run, and more, as values that JSON can hold."""
+    """Return what is known of a run, and more."""
     problem = run.problem
-    facts = {
+    return {
         "id": run.id,
         "title": run.title,
         "learner": run.learner,
@@ -154,14 +153,13 @@ def run_facts(run: Run, **more) -> dict:
         "summary": run.summary,
         **more,
     }
-    return json.loads(json.dumps(facts, default=str), parse_constant=lambda _: None)
 
 
 def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
     """Print the test scores of one learner on several data splits, and their mean."""
     runs = list(by_seed.values())
     if as_json:
-        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        print(json_text([run_facts(run) for run in runs]))
         return
     name = runs[0].headline
     found = np.array([run.metrics["test"][name] for run in runs])
