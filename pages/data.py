@@ -129,9 +129,8 @@ def show_evaluation(problem: Problem) -> None:
             "Seed",
             min_value=0,
             max_value=2**31 - 1,
-            value=problem.seed,
             **choices.changes(
-                problem, "seed", lambda now, seed: replace(now, seed=seed)
+                problem, "seed", problem.seed, lambda now, seed: replace(now, seed=seed)
             ),
             help="Of the split and the training: the same seed gives the same result.",
             width=130,
@@ -157,13 +156,10 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     st.selectbox(
         "Task",
         list(TASKS),
-        index=list(TASKS).index(problem.task),
         format_func=lambda task: (
             TASKS[task] + (" (detected)" if task == likely else "")
         ),
-        **choices.changes(
-            problem, f"task-{problem.table_id}-{problem.target}", with_task
-        ),
+        **choices.changes(problem, "task", problem.task, with_task),
         width=180,
     )
     st.space("stretch")

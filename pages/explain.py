@@ -21,7 +21,7 @@ def explain(loaded: LoadedRun) -> None:
     with new_rows:  # also behind the others: a file is there while its field is
         new = pick_new_rows(whole)
     with above:
-        row = pick_row(loaded, new and new.ready)
+        row = pick_row(loaded, new)
         show_prediction(loaded, row)
         show_other_outputs(whole, row)
     for tab, show in (

@@ -1,5 +1,7 @@
 """Tree: one viewer of a run's tree, its size above it, its tabs below."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
@@ -14,7 +16,7 @@ from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
 from pages.widgets import tree_choices as views
 from pages.widgets.export import export_box, report_buttons
-from pages.widgets.page import page_tabs, page_title
+from pages.widgets.page import page_title, show_tabs
 from pages.widgets.runs import pick_output, pick_whole_run
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, guarded, plain
@@ -30,9 +32,6 @@ from treelab.figures.viewer.payload import (
 from treelab.learners.registry import IMPORTED
 from treelab.trees.tree import Tree
 from treelab.trees.words import short
-
-RULES, ROUTES, OTHERS = "Rules", "Routes", "Alternatives"
-SCORES, EXPORT = "Scores", "Export"
 
 
 @st.fragment
@@ -60,7 +59,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         show_beside(loaded, one, own, tree, key)
         if size is not None and key is None:
             sizes.offer_run(size)
-    show_tabs(loaded, one, size, estimator)
+    show_parts(loaded, one, size, estimator)
 
 
 def draw(
@@ -137,34 +136,33 @@ def show_beside(
         facts.open_rows(loaded, tree, node, f"{loaded.run.id}-node-{key or 'root'}")
 
 
-def show_tabs(
+def show_parts(
     whole: LoadedRun, loaded: LoadedRun, size: sizes.Size | None, estimator: int | None
 ) -> None:
     """Show what is said of the tree, or of one of its outputs, a tab at a time."""
     tree, own = run_tree(loaded, estimator), size.run if size else loaded
-    has_others = is_single_tree(own.run) and own.epoch is None
-    names = [RULES, ROUTES, *[OTHERS] * has_others, SCORES, EXPORT]
-    tabs = dict(zip(names, page_tabs(*names)))
-    if tabs[RULES].open:
-        with tabs[RULES]:
-            facts.show_rules(loaded, tree, estimator)
-            if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
-                facts.show_lens(loaded)
-    if tabs[ROUTES].open:
-        with tabs[ROUTES]:
-            show_routes(loaded, estimator)
-    if has_others and tabs[OTHERS].open:
-        with tabs[OTHERS]:
-            if loaded is not own and not own.outputs:
-                st.caption("Compared with the retained tree, not the size above.")
-            show_alternatives(own)
-    if tabs[SCORES].open:
-        with tabs[SCORES]:
-            show_scores(loaded, size, tree)
-    if tabs[EXPORT].open:
-        with tabs[EXPORT]:
-            export_box(whole, run_tree(whole, estimator), estimator)
-            report_buttons([own])
+
+    def rules() -> None:
+        facts.show_rules(loaded, tree, estimator)
+        if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
+            facts.show_lens(loaded)
+
+    def others() -> None:
+        if loaded is not own and not own.outputs:
+            st.caption("Compared with the retained tree, not the size above.")
+        show_alternatives(own)
+
+    def export() -> None:
+        export_box(whole, run_tree(whole, estimator), estimator)
+        if whole.variant:
+            st.caption("Report and model card are of the retained tree.")
+        report_buttons([own])
+
+    parts = {"Rules": rules, "Routes": partial(show_routes, loaded, estimator)}
+    if is_single_tree(own.run) and own.epoch is None:
+        parts["Alternatives"] = others
+    scores = partial(show_scores, loaded, size, tree)
+    show_tabs(parts | {"Scores": scores, "Export": export})
 
 
 def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:

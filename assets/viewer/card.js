@@ -1,7 +1,7 @@
 /** One node, at one of three sizes: full (with charts), plain, chip. */
 
 import { classBar, meanBar, outputBars, outputsHeight, outputsWidth, plainHistogram, splitHistogram } from "./charts.js";
-import { flowOf, nodeColor, purity, topClass } from "./color.js";
+import { flowOf, nodeColor, purity } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
 import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, spreadText, withUnit, wrap } from "./text.js";
@@ -24,17 +24,13 @@ export function predictionText(data, node) {
   if (data.task === "regression") {
     return node.prediction ?? withUnit(short(node.mean), data.target?.unit);
   }
-  return classText(data, className(data, node));
-}
-
-function className(data, node) {
-  return node.prediction ?? data.classes[topClass(data, node)]?.label ?? "–";
+  return classText(data, node.prediction);
 }
 
 /** A node's prediction as far as it fits: the target's name is cut, the class stays. */
 function fitPrediction(data, node, room, size, weight) {
   const text = predictionText(data, node);
-  const label = data.task === "regression" ? text : className(data, node);
+  const label = data.task === "regression" ? text : node.prediction;
   if (text === label) return isolate(cut(text, room, size, weight));
   const tail = `: ${label}`;
   const left = room - measure(tail, size, weight);
@@ -151,7 +147,7 @@ function asideText(data, node) {
   if (flowOf(data, node)) return "";
   if (node.outputs) return "";
   if (data.task === "regression") return `${data.target?.value ?? "mean"} ${short(node.mean)}`;
-  const top = topClass(data, node);
+  const top = node.class;
   const alone = !data.classes[top]?.other;
   const label = alone ? data.classes[top]?.label : node.prediction;
   const colon = /\d$/.test(label ?? "") ? ":" : ""; // "3: 10%", for "3 10%" is no sentence
@@ -196,23 +192,29 @@ function barBlock(data, node) {
   return { h: 14, draw: (x, y, width) => draw(data, node, x, y + 2, width, 8) };
 }
 
+/** How many rows there are, or what they weigh where they do not count alike. */
+function amountText({ rows, weighted }) {
+  return weighted ? `weight ${short(rows)}` : countShort(rows);
+}
+
 function footWords(data, node) {
   const flow = flowOf(data, node);
-  if (flow) return `${countShort(flow.rows)} of ${flow.label} · ${percent(flow.share)}`;
+  if (flow) return `${amountText(flow)} of ${flow.label} · ${percent(flow.share)}`;
   return `${rowsText(node.rows)} · ${percent(node.share)}`;
 }
 
 /** A node's rows, or those of the class by which the picture is coloured. */
 function rowWords(data, node) {
   const flow = flowOf(data, node);
-  if (flow) return `${countShort(flow.rows)} · ${percent(flow.share)}`;
+  if (flow) return `${amountText(flow)} · ${percent(flow.share)}`;
   return `${countShort(node.rows)} ${node.rows === 1 ? "row" : "rows"}`;
 }
 
 function footBlock(data, node, aside) {
-  const { rows, share } = flowOf(data, node) ?? node;
-  const brief = `${countShort(rows)} ${rows === 1 ? "row" : "rows"} · ${percent(share)}`;
-  const least = `${countShort(rows)} · ${percent(share)}`;
+  const shown = flowOf(data, node) ?? node;
+  const least = `${amountText(shown)} · ${percent(shown.share)}`;
+  const noun = shown.rows === 1 ? "row" : "rows";
+  const brief = shown.weighted ? least : least.replace(" ·", ` ${noun} ·`);
   return {
     h: 15,
     draw: (x, y, width) => {

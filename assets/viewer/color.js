@@ -16,21 +16,25 @@ export function viridis(t) {
 }
 
 /**
- * Rows at a node of the class by which the picture is coloured, and their share of all rows of
- * it; null where it is coloured by prediction.
+ * Rows at a node of the class by which the picture is coloured, or what they weigh, and their
+ * share of all rows of it; null where it is coloured by prediction.
  */
 export function flowOf(data, node) {
   const k = data.flow ? data.classes.findIndex(({ label }) => label === data.flow.class) : -1;
   if (k < 0) return null;
-  const at = ({ shares, rows }) => Math.round((shares?.[k] ?? 0) * rows);
+  const weighted = node.weight !== undefined;
+  const at = ({ shares, rows, weight }) => {
+    const share = shares?.[k] ?? 0;
+    return weighted ? share * weight : Math.round(share * rows);
+  };
   const all = at(data.trees[0].nodes[0]);
-  return { rows: at(node), share: all ? at(node) / all : 0, ...data.classes[k] };
+  return { rows: at(node), share: all ? at(node) / all : 0, weighted, ...data.classes[k] };
 }
 
 /** Colour of a node: of the class it predicts, or of its mean on the scale. */
 export function nodeColor(data, node) {
   if (data.task === "regression") return meanColor(data, node.mean);
-  return data.classes[topClass(data, node)]?.color ?? "#808080";
+  return data.classes[node.class]?.color ?? "#808080";
 }
 
 /** Colour of a mean between the lowest and highest of the tree. */
@@ -40,19 +44,6 @@ export function meanColor(data, mean) {
   return viridis(high > low ? (mean - low) / (high - low) : 0.5);
 }
 
-/** Index of the class a node predicts: one drawn by itself, or the entry of all others. */
-export function topClass(data, node) {
-  const own = data.classes.findIndex(({ label, other }) => !other && label === node.prediction);
-  if (own >= 0) return own;
-  const others = data.classes.findIndex(({ other }) => other);
-  if (others >= 0 && node.prediction) return others;
-  let best = 0;
-  node.shares.forEach((share, i) => {
-    if (share > node.shares[best]) best = i;
-  });
-  return best;
-}
-
 /** How pure a node is, 0 (as mixed as can be) to 1 (one class; no spread). */
 export function purity(data, node, root) {
   if (data.task === "regression") {
@@ -60,8 +51,7 @@ export function purity(data, node, root) {
     return Math.min(1, Math.max(0, 1 - node.std / root.std));
   }
   const n = Math.max(2, data.classes.length);
-  const top = topClass(data, node);
   // The share of all others together says nothing of the one among them.
-  const share = (data.classes[top]?.other ? node.confidence : node.shares[top]) ?? 0;
+  const share = (data.classes[node.class]?.other ? node.confidence : node.shares[node.class]) ?? 0;
   return Math.min(1, Math.max(0, (share - 1 / n) / (1 - 1 / n)));
 }

@@ -19,7 +19,7 @@ export function fillLegend(box, data, { nodes, alike }, direction, { bars, apart
   else for (const { label, color } of data.classes) parts.push(entry(swatch(color), classText(data, label)));
   const paths = (data.paths ?? []).map(({ label, color }, p) => entry(stroke(color, p), label));
   parts.push(...paths);
-  if (data.flow) parts.push(entry(null, `colour and edges: share of the rows of ${data.flow.class}`, "whole"));
+  if (data.flow) parts.push(entry(null, `colour and edges: share of the ${nodes[0].weight === undefined ? "rows" : "weight"} of ${data.flow.class}`, "whole"));
   if (!data.options?.compact) {
     const side = direction === "right" ? "up" : "left";
     parts.push(entry(null, `yes goes ${side}, no goes ${direction === "right" ? "down" : "right"}`, "aside"));

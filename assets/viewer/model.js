@@ -39,12 +39,13 @@ function sameClass(nodes, children) {
   for (let i = nodes.length - 1; i > 0; i -= 1) {
     const pair = children[i].map((child) => (children[child].length ? alike[child] : nodes[child]));
     if (!pair.length || pair.some((leaf) => !leaf?.shares?.length || leaf.hidden)) continue;
-    const [{ prediction }] = pair;
-    if (pair.some((leaf) => leaf.prediction !== prediction)) continue;
-    const rows = pair.reduce((sum, leaf) => sum + leaf.rows, 0);
-    const confidence = pair.reduce((sum, leaf) => sum + leaf.confidence * (rows ? leaf.rows / rows : 1 / pair.length), 0);
+    const [{ prediction, class: place }] = pair;
+    if (pair.some((leaf) => leaf.prediction !== prediction || leaf.class !== place)) continue;
+    const mass = (leaf) => leaf.weight ?? leaf.rows;
+    const all = pair.reduce((sum, leaf) => sum + mass(leaf), 0);
+    const confidence = pair.reduce((sum, leaf) => sum + leaf.confidence * (all ? mass(leaf) / all : 1 / pair.length), 0);
     const { condition, hist, weights, missing, left_categories, gain, likeliest, ...facts } = nodes[i];
-    alike[i] = { ...facts, prediction, confidence };
+    alike[i] = { ...facts, prediction, class: place, confidence };
   }
   return alike;
 }

@@ -69,7 +69,7 @@ def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
 @copied(96)
 def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     """Return the scores on one data split, as the run stored them, or measured now."""
-    if stored := (loaded.run.metrics or {}).get(split):
+    if stored := loaded.run.metrics.get(split):
         return stored
     _, truth, weight = loaded.split.rows(split)
     task, predicted = loaded.run.problem.task, predictions(loaded, split)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pages.cached.runs import LoadedRun, run_tree, shared
-from pages.cached.store import size_path_of, store, table
+from pages.cached.runs import LoadedRun, run_tree, shared, size_path_of
+from pages.cached.store import store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
 from treelab.runs.jobs.fit import rashomon_set, why_no_others
@@ -48,11 +48,12 @@ def tree_predictions(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return what each tree of the set predicts for a data split; never changed.
 
-    Class codes, or values, (T, n_rows); and of two classes the second's probability.
+    Class codes, or values around 0, (T, n_rows); and of two classes the second's
+    probability.
     """
     predicted, value = predictions(trees_like(loaded).trees, loaded.rows(split).X)
     if loaded.model.classes is None:
-        return predicted.astype(np.float32), None
+        return (predicted - predicted.mean()).astype(np.float32), None
     is_binary = value.shape[-1] == 2
     chance = value[..., 1].astype(np.float32) if is_binary else None
     return predicted.astype(np.int16), chance

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.cached.store import model_of, shared_store, split_of, store, table
+from pages.cached.store import shared_store, split_of, store, table
 from treelab.data.split import DataSplit, Rows
 from treelab.editing.edits import EDITS
 from treelab.evaluation.comparison import trained_costs
@@ -25,7 +25,8 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
 from treelab.trees.constraints import Constraints, constraint_checks
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import PruningPath, shown_tree
+from treelab.trees.pruning import SizePath
+from treelab.trees.pruning_path import Model, shown_tree
 from treelab.trees.tree import Tree
 
 
@@ -34,7 +35,7 @@ class LoadedRun:
     """A run with its model and its rows."""
 
     run: Run
-    model: Tree | WeightedTrees | PruningPath  # until it is there, the newest snapshot
+    model: Model  # until it is there, the newest snapshot
     split: DataSplit
     epoch: float | None = None  # of the snapshot
     variant: str = ""  # which tree of the run's path, where not the retained one
@@ -110,6 +111,18 @@ def copied(most: int, spinner: str | bool = False) -> Callable:
     return st.cache_data(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
 
 
+@shared(16)
+def _model_of(run: Run) -> Model:
+    """Return the model that a finished run saved."""
+    return shared_store().model(run.id)
+
+
+@shared(16)
+def size_path_of(run: Run) -> SizePath | None:
+    """Return a run's best tree at each size, None where it has none."""
+    return shared_store().path(run.id) if run.has_model else None
+
+
 @shared(64)
 def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
     """Return a run with one output, its impurities and its scores."""
@@ -117,9 +130,8 @@ def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
     model = loaded.model.of_output(name)
     if not loaded.model.levels:
         model = model.with_rows(*split.rows(loaded.fitted_split))
-    stored = run.metrics or {}
-    metrics = {part: found["outputs"][name] for part, found in stored.items()}
-    run = replace(run, metrics=metrics)
+    of_name = {part: found["outputs"][name] for part, found in run.metrics.items()}
+    run = replace(run, metrics=of_name)
     return replace(loaded, run=run, model=model, split=split, output=name)
 
 
@@ -152,7 +164,7 @@ def load_run(run: Run) -> LoadedRun:
 def load_whole(run: Run) -> LoadedRun:
     """Return a run as ``load_run`` does, but with all outputs of its tree."""
     if run.has_model:
-        return LoadedRun(run, model_of(run), split_of(run.problem))
+        return LoadedRun(run, _model_of(run), split_of(run.problem))
     for epoch in reversed(store().snapshots(run.id)):
         try:
             tree = store().snapshot(run.id, epoch)

@@ -31,7 +31,6 @@ from treelab.runs.store.version import StoreReads, StoreVersion
 from treelab.runs.users import Visitor, VisitorStore, quota_words
 from treelab.runs.workers.queue import Queue
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
-from treelab.trees.pruning import SizePath
 
 T = TypeVar("T")
 
@@ -84,16 +83,6 @@ def split_of(problem: Problem) -> DataSplit:
     home = default_home()
     split = _large_split if _is_large(home, problem.table_id) else _split
     return split(home, problem)
-
-
-def model_of(run: Run):
-    """Return the model that a finished run saved; shared, never changed."""
-    return _model(default_home(), run.id)
-
-
-def size_path_of(run: Run) -> SizePath | None:
-    """Return a finished run's best tree at each size, None where it has none."""
-    return _size_path(default_home(), run.id) if run.has_model else None
 
 
 def find_run(run_id: str | None) -> Run | None:
@@ -252,18 +241,6 @@ def _split(home: Path, problem: Problem) -> DataSplit:
 def _large_split(home: Path, problem: Problem) -> DataSplit:
     """``split_of`` a table of many cells."""
     return problem.split(table(problem.table_id))
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _model(home: Path, run_id: str):
-    """``model_of``, by values that name it."""
-    return _store(home).model(run_id)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _size_path(home: Path, run_id: str) -> SizePath | None:
-    """``size_path_of``, by values that name it."""
-    return _store(home).path(run_id)
 
 
 def stored_table_id(key: str) -> str:

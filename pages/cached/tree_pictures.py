@@ -7,21 +7,20 @@ from pages.cached.runs import (
     LoadedRun,
     epoch_words,
     load_whole,
-    rows_for,
     run_colors,
     run_tree,
     shared,
+    size_path_of,
 )
-from pages.cached.store import size_path_of, store
+from pages.cached.store import store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.pruning import PruningSteps, is_scored
 from treelab.evaluation.splits import headline_scores
-from treelab.figures.style import label_colors
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
-from treelab.runs.jobs.fit import fitted_split, without_origin
+from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import PruningPath, shown_tree
@@ -59,7 +58,7 @@ def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:
     model = steps.trees[step]
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
-    run = replace(loaded.run, metrics=None)  # those of the retained tree
+    run = replace(loaded.run, metrics={})  # those of the retained tree
     variant = f"step {step}{', tree alone' * tree_alone}"
     return replace(loaded, run=run, model=model, variant=variant)
 
@@ -222,9 +221,8 @@ def _picture(
     if frames is None:
         return TreePicture(_viewer_payload(payload), (trees[0],))
     shown = payload["frames"]
-    places = tuple(frames.labels.index(label) for label in shown["labels"])
-    left = tuple(trees[i] for i in places)
-    return TreePicture(_viewer_payload(payload), left, shown["chosen"], places)
+    places, text = tuple(shown["places"]), _viewer_payload(payload)
+    return TreePicture(text, tuple(trees[i] for i in places), shown["chosen"], places)
 
 
 @dataclass(frozen=True)
@@ -262,26 +260,16 @@ def live_tree(run: Run) -> LiveTree:
 
 @shared(128)
 def _live_tree(run: Run, epoch: float | None) -> LiveTree:
-    """Write the tree of an epoch, or of the model where ``epoch`` is None."""
-    if epoch is not None:
-        tree = shown_tree(store().snapshot(run.id, epoch))
-        split = rows_for(run, tree)
-        words = epoch_words(run, epoch)
+    """Write the tree as of an epoch, or the model's where ``epoch`` is None."""
+    loaded = load_whole(run)
+    if loaded.epoch is not None:
+        tree, words = shown_tree(loaded.model), epoch_words(run, loaded.epoch)
+    elif loaded.is_ensemble:
+        index, weight = top_estimators(loaded)
+        which = "all of equal weight" if are_equal(weight) else "the highest weight"
+        words = f"tree {index[0]} of {loaded.model.n_estimators:,}, {which}"
+        tree = run_tree(loaded, int(index[0]))
     else:
-        loaded = load_whole(run)
-        split = loaded.split
-        if loaded.is_ensemble:
-            index, weight = top_estimators(loaded)
-            which = "all of equal weight" if are_equal(weight) else "the highest weight"
-            words = f"tree {index[0]} of {loaded.model.n_estimators:,}, {which}"
-            tree = run_tree(loaded, int(index[0]))
-        else:
-            tree = run_tree(loaded)
-            words = counted(tree.n_leaves, "leaf", "leaves")
-    colors = None
-    if tree.classes is not None:
-        colors = label_colors(split.y_train, tree.classes)
-    shown = without_origin(tree, run.provenance)  # beside the picture
-    fitted = fitted_split(tree, split)
-    payload = tree_payload(shown, *split.rows(fitted), split=fitted, colors=colors)
-    return LiveTree(words, _viewer_payload(payload))
+        tree = run_tree(loaded)
+        words = counted(tree.n_leaves, "leaf", "leaves")
+    return LiveTree(words, _picture(loaded, [tree], "fitted").payload)

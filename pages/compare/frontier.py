@@ -98,7 +98,7 @@ def _pick_point(
                 range(len(leaves)),
                 place,
                 format_func=leaves.__getitem__,
-                key=f"{chart}-size-{run_id}",
+                key=f"{chart}-size-{run_id}{own.loaded.output}",
             )
         known = [
             f"{significant(table[column][place])} on {rows.lower()}"
@@ -127,6 +127,12 @@ def _use(own: RunOnFrontier, place: int) -> None:
     if own.line is not None:
         step = int(own.line.table["step"][place])
         if step != pruning_steps(own.loaded).own:
+            if own.loaded.output:
+                st.session_state["what-failed"] = ValueError(
+                    "This size is of one output alone. On Tree, Keep this size saves "
+                    "a tree of all of them."
+                )
+                return
             run_id = save_step(own.loaded, step)
     choose_run(run_id)
 

@@ -155,6 +155,10 @@ def n_data_splits(loaded: LoadedRun) -> int:
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
     show_repeats([loaded.run for loaded in pair], key="repeats")
+    if not all(loaded.run.problem.can_have_folds for loaded in pair):
+        column = pair[0].run.problem.split_column
+        st.markdown(plain(f"Split by {column}, the test rows are always the same."))
+        return
     if jobs.run_kind(jobs.on_folds(pair[0].run, 0)) == jobs.run_kind(
         jobs.on_folds(pair[1].run, 0)
     ):

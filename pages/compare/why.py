@@ -7,8 +7,13 @@ import numpy as np
 import streamlit as st
 
 from pages.cached import comparison as cached
-from pages.cached.runs import LoadedRun, load_readable, run_colors, run_tree
-from pages.cached.store import size_path_of
+from pages.cached.runs import (
+    LoadedRun,
+    load_readable,
+    run_colors,
+    run_tree,
+    size_path_of,
+)
 from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, with_unit
@@ -127,6 +132,9 @@ MOST_RUNS = 50  # among which an optimal tree is looked for
 def _show_optimality(pair: Pair, names: Names) -> None:
     """Say how many more errors each tree makes than the best one of its depth."""
     runs = cached.comparable_runs(pair[0].run, MOST_RUNS)
+    # Over fewer columns than these runs had, the best tree is not the best of theirs.
+    columns = {name for loaded in pair for name in loaded.run.problem.columns}
+    runs = [run for run in runs if columns <= set(run.problem.columns)]
     optimal = load_readable([run for run in runs if run.learner == "optimal"])
     if not optimal:
         return

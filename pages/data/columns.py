@@ -24,7 +24,8 @@ _FACTS = ("meaning", "reason", "missing", "different", "example", "note")
 
 def column_editor(problem: Problem) -> None:
     """Show every column with its facts; ticks and types change the problem."""
-    apart = f"{problem.truth}{problem.weighting}"
+    # What else takes columns out of those that are used, or puts them in again.
+    apart = problem.more_targets, problem.truth, problem.weighting, problem.split_column
     key = f"columns-{problem.table_id}-{problem.target}{apart}"
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
@@ -80,7 +81,6 @@ def column_editor(problem: Problem) -> None:
 
 def model_column(problem: Problem) -> None:
     """Ask whether the target holds another model's predictions, and for the truth."""
-    key = f"surrogate-{problem.table_id}-{problem.target}"
 
     def with_model(now: Problem, is_surrogate: bool) -> Problem:
         """Take one target for predictions, which are of no exposure, or not."""
@@ -90,15 +90,14 @@ def model_column(problem: Problem) -> None:
 
     def with_truth(now: Problem, truth: str | None) -> Problem:
         """Name the column with the truth, which no tree may see."""
-        columns = tuple(name for name in problem.columns if name != truth)
+        columns = tuple(name for name in now.columns if name != truth)
         if not columns:  # there would be nothing to predict from
             return now
         return replace(now, truth=truth or "", columns=columns)
 
     st.checkbox(
         "Target is another model's output (imitate it)",
-        value=problem.is_surrogate,
-        **changes(problem, key, with_model),
+        **changes(problem, "surrogate", problem.is_surrogate, with_model),
         help="The tree then imitates that model: its score is how well it does, its "
         "fidelity, and the Tree page shows where the two differ.",
     )
@@ -109,9 +108,9 @@ def model_column(problem: Problem) -> None:
     st.selectbox(
         "True values",
         names,
-        index=names.index(problem.truth) if problem.truth else None,
+        index=None,
         placeholder="not in the table",
-        **changes(problem, f"truth-{problem.table_id}-{problem.target}", with_truth),
+        **changes(problem, "truth", problem.truth or None, with_truth),
         help="The column that the other model predicts. No tree sees it; tree and "
         "model are scored against it.",
     )
@@ -187,14 +186,13 @@ def date_parts(problem: Problem) -> None:
             columns = others + tuple(name for name in names if name in chosen)
             return replace(now, columns=columns) if columns else now
 
-        key = f"dates-{problem.table_id}-{problem.target}-{column}"
+        used = [name for name in names if name in problem.columns]
         st.pills(
             f"Date parts of {plain(column)}",
             list(names),
             selection_mode="multi",
-            default=[name for name in names if name in problem.columns],
             format_func=names.__getitem__,
-            **changes(problem, key, with_parts),
+            **changes(problem, f"dates-{column}", used, with_parts),
             help="; ".join(f"{part}: {what}" for part, what in PARTS.items())
             + ". The column itself holds years with decimals, and can be left out "
             "above.",

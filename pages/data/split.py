@@ -1,11 +1,13 @@
 """How the rows are split: drawn, by group, by time, or with a test file."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.cached.store import columns_to_split_by, split_of, store, table
 from pages.state.choices import changes, choose_problem, is_shown
 from pages.widgets.words import explained, plain
-from treelab.data.problem import Problem, make_problem, split_problem, weighted_problem
+from treelab.data.problem import Problem, split_problem
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
@@ -23,7 +25,6 @@ _HELP = (
 
 def pick_split(problem: Problem) -> None:
     """Let the visitor choose how rows are split."""
-    key = f"split-{problem.table_id}-{problem.target}"
     choices = {"random": [""]} | {
         way: [
             name
@@ -42,11 +43,11 @@ def pick_split(problem: Problem) -> None:
         st.selectbox(
             "Split",
             ways,
-            index=ways.index(problem.split_by),
             format_func=lambda way: WAY_TITLES[way].capitalize(),
             **changes(
                 problem,
-                f"{key}-way",
+                "split-way",
+                problem.split_by,
                 lambda now, way: split_problem(now, way, choices[way][0]),
             ),
             help=_HELP,
@@ -57,10 +58,10 @@ def pick_split(problem: Problem) -> None:
             st.selectbox(
                 "Column",
                 names,
-                index=names.index(problem.split_column),
                 **changes(
                     problem,
-                    f"{key}-column-{problem.split_by}",
+                    f"split-by-{problem.split_by}",
+                    problem.split_column,
                     lambda now, name: split_problem(now, problem.split_by, name),
                 ),
                 width=190,
@@ -102,17 +103,7 @@ def _append(problem: Problem, key: str) -> None:
         both, column = with_test_file(own, test.frame, file.name)
         name = f"{problem.table_name}, tested on {file.name}"
         table_id = store().add_table(both, name)
-        fresh = make_problem(
-            both,
-            problem.target,
-            table_id=table_id,
-            table_name=name,
-            columns=problem.columns,
-            task=problem.task,
-            seed=problem.seed,
-            units=problem.units,
-        )
-        fresh = weighted_problem(fresh, problem.weight, problem.exposure)
+        fresh = replace(problem, table_id=table_id, table_name=name, origin="")
         choose_problem(split_problem(fresh, "given", column))
     except ValueError as error:
         st.session_state["test-file-error"] = str(error)

@@ -1,6 +1,5 @@
 """New rows: a table that a visitor brings, and what a run predicts for it."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 import streamlit as st
@@ -8,7 +7,7 @@ import streamlit as st
 from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun
 from pages.cached.store import stored_table_id, table
-from pages.explain.which_row import open_new_row
+from pages.explain.which_row import NewRows, open_new_row
 from pages.state.choices import table_titles
 from pages.widgets.upload import LABEL
 from pages.widgets.words import plain
@@ -22,15 +21,6 @@ from treelab.trees.pruning_path import ON_TOP
 from treelab.trees.words import counted, listed, quoted, significant
 
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """A table that a visitor brought, as the run's model reads it."""
-
-    given: cached.GivenTable
-    fill_absent: bool
-    ready: predictions.NewTable
 
 
 def pick_new_rows(loaded: LoadedRun) -> NewRows | None:

@@ -36,7 +36,7 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     """Draw how much the score falls without each feature."""
     metric = TITLES[loaded.headline]
     n_rows = len(loaded.split.y_test)
-    rows = counted(n_rows, "test row")
+    rows = f"{counted(n_rows, 'test row')}{plain(loaded.run.problem.weighted_words)}"
     if n_rows > importance.MOST_ROWS:
         rows = f"a sample of {importance.MOST_ROWS:,} of {rows}"
     words = f"**Shuffled**: {plain(importance.shuffled_words(table, metric))}"
@@ -118,9 +118,10 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     )
     st.caption(
         f"Mean over {counted(len(found.lines), 'test row')}"
-        f"{', a sample' if len(found.lines) < len(loaded.split.y_test) else ''}, all "
-        "other features as these rows have them (partial dependence); a thin line is "
-        "one row (ICE). Some of these combinations may never occur."
+        f"{', a sample' if len(found.lines) < len(loaded.split.y_test) else ''}"
+        f"{plain(loaded.run.problem.weighted_words)}, all other features as these rows "
+        "have them (partial dependence); a thin line is one row (ICE). Some of these "
+        "combinations may never occur."
     )
 
 

@@ -226,7 +226,7 @@ def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
 
 def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     """List the nearest rows that the run predicts otherwise, each to be tried."""
-    key = f"{loaded.run.id}-{row.key}"
+    key = f"{loaded.run.id}{loaded.output}-{row.key}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         wanted = _pick_wanted(loaded, row, key)
         with st.popover("Limits", icon=":material/lock:"):

@@ -34,6 +34,15 @@ _HELP = (
 
 
 @dataclass(frozen=True)
+class NewRows:
+    """A table that a visitor brought, as the run's model reads it."""
+
+    given: cached.GivenTable
+    fill_absent: bool
+    ready: NewTable
+
+
+@dataclass(frozen=True)
 class Row:
     """A row, and its target where it is known."""
 
@@ -58,7 +67,7 @@ def predicted_row(
     return Row(values, target, predicted, proba, key, output)
 
 
-def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
+def pick_row(loaded: LoadedRun, new: NewRows | None) -> Row:
     """Let the visitor choose a row; new ones are offered where there are any."""
     named = new_in_address("row")
     # Not bound to the address by Streamlit, which breaks on 1e999.
@@ -76,7 +85,10 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
             key="rows-from",
             persist_state="session",
         )
-        X, y = (new.X, None) if source == _NEW else cached.rows_of(loaded, source)[:2]
+        if source == _NEW and new is not None:
+            X, y, key = new.ready.X, None, new.given.key
+        else:
+            (X, y, _), key = cached.rows_of(loaded, source), source
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
         place = st.number_input(
@@ -117,7 +129,7 @@ def pick_row(loaded: LoadedRun, new: NewTable | None) -> Row:
         words = _where_words(loaded, source, place - 1, places)
     st.caption(words)
     target = None if y is None else y.iloc[place - 1]
-    return predicted_row(loaded, X.iloc[[place - 1]], target, f"{source}-{place - 1}")
+    return predicted_row(loaded, X.iloc[[place - 1]], target, f"{key}-{place - 1}")
 
 
 def open_new_row(place: int) -> None:
@@ -169,8 +181,8 @@ def _go(loaded: LoadedRun, step: int, n_rows: int = 0) -> None:
 
 
 def _key(loaded: LoadedRun, name: str) -> str:
-    """Key of a control of this run."""
-    return f"rows-{name}-{loaded.run.id}"
+    """Key of a control of this run, and of one of its outputs."""
+    return f"rows-{name}-{loaded.run.id}{loaded.output}"
 
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:

@@ -55,7 +55,8 @@ def current_problem() -> Problem:
     if "problem" not in st.session_state:
         done = [run for run in store().runs() if run.has_model]
         if done:
-            follow_run(done[0])
+            # Not a repeat's, whose rows are split otherwise.
+            follow_run(min(done, key=lambda run: bool(run.repeat_of)))
         else:
             choose_table(FIRST_TABLE)
     return st.session_state["problem"]
@@ -88,9 +89,15 @@ def change_problem(shown: Problem, change: Callable[[Problem], Problem]) -> None
 
 
 def changes(
-    shown: Problem, key: str, change: Callable[[Problem, Any], Problem]
+    shown: Problem, name: str, now: Any, change: Callable[[Problem, Any], Problem]
 ) -> dict:
-    """Return a widget's key and callback; ``change`` gets problem and choice."""
+    """Return a widget's key and callback; ``change`` gets problem and choice.
+
+    It shows what is ``now`` chosen, also where it was set otherwise, as by another
+    table, or where a choice was refused.
+    """
+    key = f"{name}-{shown.table_id}-{shown.target}"
+    st.session_state[key] = now
 
     def follow() -> None:
         chosen = st.session_state[key]

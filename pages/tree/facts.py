@@ -233,7 +233,10 @@ def show_surrogate(loaded: LoadedRun) -> None:
         "Find where it differs",
         icon=":material/difference:",
         key="residual",
-        help="Trains a CART that predicts, from the same features, on which rows this "
+        disabled=bool(loaded.variant),  # it is of the tree that was stored
+        help="Keep this size first."
+        if loaded.variant
+        else "Trains a CART that predicts, from the same features, on which rows this "
         "tree differs from the model, or by how much. It becomes a run.",
     ):
         return

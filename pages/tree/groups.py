@@ -125,7 +125,7 @@ def _show_rates(
     predicted = (np.asarray(predictions(loaded, "test")) == label)[among]
     rates = rates_by_group(is_class, predicted, group[among], weight)
     whole = rates_by_group(is_class, predicted, ["all"] * len(truth), weight)
-    shown = pd.concat([rates, whole]).rename_axis(str(asked.column)).reset_index()
+    shown = pd.concat([rates, whole]).rename_axis("group").reset_index()
     _show_table(shown, RATES, f"rates-{key}")
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")

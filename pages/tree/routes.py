@@ -153,6 +153,7 @@ _IN_TWOS = 4  # trees; more of them stand in three columns
 def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     """Draw a small tree for each class that the visitor chose."""
     is_number = loaded.model.classes is None
+    about = f"{loaded.run.id}{loaded.output}{'' if routed.is_stored else '-file'}"
     shown = st.pills(
         f"Bands of {plain(loaded.model.target)}" if is_number else "Classes",
         list(routed.names),
@@ -160,7 +161,7 @@ def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
         default=list(routed.names)[:FIRST_SHOWN],
         format_func=plain,
         wrap=True,
-        key=f"routing-kinds-{loaded.run.id}{'' if routed.is_stored else '-file'}",
+        key=f"routing-kinds-{about}",
     )
     if not shown:
         st.info("Choose at least one above to see its routing.")

@@ -73,10 +73,7 @@ def _more_targets(problem: Problem, numbers: list[str]) -> None:
     st.multiselect(
         "More targets",
         [*problem.more_targets, *(name for name in numbers if name not in apart)],
-        default=problem.more_targets,
-        **changes(
-            problem, f"more-targets-{problem.table_id}-{problem.target}", with_targets
-        ),
+        **changes(problem, "more-targets", list(problem.more_targets), with_targets),
         placeholder="none",
         help="Numbers that the same tree predicts, too: every leaf has one for each. "
         "CART, GradTree and GET do that.",
@@ -106,9 +103,8 @@ def _column_field(
     st.selectbox(
         label,
         options,
-        index=options.index(chosen),
         format_func=lambda column: column or none,
-        **changes(problem, f"{name}-{problem.table_id}-{problem.target}", with_column),
+        **changes(problem, name, chosen, with_column),
         help=words,
         width=260,
     )
@@ -470,7 +466,7 @@ def pick_learners() -> list[str]:
 def chosen_splits(problem: Problem) -> int | str:
     """Return on how many data splits the learners are to be trained, or on folds."""
     chosen = st.session_state.get(SPLITS) or N_SPLITS[0]
-    return N_SPLITS[0] if chosen == FOLDS and not problem.can_have_folds else chosen
+    return chosen if problem.can_have_folds else N_SPLITS[0]
 
 
 def learners_form(
@@ -487,7 +483,7 @@ def learners_form(
         settings, complete = settings_form(specs, problem.task)
         st.segmented_control(
             "Data splits",
-            [*N_SPLITS, *([FOLDS] * problem.can_have_folds)],
+            [*N_SPLITS, FOLDS] if problem.can_have_folds else [*N_SPLITS[:1]],
             default=N_SPLITS[0],
             required=True,
             key=SPLITS,

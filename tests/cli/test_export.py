@@ -98,6 +98,10 @@ def test_export_of_an_ensemble_asks_which_tree(tmp_path, capsys, refused, traine
     assert "size" in capsys.readouterr().out
     assert main(["export", folder, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["type"] == "WeightedTrees"
+    one = tmp_path / "one.treelab"
+    call = ["export", folder, "--estimator", "1", "--format", "model", "-o", str(one)]
+    assert main(call) == 0
+    assert to_text(load(one)) == to_text(shown_tree(ensemble, estimator=1))
 
 
 @pytest.mark.slow

@@ -76,6 +76,8 @@ def test_train_repeats_on_the_next_data_splits_and_prints_their_mean(
     assert f"{sum(scores) / 3:.4f}  standard deviation" in printed
     assert all(f"{score:.4f}  run {r.id}" in printed for score, r in zip(scores, runs))
     assert "at least 0" in refused(*train, "--repeats", "-1")
+    by_time = [*train, "--split", "time:size", "--repeats", "2"]
+    assert "by 'size', the test rows are always the same" in refused(*by_time)
 
 
 @pytest.mark.slow
@@ -215,7 +217,8 @@ def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, capsys, refuse
     assert grouped.problem.split_column == "who"
     assert "who" not in grouped.problem.columns
     assert given.metrics["test"]["n_rows"] == 12
-    assert "--split takes WAY:COLUMN" in refused(*train, "--split", "group")
+    for way in ("group", "random:who"):
+        assert "--split takes WAY:COLUMN" in refused(*train, "--split", way)
     assert "no column 'nobody'" in refused(*train, "--split", "group:nobody")
     frame.head(12).assign(kind="other").to_csv(half, index=False)
     why = refused(*train, "--test-file", str(half))

@@ -161,18 +161,32 @@ def test_errors_come_first():
     assert levels[0] == "error"
 
 
+def test_rows_of_a_missing_target_count_in_the_place_of_an_infinite_value():
+    assert is_found(found([None, 1.0, np.inf], "regression"), "error", "in row 3")
+
+
+def test_training_rows_of_one_class_are_an_error():
+    frame = pd.DataFrame({"t": range(40), "y": ["a"] * 33 + ["b"] * 7})
+    by_time = {"split_by": "time", "split_column": "t"}
+    problem = Problem("id", "t", "y", ("t",), task="binary", **by_time)
+    assert "of one class" in check_problem(frame, problem)[0].sentence
+
+
+@pytest.mark.parametrize("weight", ["", "w"])
 @pytest.mark.parametrize("seed", range(20))
-def test_a_problem_without_an_error_can_be_split(seed):
+def test_a_problem_without_an_error_can_be_split(seed, weight):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 12))
     frame = pd.DataFrame(
         {
             "u": rng.choice([1.0, 2.0, np.nan], n),
             "y": rng.choice(np.array(["a", "b", None], dtype=object), n),
+            "w": rng.choice([0.0, 1.0], n),
         }
     )
-    problem = Problem("id", "t", "y", ("u",), task="binary")
+    problem = Problem("id", "t", "y", ("u",), task="binary", weight=weight)
     if any(f.level == "error" for f in check_problem(frame, problem)):
         return
     split = problem.split(frame)
     assert min(len(split.rows(part)[0]) for part in ("train", "valid", "test")) > 0
+    assert split.whole().y.nunique() == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from treelab.data.problem import make_problem, split_problem
 from treelab.data.problem_check import check_problem
-from treelab.data.split_by import assign_by, likely_columns, with_test_file
+from treelab.data.split_by import assign_by, folds_by, likely_columns, with_test_file
 from treelab.evaluation.comparison import have_same_test_rows
 
 RNG = np.random.default_rng(0)
@@ -55,6 +55,16 @@ def test_rows_without_a_time_train():
     assert assign_by("time", times, 0.25, 0.25, 0).tolist() == [0, 0, 1, 2]
     with pytest.raises(ValueError, match="neither dates such as"):
         assign_by("time", pd.Series(["a", "b", "c"], name="c"), 0.2, 0.2, 0)
+
+
+def test_folds_part_no_group_and_score_what_comes_later():
+    for fit, held_out in folds_by("group", FRAME["patient"], 3, seed=0):
+        parts = [set(FRAME["patient"].iloc[rows]) for rows in (fit, held_out)]
+        assert parts[0].isdisjoint(parts[1])
+        assert len(fit) + len(held_out) == len(FRAME)
+    for fit, held_out in folds_by("time", FRAME["year"], 3, seed=0):
+        assert FRAME["year"].iloc[fit].max() < FRAME["year"].iloc[held_out].min()
+        assert len(held_out) == len(FRAME) // 4
 
 
 def test_text_that_is_no_date_among_dates_is_refused():
@@ -113,6 +123,15 @@ def test_a_test_table_is_appended_and_marked():
         with_test_file(FRAME, test.drop(columns="year"), "test.csv")
     with pytest.raises(ValueError, match="holds numbers in the table and text"):
         with_test_file(FRAME, test.assign(x="a"), "test.csv")
+
+
+def test_true_and_false_are_the_same_in_both_tables_though_one_lacks_some():
+    whole = pd.DataFrame({"b": [True, False], "n": [1, 2]})
+    gaps = pd.DataFrame({"b": ["True", None], "n": [1, 2]})
+    for parts in ((whole, gaps), (gaps, whole)):
+        both, _ = with_test_file(*parts, "test.csv")
+        assert sorted(both["b"].dropna()) == ["False", "True", "True"]
+    assert with_test_file(whole, whole, "test.csv")[0]["b"].dtype == bool
 
 
 def test_columns_that_may_split_are_offered():

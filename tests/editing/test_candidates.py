@@ -1,14 +1,18 @@
 """The best split of each column, against trying them all."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tests.editing.tables import COLUMNS, fitted, table
 from treelab.editing.candidates import candidates, gain_of
+from treelab.editing.edited import Edited
 from treelab.editing.limits import EditRows
+from treelab.learners.cart.estimators import CartRegressor
 
 
 def impurity(values: np.ndarray) -> float:
@@ -74,6 +78,18 @@ def test_missing_values_go_where_they_gain_most():
             if 5 <= left.sum() <= len(age) - 5:
                 every.append(gain(rows.values(), left))
     assert found.gain == pytest.approx(max(every))
+
+
+def test_rows_go_where_a_new_split_says_though_another_takes_zeros_for_missing():
+    x = np.repeat([-1.0, 0.0, 0.0, 1.0], 9)
+    frame, y = pd.DataFrame({"x": x}), (x >= 0) * 1.0
+    one = CartRegressor(tune=False, max_leaf_nodes=2).fit(frame, y).tree_
+    other = replace(one.features[0], missing_range=(0.0, 0.0))  # as of LightGBM
+    tree = replace(one, features=(*one.features, other))
+    rows = EditRows(tree, frame, y)
+    (found,) = candidates(rows, np.arange(len(x)), tree.features)
+    left = Edited.of(tree).with_split(found.edit("")).tree
+    assert np.sum(left.apply(frame) == left.left[0]) == found.n_left
 
 
 def test_forbidden_columns_and_small_nodes_have_no_candidates():

@@ -1,5 +1,7 @@
 """A branch grown anew, against scikit-learn's greedy tree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -7,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.editing.tables import COLUMNS, fitted, table
 from treelab.editing.apply import apply_edits
 from treelab.editing.edited import Edited
-from treelab.editing.edits import Forbid, Lock
+from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
 from treelab.editing.regrow import refit, regrow
@@ -54,3 +56,17 @@ def test_a_locked_leaf_stays_a_leaf():
     assert grown.tree.is_leaf[node_of(grown.tree, "L")]
     assert grown.tree.n_leaves > 2
     assert (np.array(refit(grown, rows).n_rows) > 0).all()
+
+
+def test_classes_that_weights_chose_are_chosen_anew():
+    frame = table()
+    tree, weights = fitted(frame), np.array([0.2, 1.0])
+    own = {"class_weights": weights, "decision": (tree.value * weights).argmax(axis=1)}
+    tree = replace(tree, shrinkage=None, **own)  # as one of an ensemble's trees is
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    split = SetThreshold("", float(tree.threshold[0]) + 0.7)
+    edited = refit(apply_edits(tree, [split], rows), rows)
+    counts = edited.class_counts
+    assert (edited.predicted_class != tree.predicted_class).any()
+    assert (edited.predicted_class == (counts * weights).argmax(axis=1)).all()
+    np.testing.assert_allclose(edited.value, counts / counts.sum(axis=1, keepdims=True))

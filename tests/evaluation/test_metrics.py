@@ -19,6 +19,7 @@ from treelab.evaluation.metrics import (
     macro_f1_error,
     scores,
 )
+from treelab.evaluation.paired_bootstrap import score_intervals
 from treelab.trees.losses import Loss
 
 
@@ -76,9 +77,10 @@ def test_the_error_of_macro_f1_is_its_spread_over_samples_of_rows(n_classes):
     guess = np.where(rng.uniform(size=300) < 0.7, truth, rng.permutation(truth))
     drawn = [rng.integers(0, 300, 300) for _ in range(300)]
     spread = np.std([f1_score(truth[i], guess[i], average="macro") for i in drawn])
-    error = macro_f1_error(confusion_matrix(truth, guess, n_classes))
-    assert error == pytest.approx(spread, rel=0.25)
-    assert macro_f1_error(confusion_matrix(truth, truth, n_classes)) == 0
+    confusion = confusion_matrix(truth, guess, n_classes)
+    assert macro_f1_error(confusion, 300) == pytest.approx(spread, rel=0.25)
+    assert macro_f1_error(1000.0 * confusion, 300) == macro_f1_error(confusion, 300)
+    assert macro_f1_error(confusion_matrix(truth, truth, n_classes), 300) == 0
 
 
 def test_log_loss_takes_any_order_of_classes_and_labels_unseen_in_training():
@@ -94,6 +96,13 @@ def test_regression_scores_by_hand():
     assert found["mae"] == 0.5
     assert found["r2"] == 0.5
     assert np.isnan(scores("regression", [1.0], [1.0])["r2"])
+    same, loss = np.full(6, 19.9), Loss("poisson")  # whose mean is rounded
+    found = scores("regression", same, same + 1, loss=loss)
+    assert found["r2"] == 0
+    assert np.isnan(found["d2"])
+    assert baseline_loss("regression", same, same + 1) == 1
+    ends = score_intervals("regression", same, same + 1, loss=loss)
+    assert np.isnan([*ends["r2"], *ends["d2"]]).all()
 
 
 def test_no_rows_are_refused():

@@ -1,9 +1,11 @@
 """A report on one node holds what the whole tree's numbers hold."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.trees.make import make_table, make_target, make_tree
+from treelab import CartClassifier
 from treelab.evaluation.node_report import node_report, node_rows, rows_at_node
 
 
@@ -72,6 +74,13 @@ def test_a_data_split_may_be_empty():
     tree, X, y = case(0)
     facts = node_report(tree, 0, {"valid": (X.iloc[:0], y[:0])}).statistics["valid"]
     assert (facts.n_rows, facts.n_total, facts.fraction) == (0, 0, 0.0)
+
+
+def test_dates_of_a_data_frame_are_read_once():
+    X = pd.DataFrame({"day": pd.date_range("2019-01-01", periods=40)})
+    y = np.arange(40.0) > 10
+    tree = CartClassifier(tune=False, max_depth=1).fit(X, y).tree_
+    assert node_report(tree, 1, {"all": (X, y)}).statistics["all"].n_rows == 11
 
 
 def test_rows_come_with_the_truth_first_and_are_cut():

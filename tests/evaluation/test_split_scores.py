@@ -1,11 +1,14 @@
 """Scores of several trees on the same rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
 from treelab.data.problem import Problem
+from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import (
     BASELINE,
     headline,
@@ -15,6 +18,7 @@ from treelab.evaluation.metrics import (
 )
 from treelab.evaluation.splits import headline_scores, split_scores
 from treelab.learners.cart.estimators import CartClassifier
+from treelab.trees.losses import Loss
 
 
 @pytest.mark.parametrize("make", [stump_and_more, number_tree])
@@ -41,6 +45,17 @@ def test_log_losses_stand_beside_those_of_the_class_frequencies():
     worse = found | {"log_loss": 2.0}
     assert "worse than the class frequencies" in log_loss_words(worse)
     assert log_loss_words({"r2": 1.0}) == ""
+
+
+def test_only_mean_rates_add_up_to_a_total():
+    tree, X, y = number_tree()
+    y, weight = pd.Series(y), pd.Series(np.linspace(1, 2, len(X)))
+    split = DataSplit(X, y, X, y, X, y, weight=weight, is_rate=True)
+    assert split_scores(tree, "regression", split)["test"]["total"] == weight @ y
+    values = np.repeat(tree.value, 2, axis=1)
+    two = {"outputs": ("low", "high"), "loss": Loss("quantile", (0.1, 0.9))}
+    quantiles = replace(tree, value=values, **two)
+    assert "total" not in split_scores(quantiles, "regression", split)["test"]
 
 
 def test_amounts_of_weighted_rows_say_so():

@@ -8,6 +8,7 @@ from treelab.evaluation.splits import split_terms
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text, term_fractions
+from treelab.trees.tree import Tree
 
 
 def test_fractions_follow_the_standard_deviation_and_not_the_raw_weight():
@@ -40,12 +41,20 @@ def test_sums_are_what_the_threshold_is_compared_with():
 
 
 def test_only_rows_that_reach_the_split_are_read():
-    tree, X, _ = stump_and_more()
-    for node in np.flatnonzero(~tree.is_leaf):
+    small, X, _ = oblique_tree()
+    weights, threshold = np.repeat(small.weights[:1], 3, axis=0), small.threshold[0]
+    tree = Tree.complete(
+        small.features,
+        None,
+        [threshold, threshold - 5, threshold + 5],
+        np.zeros(3, bool),
+        np.zeros((4, 1)),
+        weights=weights,
+    )
+    for node in range(3):
         terms = split_terms(tree, node, X)
         assert len(terms.values) == tree.decision_path(X)[:, node].sum()
-        assert terms.weights.tolist() == [1.0]
-    assert split_terms(tree, 0, X.iloc[:0]).table()["fraction"].tolist() == [1.0]
+    assert split_terms(tree, 0, X.iloc[:0]).values.shape == (0, 2)
 
 
 def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
@@ -58,7 +67,7 @@ def test_fractions_where_nothing_moves_or_a_spread_is_not_known():
     assert term_fractions([known, other], both).tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
-def test_a_leaf_has_no_terms():
-    tree, X, _ = oblique_tree()
-    with pytest.raises(ValueError, match="leaf"):
-        split_terms(tree, 1, X)
+def test_other_nodes_have_no_terms():
+    for tree, X, node in ((*oblique_tree()[:2], 1), (*stump_and_more()[:2], 0)):
+        with pytest.raises(ValueError, match="weighted sum"):
+            split_terms(tree, node, X)

@@ -38,3 +38,11 @@ def test_numbers_have_a_mean_and_a_unit_where_a_leaf_errs():
     assert "<th>mean</th>" in html
     assert "<th>variance</th>" in html
     assert statistics_words(tree, 1, "kg").endswith("prediction and target, in kg.")
+
+
+def test_weighted_rows_are_explained_by_their_weight():
+    tree, X, y = stump_and_more()
+    weighted = tree.with_rows(X, y, sample_weight=X["radius"].to_numpy() + 1)
+    for node in (0, 1):
+        assert "weight" in statistics_words(weighted, node)
+        assert "weight" not in statistics_words(tree, node)

@@ -17,7 +17,7 @@ def test_bars_count_every_row_once(n_classes):
 
 def test_the_most_frequent_class_comes_first():
     (bars,) = target_figure(pd.Series(["b", "a", "a", None]), "binary").data
-    assert bars.y == ("a", "b")
+    assert bars.customdata == ("a", "b")
     assert bars.text == ("2 · 66.7%", "1 · 33.3%")
 
 
@@ -31,13 +31,19 @@ def test_a_histogram_counts_every_finite_row_once(n_rows):
     assert figure.layout.xaxis.title.text == "age (years)"
 
 
+def test_classes_whose_names_are_cut_alike_have_a_bar_each():
+    labels = pd.Series([f"{'a' * 30} {i}" for i in (0, 0, 1)])
+    figure = target_figure(labels, "binary")
+    assert figure.data[0].y == figure.layout.yaxis.tickvals == (0, 1)
+
+
 def test_labels_are_escaped():
     (bars,) = target_figure(pd.Series(["<i>x</i>", "y"]), "binary").data
-    assert "<i>" not in "".join(bars.y)
+    assert "<i>" not in "".join(bars.customdata)
 
 
 def test_classes_take_the_colours_they_are_given():
     labels = pd.Series([1, 1, 0])
     (bars,) = target_figure(labels, "binary", colors={0: "#111111"}).data
-    assert bars.y == ("1", "0")
+    assert bars.customdata == ("1", "0")
     assert bars.marker.color[1] == "#111111"

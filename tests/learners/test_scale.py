@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.tree import DecisionTreeRegressor
 
 from tests.slow_params import slow_after
 from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
@@ -196,6 +197,14 @@ def test_ccp_alpha_counts_in_squared_units_of_the_target():
     scaled = CartRegressor(ccp_alpha=0.1e-20, random_state=0, tune=False)
     assert 1 < plain.tree_.n_leaves < 20
     assert scaled.fit(X, y * 1e-10).tree_.n_leaves == plain.tree_.n_leaves
+
+
+def test_ccp_alpha_of_counts_is_that_of_scikit_learns_poisson_tree():
+    X, counts = table()[0][NUMBERS].fillna(0), np.abs(table()[1]).round()
+    how = {"ccp_alpha": 0.02, "random_state": 0}
+    own = CartRegressor(loss="poisson", tune=False, **how).fit(X, counts).tree_
+    theirs = DecisionTreeRegressor(criterion="poisson", **how).fit(X, counts)
+    assert own.n_leaves == theirs.get_n_leaves() > 2
 
 
 @given(

@@ -95,6 +95,13 @@ def test_a_run_of_another_table_in_the_address_brings_its_table(visit, two_table
             assert shown(app)[1:] == ("weight" if run == second else "kind", run)
 
 
+def test_a_visit_begins_with_the_split_of_the_run_that_is_shown(visit, store):
+    run = add_run(store, "cart")
+    add_run(store, "cart", seed=3, repeat_of=run)
+    app = visit("data")
+    assert (app.session_state["run"], app.session_state["problem"].seed) == (run, 0)
+
+
 def test_an_address_with_only_a_table_shows_its_newest_run(visit, store, two_tables):
     newest = two_tables["kind"][1]
     app = visit("tree", table=table_of(store, newest))

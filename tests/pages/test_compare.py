@@ -155,6 +155,9 @@ def test_errors_are_held_against_the_optimal_trees_of_the_depth(visit, store):
     wrong = int((loaded.model.predict(X) != y).sum())
     app = visit("compare", first=runs[0], second=runs[1])
     assert f"CART (depth 2): {wrong} errors, the optimal tree {wrong}" in page_text(app)
+    more = add_run(store, "cart", columns=[*X.columns, "ripe"])  # not searched
+    app = visit("compare", first=more, second=runs[1])
+    assert "of the optimal tree" not in page_text(app)
 
 
 def test_equal_trees_have_no_clear_difference(visit, store):

@@ -18,8 +18,8 @@ CSV = b"age,city,ill\n" + b"".join(
 )
 
 
-def box(app, label):
-    return next(found for found in app.selectbox if found.label == label)
+def box(app, label, kind="selectbox"):
+    return next(found for found in getattr(app, kind) if found.label == label)
 
 
 def test_the_first_visit_finds_the_greedy_trap_and_one_prominent_button(visit):
@@ -118,8 +118,11 @@ def test_choices_are_kept_from_page_to_page_and_table_to_table(visit):
 
 def test_the_seed_is_that_of_the_split(visit):
     app = visit("data")
-    app.number_input(key="seed").set_value(7).run()
+    box(app, "Seed", "number_input").set_value(7).run()
     assert app.session_state["problem"].seed == 7
+    app.button(key="open-real-table").click().run()
+    assert app.session_state["problem"].seed == 0
+    assert box(app, "Seed", "number_input").value == 0
 
 
 def test_an_upload_becomes_the_table_in_view(store, visit):
@@ -207,17 +210,33 @@ def test_rows_are_split_by_group_and_the_groups_are_not_predicted_from(visit, st
     key = store.add_table(frame, "patients")
     app = visit("data", table=key)
     app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
-    app.selectbox(key=f"split-{key}-kind-way").set_value("group").run()
+    app.selectbox(key=f"split-way-{key}-kind").set_value("group").run()
     chosen = app.session_state["problem"]
     assert chosen.split_by == "group"
-    app.selectbox(key=f"split-{key}-kind-column-group").set_value("patient").run()
+    app.selectbox(key=f"split-by-group-{key}-kind").set_value("patient").run()
     chosen = app.session_state["problem"]
     assert chosen.split_column == "patient"
     assert "patient" not in chosen.columns
+    (columns,) = (own.value for own in app.dataframe if "use" in own.value)
+    assert not columns.set_index("column")["use"]["patient"]
     assert not app.exception
     assert not app.error
-    app.selectbox(key=f"split-{key}-kind-way").set_value("random").run()
+    app.selectbox(key=f"split-way-{key}-kind").set_value("random").run()
     assert app.session_state["problem"].split_column == ""
+
+
+def test_a_file_of_test_rows_leaves_all_else_as_it_was_chosen(visit, store):
+    run = store.run(add_run(store, "cart", split={"kinds": {"radius": "category"}}))
+    app = visit("data", run=run.id)
+    key = f"test-file-{run.problem.table_id}"
+    rows = table(20, seed=1).to_parquet()
+    app.file_uploader(key=key).upload("test.parquet", rows).run()
+    assert not app.error
+    now = app.session_state["problem"]
+    assert now.split_by == "given"
+    assert now.split(store.table(now.table_id)).n_rows("test") == 20
+    same = ("columns", "kinds", "units", "target", "task")
+    assert all(getattr(now, own) == getattr(run.problem, own) for own in same)
 
 
 def test_parts_of_dates_are_ticked(visit, store):
@@ -225,7 +244,7 @@ def test_parts_of_dates_are_ticked(visit, store):
     key = store.add_table(table().assign(at=at), "dates")
     app = visit("data", table=key)
     app.selectbox(key=f"bar-target-{key}").set_value("kind").run()
-    pills = app.button_group(key=f"dates-{key}-kind-at")
+    pills = app.button_group(key=f"dates-at-{key}-kind")
     pills.set_value(["month of at", "days from 2020-01-03 to at"]).run()
     assert app.session_state["problem"].columns[-2:] == (
         "month of at",

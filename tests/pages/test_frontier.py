@@ -109,6 +109,15 @@ def test_repeats_are_queued_for_the_runs_shown_and_can_be_stopped(store, visit):
 
 
 @pytest.mark.slow
+def test_rows_split_by_time_have_no_other_test_rows(store, visit):
+    later = {"split_by": "time", "split_column": "radius"}
+    pair = [add_run(store, each, split=later) for each in ("cart", "gradtree")]
+    app = open_part(visit("compare", against=pair[0], run=pair[1]), "Repeats")
+    assert "Split by radius, the test rows are always the same" in page_text(app)
+    assert not [own for own in app.button if own.key == "repeats-start"]
+
+
+@pytest.mark.slow
 def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
     pair = [add_run(store, learner, sizes=True) for learner in ("cart", "gradtree")]
     for run, learner in zip(pair, ("cart", "gradtree")):

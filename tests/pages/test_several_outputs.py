@@ -69,6 +69,7 @@ def test_tree_shows_one_output_at_a_time(visit, store, tab):
     app.segmented_control(key="output").set_value("width").run()
     assert not app.exception
     assert "width R²" in words(app)
+    assert "Choose at least one" not in words(app)
     assert "mean R² of 2 targets" in words(app)  # in the bar
 
 
@@ -116,9 +117,11 @@ def test_rows_of_a_file_are_routed_by_the_target_that_is_looked_at(visit, store)
 def test_what_if_asks_for_the_target_that_is_looked_at(visit, store):
     run = train_two(store)
     app = visit("explain", run=run, tab="What if")
-    assert {bound.label for bound in app.number_input if "bound" in str(bound.key)} == {
-        "weight"
-    }
+    for name in ("weight", "width"):
+        app.segmented_control(key="output").set_value(name).run()
+        (bound,) = (own for own in app.number_input if "bound" in str(own.key))
+        assert bound.label == name
+        assert (bound.value > 1) == (name == "weight")  # in its own unit
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -136,6 +139,19 @@ def test_compare_shows_one_output_at_a_time(visit, store, make, tab):
     last = app.segmented_control(key="output").options[-1]
     app.segmented_control(key="output").set_value(last).run()
     assert not app.exception
+
+
+def test_a_size_of_one_output_is_not_saved_as_a_run_of_several(visit, store):
+    run, other = train_two(store), train(store, "width", min_samples_leaf=15)
+    app = visit("compare", run=run, against=other)
+    app.session_state["frontier-pick"] = True
+    app.run()
+    (size,) = (own for own in app.select_slider if "-size-" in own.key)
+    size.set_value(0).run()
+    next(own for own in app.button if own.label == "Use this tree").click().run()
+    assert not app.exception
+    assert "On Tree" in app.error[0].value
+    assert len(store.runs()) == 2
 
 
 def test_explain_writes_the_interval_of_the_outermost_quantiles(visit, store):

@@ -50,6 +50,19 @@ def test_a_click_trains_each_learner_on_five_folds(store, visit):
         assert {run.repeat_of for run in own[1:]} == {own[0].id}
 
 
+def test_rows_split_by_time_are_trained_on_once(store, visit):
+    later = {"split_by": "time", "split_column": "radius"}
+    add_run(store, "cart", split=later)
+    app = visit("train")
+    app.session_state["data-splits"] = 3  # chosen for another table
+    app.run()
+    assert app.button_group(key="data-splits").options == ["1"]
+    app.button(key="train").click().run()
+    assert not app.exception
+    assert {run.problem.split_by for run in store.runs()} == {"time"}
+    assert not any(run.repeat_of for run in store.runs())
+
+
 def test_nothing_ticked_trains_nothing(visit):
     app = visit("train")
     app.pills(key="learners").set_value([]).run()

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from pages.cached.runs import load_run
+from pages.cached.tree_pictures import training_picture
 from pages.widgets.words import LONGEST_RULE, short_rule
 from tests.pages.shown import conditions, dots, nodes, page_text, viewers
 from tests.pages.stores import add_run
 from tests.slow_params import slow_after
 from treelab.trees.code import LANGUAGES
 from treelab.trees.feature import Feature
+from treelab.trees.pruning import prune_to_size
 from treelab.trees.text import rule_text
 from treelab.trees.tree import Tree
 
@@ -219,6 +221,18 @@ def test_snapshots_become_frames_and_the_final_tree_is_the_last(
     assert frames["chosen"] == 2
     assert len(frames["scores"]) == 3
     assert frames["score_label"].endswith(scored)
+
+
+def test_snapshots_within_an_epoch_are_each_the_tree_that_they_show(store):
+    run = add_run(store, "cart")
+    tree = store.model(run)
+    trees = [prune_to_size(tree, 2), tree]
+    for epoch, own in zip((0.02, 0.04), trees):
+        store.add_snapshot(run, epoch, own)
+    picture = training_picture(load_run(store.run(run)), tree)
+    assert [own.n_leaves for own in picture.trees] == [
+        own.n_leaves for own in (*trees, tree)
+    ]
 
 
 @pytest.mark.parametrize("view", ["Icicle", "Sunburst"])

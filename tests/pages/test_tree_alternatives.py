@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pages.cached.rashomon import tree_predictions, trees_like
+from pages.cached.runs import load_run
+from tests.pages import stores
 from tests.pages.shown import page_text
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.editing.edits import Prune
 from treelab.editing.log import EditLog, tree_hash
 from treelab.runs.jobs.edited import save_edited
@@ -83,16 +86,27 @@ def test_explain_says_how_many_other_trees_predict_otherwise(visit, run):
     assert "They score at most 0.01 below this one." in text
 
 
+def test_values_far_from_zero_are_told_apart(store, monkeypatch):
+    far = table().assign(weight=table()["weight"] + 1e8)
+    monkeypatch.setattr(stores, "table", lambda: far)
+    loaded = load_run(store.run(add_run(store, "cart", "weight", sizes=True)))
+    X = loaded.split.X_test
+    exact = np.stack([own.predict(X) for own in trees_like(loaded).trees])
+    found, _ = tree_predictions(loaded, "test")
+    assert found - found.mean() == pytest.approx(exact - exact.mean(), abs=1e-5)
+
+
 def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
-    run = add_run(store, "cart")
+    more = {"accuracy": table()["ripe"]}  # a column named as a rate is
+    run = add_run(store, "cart", more=more)
     app = visit("tree", tab="Scores", run=run, node="r0")
-    app.selectbox(key="group-column-tree").set_value("ripe").run()  # left out
+    app.selectbox(key="group-column-tree").set_value("accuracy").run()  # left out
     assert not app.exception
     text = page_text(app).replace("\\", "")
     assert "Differences: selection rate" in text
     assert "At the selected node" in text
     shown = [own.value for own in app.dataframe if "selection rate" in own.value]
-    assert {"True", "False", "all"} == set(shown[0]["ripe"])
+    assert {"True", "False", "all"} == set(shown[0]["group"])
 
 
 def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store):

@@ -18,6 +18,8 @@ from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
 from treelab.figures.viewer import payload
 from treelab.learners.common.origin import Origin
+from treelab.reports.tree_page import html_page
+from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import significant
 
@@ -95,6 +97,14 @@ def test_all_below_is_of_the_tree_that_the_slider_shows(visit, store, learner):
     slide(app, run, steps.own)
     assert "size" not in app.query_params
     assert facts(app) == own
+
+
+def test_the_page_of_another_size_is_of_that_tree(store):
+    own = load_run(store.run(add_run(store, "cart")))
+    small = run_at(own, len(pruning_steps(own).trees) - 1)
+    assert small.model.n_leaves < own.model.n_leaves
+    page = html_page(run_tree(small), store, small.run)
+    assert to_text(run_tree(small)) in page
 
 
 def test_the_tree_alone_may_predict_and_both_scores_are_shown(visit, store):

@@ -58,6 +58,8 @@ def test_a_number_that_was_written_in_a_form_is_read_back(value, form):
         (CellForm(unit="%"), "5"),
         (CellForm(unit="%"), f"{TYPED}0.05"),
         (CellForm("date", date="%d %m %Y"), "31/02/2021"),
+        (CellForm("date", date="%d %m %Y"), "31/12/2020 25:00"),
+        (CellForm("date", date="ISO8601"), "2020-12-31 10:75"),
         (CellForm("date", date="ISO8601"), "03/11/2021"),
         (CellForm("date", date="ISO8601"), f"{TYPED}20210311"),
         (CellForm(), f"{TYPED}True"),
@@ -170,8 +172,9 @@ def test_a_number_that_a_person_made_a_category_keeps_every_digit():
 
 def test_a_number_that_counts_as_missing_does_so_in_a_frame_too():
     form = CellForm(missing=("", "-999"))
-    read = read_column(pd.Series([-999, 5]), form, "number")
-    np.testing.assert_array_equal(read, [np.nan, 5])
+    for dtype in ("int64", "category", object):
+        read = read_column(pd.Series([-999, 5], dtype=dtype), form, "number")
+        np.testing.assert_array_equal(read, [np.nan, 5])
 
 
 @pytest.mark.parametrize(

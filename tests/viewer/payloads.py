@@ -80,7 +80,8 @@ def tree_nodes(
         if n_classes:
             shares = counts / max(1, n)
             node["shares"] = [round(float(share), 6) for share in shares]
-            node["prediction"] = labels[int(shares.argmax())]
+            node["class"] = int(shares.argmax())
+            node["prediction"] = labels[node["class"]]
             node["confidence"] = round(float(shares.max()), 6)
         else:
             node["mean"] = round(mean, 4)

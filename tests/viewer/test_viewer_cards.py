@@ -15,7 +15,7 @@ from tests.viewer.page import (
     show,
     unmarked,
 )
-from tests.viewer.payloads import NAMES, payload, run_of, tree_nodes
+from tests.viewer.payloads import NAMES, class_labels, payload, run_of, tree_nodes
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -131,15 +131,20 @@ def test_a_leaf_begins_with_its_prediction(page, width, depth, n_classes):
 ALL_OF_ONE_CLASS = {"00": ("malignant", 2), "1": ("benign", 4)}
 
 
+def predict(node: dict, label: str) -> None:
+    """Let a node predict a class."""
+    node |= {"prediction": label, "class": class_labels(2).index(label)}
+
+
 def with_like_leaves() -> dict:
     """A tree of depth 3 in which two branches predict one class each."""
     nodes = tree_nodes(3, seed=1)
     for node in nodes:
         for key, (label, _) in ALL_OF_ONE_CLASS.items():
             if node["key"].startswith(key):
-                node["prediction"] = label
+                predict(node, label)
     for key, label in (("010", "benign"), ("011", "malignant")):
-        next(n for n in nodes if n["key"] == key)["prediction"] = label
+        predict(next(n for n in nodes if n["key"] == key), label)
     return payload(nodes, options={"leaves_apart": None})
 
 
@@ -169,7 +174,7 @@ def test_who_asks_for_the_deepest_level_sees_all_leaves(page, name):
     data = with_like_leaves()
     for node in data["trees"][0]["nodes"]:
         if node["key"].startswith("01"):
-            node["prediction"] = "benign"
+            predict(node, "benign")
     show(page, data)
     assert page.locator(".levels").text_content() == "2 of 3"
     page.get_by_role("button", name=name).click()

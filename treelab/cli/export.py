@@ -36,8 +36,8 @@ def add_command(commands) -> None:
         "--estimator",
         type=int,
         metavar="N",
-        help="which tree of an ensemble, from 0; onnx, python, c, json and, of a "
-        "random forest, pmml hold all of them without it",
+        help="which tree of an ensemble, from 0; model, onnx, python, c, json and, of "
+        "a random forest, pmml hold all of them without it",
     )
     parser.add_argument(
         "--of", metavar="NAME", help="of a tree of several outputs, the one to write"
@@ -58,10 +58,11 @@ def export(arguments: Namespace) -> None:
 def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes:
     """Return a model, or one of its trees, in the format asked for."""
     form, estimator = arguments.format, arguments.estimator
-    if form == "model":
-        return model.to_bytes()
-    if form == "json" and estimator is None:
-        return json.dumps(model.to_dict(), indent=1) + "\n"
+    if form in ("model", "json"):
+        own = model if estimator is None else _single_tree(model, estimator)
+        if form == "model":
+            return own.to_bytes()
+        return json.dumps(own.to_dict(), indent=1) + "\n"
     if (
         isinstance(model, WeightedTrees)
         and estimator is None
@@ -77,7 +78,6 @@ def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes
         "rules": lambda: _rules(tree),
         "text": lambda: to_text(tree).rstrip("\n") + "\n",
         "dot": lambda: to_dot(tree).rstrip("\n") + "\n",
-        "json": lambda: json.dumps(tree.to_dict(), indent=1) + "\n",
         "html": lambda: _html_page(tree, arguments, run),
     }
     return writers[form]()
@@ -112,7 +112,8 @@ def _single_tree(model: Model, estimator: int | None) -> Tree:
         if estimator is None or not 0 <= estimator <= last:
             raise ValueError(
                 f"The model is an ensemble; choose one of its trees with --estimator, "
-                f"0 to {last}, or write all with --format onnx, python, c or json."
+                f"0 to {last}, or write all with --format model, onnx, python, c or "
+                "json."
             )
         return shown_tree(model, estimator=estimator)
     if estimator is not None:

@@ -72,6 +72,11 @@ def train(arguments: Namespace) -> int:
         raise ValueError(f"--repeats must be at least 0, got {arguments.repeats}.")
     settings = parse_settings(arguments.learner, arguments.settings)
     frame, problem = read_problem(arguments)
+    if arguments.repeats and not problem.can_have_folds:
+        raise ValueError(
+            "--repeats needs rows that are split at random or by group: split by "
+            f"{problem.split_column!r}, the test rows are always the same."
+        )
     check_settings(arguments.learner, settings, frame, problem)
     store = RunStore(arguments.home)
     trainer = Trainer(store)

@@ -382,7 +382,11 @@ class Problem:
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
         return DataSplit(
-            **rows, notes=tuple(notes), weight=weight, is_rate=bool(self.exposure)
+            **rows,
+            notes=tuple(notes),
+            weight=weight,
+            is_rate=bool(self.exposure),
+            by=as_frame(frame)[self.split_column] if self.split_column else None,
         )
 
     def weights(self, frame: pd.DataFrame) -> pd.Series | None:

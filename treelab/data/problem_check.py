@@ -78,33 +78,46 @@ def check_problem(
     of_each = [
         replace(problem, target=name, more_targets=()) for name in problem.targets
     ]
-    findings = [own for one in of_each for own in _target_findings(frame, one)]
+    rows = _counted_rows(frame, problem)
+    findings = [own for one in of_each for own in _target_findings(frame, rows, one)]
     findings += _truth_findings(frame, problem)
     findings += _weight_findings(frame, problem)
     for name in problem.columns:
         findings += _column_findings(frame[name], problem)
-    findings += _split_findings(frame, problem)
+    findings += _split_findings(rows, problem)
     if with_leaks and all(finding.level != "error" for finding in findings):
-        findings += [own for one in of_each for own in _leak_findings(frame, one)]
+        findings += [own for one in of_each for own in _leak_findings(rows, one)]
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
-def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield what is odd about the target and the rows that have one."""
-    name = problem.target
-    target = frame[name]
-    known = target.dropna()
-    n_missing = len(target) - len(known)
+def _counted_rows(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
+    """Return the rows that have every target, and a weight above 0."""
+    counts = frame[list(problem.targets)].notna().all(axis=1)
+    try:
+        weight = problem.weights(frame)
+    except ValueError:  # a finding of its own
+        weight = None
+    return frame[counts if weight is None else counts & (weight > 0)]
 
-    if len(known) == 0:
+
+def _target_findings(
+    frame: pd.DataFrame, rows: pd.DataFrame, problem: Problem
+) -> Iterator[Finding]:
+    """Yield what is odd about the target and the rows that count."""
+    name = problem.target
+    target, known = frame[name], rows[name]
+    n_missing = int(target.isna().sum())
+
+    if n_missing == len(target):
         yield _error(
             f"The target {name!r} has no value in any row. Choose another.", name
         )
         return
     if len(known) < MIN_ROWS:
         yield _error(
-            f"{counted(len(known), 'row')} with a value of {name!r}: at least "
-            f"{MIN_ROWS} are needed, one each to train, to validate and to test.",
+            f"{counted(len(known), 'row')} with a value of {name!r} "
+            f"{'counts' if len(known) == 1 else 'count'}: at least {MIN_ROWS} are "
+            "needed, one each to train, to validate and to test.",
             name,
         )
     if n_missing:
@@ -113,14 +126,16 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
             f"{'is' if n_missing == 1 else 'are'} left out.",
             name,
         )
+    if known.empty:
+        return
     if known.nunique() == 1:
         yield _error(
-            f"The target {name!r} is {str(known.iloc[0])!r} in every row, so there is "
-            "nothing to learn. Choose another.",
+            f"The target {name!r} is {str(known.iloc[0])!r} in every row that counts, "
+            "so there is nothing to learn. Choose another.",
             name,
         )
     elif problem.task == "regression":
-        yield from _number_target(known)
+        yield from _number_target(target)
     else:
         yield from _class_target(known, problem.task)
     if MIN_ROWS <= len(known) < SMALL_TABLE:
@@ -131,23 +146,23 @@ def _target_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         )
 
 
-def _number_target(known: pd.Series) -> Iterator[Finding]:
-    """Yield what is odd about a target for regression, missing values left out."""
-    if column_kind(known) != "number":
+def _number_target(target: pd.Series) -> Iterator[Finding]:
+    """Yield what is odd about a target for regression."""
+    if column_kind(target) != "number":
+        shown = str(target.dropna().iloc[0])
         yield _error(
-            f"The target {known.name!r} holds text such as {str(known.iloc[0])!r}, but "
+            f"The target {target.name!r} holds text such as {shown!r}, but "
             "regression predicts numbers. Choose a number column or classification.",
-            known.name,
+            target.name,
         )
         return
-    values = known.to_numpy(dtype=np.float64)
-    if bad := _too_large(values):
-        yield _error(f"The target {known.name!r} {bad}", known.name)
-    if known.nunique() == 2:
+    if bad := _too_large(target.to_numpy(dtype=np.float64, na_value=np.nan)):
+        yield _error(f"The target {target.name!r} {bad}", target.name)
+    if target.nunique() == 2:
         yield _note(
-            f"The target {known.name!r} has two values only. If they are classes, "
+            f"The target {target.name!r} has two values only. If they are classes, "
             "choose binary.",
-            known.name,
+            target.name,
         )
 
 
@@ -272,12 +287,13 @@ def _weight_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
         yield _error(str(error), problem.weight or problem.exposure)
 
 
-def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield why the table cannot be split so, or what such a split means."""
+def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield why the rows that count cannot be split so, or what such a split means."""
     name = problem.split_column
-    if not name and not problem.n_folds:
+    # At random only a small table may lose a class.
+    is_safe = len(rows) >= SMALL_TABLE and not (name or problem.n_folds)
+    if len(rows) < MIN_ROWS or is_safe:
         return
-    rows = frame[frame[problem.target].notna()]
     strata = np.zeros(len(rows), dtype=np.int64)
     if problem.task != "regression":
         strata = pd.factorize(class_labels(rows[problem.target]))[0]
@@ -294,7 +310,13 @@ def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
             f"such as {str(label)!r}, {'is' if lost.sum() == 1 else 'are'} left out"
         )
         left = set(assigned[~lost])
-        if len(left) == len(SPLITS):
+        if len(np.unique(strata[~lost])) == 1:
+            yield _error(
+                f"{sentence}, so all training rows are of one class, and there is "
+                "nothing to learn. Split by another column, or at random.",
+                name,
+            )
+        elif len(left) == len(SPLITS):
             yield _note(f"{sentence}.", problem.target)
         else:
             what = "test on" if 2 not in left else "validate on"
@@ -308,7 +330,7 @@ def _split_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         )
 
 
-def _leak_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+def _leak_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield the columns that settle the target by themselves."""
     if len(problem.columns) > MANY_COLUMNS:
         yield _note(
@@ -318,7 +340,7 @@ def _leak_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
             problem.target,
         )
         return
-    found = leaks(frame[list(problem.columns)], frame[problem.target], problem.task)
+    found = leaks(rows[list(problem.columns)], rows[problem.target], problem.task)
     measure = "an R² of" if problem.task == "regression" else "a balanced accuracy of"
     for name, score in found:
         yield _note(

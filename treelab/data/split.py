@@ -66,6 +66,8 @@ class DataSplit:
     # Whether the target is an amount by its exposure, so that weight times target is an
     # amount.
     is_rate: bool = False
+    # What rows are split by, by the table's index; None: at random.
+    by: pd.Series | None = None
 
     def rows(self, name: str) -> Rows:
         """Return the rows of the split "train", "valid" or "test", or of ``JOINED``.

@@ -1,8 +1,11 @@
 """Data splits that are not drawn row by row: by group, by time, as a column says."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
+from treelab.data.columns import column_kind
 from treelab.data.split import MIN_ROWS
 from treelab.trees.cells import noted_form, read_column
 from treelab.trees.date_parts import looks_like_dates, moments
@@ -79,6 +82,36 @@ def assign_by(
     of_code = np.full(int(order.max()) + 1, TRAIN)
     of_code[order] = split
     return np.where(code >= 0, of_code[code], TRAIN)
+
+
+def folds_by(
+    way: str, column: pd.Series, n_folds: int, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the places of rows to fit, and of others to score, as a split has them.
+
+    Parameters
+    ----------
+    way : {"group", "time"}
+        As ``assign_by`` takes it. By group each row is scored once. By time, rows are
+        scored that come after all that are fitted; the earliest never are.
+    column : Series of shape (n_rows,)
+    n_folds : int
+    seed : int
+        Draws the groups.
+    """
+    # Here, as it takes a moment, and pages import this module to be shown.
+    from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+
+    if way == "group":
+        groups = pd.factorize(column, use_na_sentinel=False)[0]
+        folds = GroupKFold(n_folds, shuffle=True, random_state=seed)
+        yield from folds.split(column, groups=groups)
+        return
+    code = _time_codes(column)
+    order = np.argsort(code, kind="stable")
+    for fit, held_out in TimeSeriesSplit(n_folds).split(order):
+        is_before = code[order[fit]] < code[order[held_out[0]]]
+        yield order[fit][is_before], order[held_out]
 
 
 def _fewest(n_rows: np.ndarray, wanted: float, most: int) -> int:
@@ -192,14 +225,17 @@ def with_test_file(
             "them."
         )
     own = test.rename(columns=str)[[str(c) for c in frame.columns]]
+    attrs, frame = frame.attrs, frame.copy(deep=False)
     for column in frame.columns:
-        here, there = (
-            pd.api.types.is_numeric_dtype(part[column].dtype) for part in (frame, own)
-        )
-        if not (here or there):  # true and false as the table spells them
-            levels = tuple(map(str, frame[column].dropna().unique()))
+        parts = (frame[column], own[column])
+        here, there = (column_kind(part) == "number" for part in parts)
+        if not (here or there) and not all(part.dtype == bool for part in parts):
+            # True and false as the table spells them.
+            levels = tuple(map(str, parts[0].dropna().unique()))
             form = noted_form(frame, str(column))
-            own[column] = read_column(own[column], form, "category", levels)
+            own[column] = read_column(parts[1], form, "category", levels)
+            if parts[0].dtype == bool:
+                frame[column] = read_column(parts[0], form, "category", levels)
         if here != there and own[column].notna().any():
             kinds = ("numbers", "text") if here else ("text", "numbers")
             raise ValueError(
@@ -210,6 +246,6 @@ def with_test_file(
     while marked in frame.columns:
         marked += "'"
     both = pd.concat([frame, own], ignore_index=True)
-    both.attrs = frame.attrs  # with the note on how both were read
+    both.attrs = attrs  # with the note on how both were read
     both[marked] = ["train"] * len(frame) + ["test"] * len(own)
     return both, marked

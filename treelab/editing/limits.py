@@ -40,14 +40,14 @@ class EditRows:
         self.variance = 1.0 if self._n_classes else float(np.mean(self._summed**2))
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
-        self._place = {  # of each number column
-            feature.column: place
+        self._place = {  # of each number column, which LightGBM may read in two ways
+            (feature.column, feature.missing_range): place
             for place, feature in enumerate(tree.features)
             if feature.kind == "number"
         }
         self._matrix = self._reader.matrix(tree.features)
         self._codes: dict[str, np.ndarray] = {}
-        self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._places: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
         self._extended = tree.features, self._matrix
 
     def __len__(self):
@@ -87,7 +87,7 @@ class EditRows:
 
     def numbers(self, feature: Feature) -> np.ndarray:
         """Return a number column, (n_rows,)."""
-        return self._matrix[:, self._place[feature.column]]
+        return self._matrix[:, self._place[feature.column, feature.missing_range]]
 
     def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct values of a number column, ascending, and each row's.
@@ -98,14 +98,15 @@ class EditRows:
         places : int array of shape (n_rows,)
             Place in ``values``; -1 missing.
         """
-        if feature.column not in self._places:
+        key = feature.column, feature.missing_range
+        if key not in self._places:
             x = self.numbers(feature)
             known = ~np.isnan(x)
             values, inverse = np.unique(x[known], return_inverse=True)
             found = np.full(len(x), -1)
             found[known] = inverse
-            self._places[feature.column] = values, found
-        return self._places[feature.column]
+            self._places[key] = values, found
+        return self._places[key]
 
     def codes(self, feature: Feature) -> np.ndarray:
         """Return each row's place in ``feature.categories``; -1 missing or unseen."""

@@ -73,7 +73,7 @@ def refit_nodes(
     )
     counted = with_leaves(bare, matrix, leaf, rows.y)
     weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
-    if tree.shrinkage is not None:
+    if tree.shrinkage is not None or tree.decision is not None:
         return _shrunk(tree, counted, touched, weights)
     columns = [weight, *(weight * rows.values().T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
@@ -96,9 +96,8 @@ def refit_nodes(
 def _shrunk(
     tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
 ) -> Tree:
-    """Return ``refit_nodes`` of a tree whose probabilities were shrunk."""
+    """Return ``refit_nodes`` of a tree that holds classes apart from probabilities."""
     plain = replace(counted, decision=None, shrinkage=None)
-    assert tree.shrinkage is not None
     assert counted.class_counts is not None
     weighted = counted.class_counts * weights
     total = weighted.sum(axis=1, keepdims=True)
@@ -106,7 +105,8 @@ def _shrunk(
         if not total[node] > 0 and node:
             weighted[node] = weighted[tree.parent[node]]  # nobody comes here
             total[node] = total[tree.parent[node]]
-    fitted = with_shrunk_values(replace(plain, value=weighted / total), tree.shrinkage)
+    strength = tree.shrinkage or 0.0
+    fitted = with_shrunk_values(replace(plain, value=weighted / total), strength)
     value = np.where(touched[:, None], fitted.value, tree.value)
     chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
     return replace(

@@ -45,6 +45,7 @@ def agreement(
         return np.array(alike, dtype=np.float64)
     values = np.array([np.asarray(own, dtype=float) for own in predictions])
     centred = values - np.average(values, axis=1, weights=weight, keepdims=True)
+    centred[np.ptp(values, axis=1) == 0] = 0.0  # a mean of equal values is rounded
     if weight is not None:
         centred *= np.sqrt(weight)
     length = np.sqrt((centred**2).sum(axis=1))
@@ -278,12 +279,22 @@ def cost_saved(
     """Return the fraction of the cost of one prediction for all that a model saves.
 
     That one is the cheapest for these rows; parameters as of ``row_costs``.
+
+    Raises
+    ------
+    ValueError
+        If it costs nothing, as where all rows are of one class.
     """
     alone = [np.full(len(predicted), label, dtype=object) for label in classes]
     k = 1 + len(alone)
     found = row_costs([asked] * k, [classes] * k, y_true, [predicted, *alone], weight)
     assert found is not None, "errors have costs"
     own, *constant = found.mean
+    if not min(constant):
+        raise ValueError(
+            "One prediction for all of these rows costs nothing, so no model saves "
+            "anything. Score on rows of several classes."
+        )
     return 1 - own / min(constant)
 
 
@@ -739,8 +750,10 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     use = np.zeros(len(model.features))
     if isinstance(model, WeightedTrees):
         n_splits = model.feature.shape[1]
-        tests = 1.0 if model.n_rows is None else model.n_rows[:, :n_splits].ravel()
-        np.add.at(use, model.feature.ravel(), tests)
+        tests = model.divides.astype(float)  # below a leaf rows are sent one way
+        if model.n_rows is not None:
+            tests *= model.n_rows[:, :n_splits]
+        np.add.at(use, model.feature.ravel(), tests.ravel())
     else:
         tests = np.maximum(model.n_rows, 0.0)
         axis = model.feature >= AXIS

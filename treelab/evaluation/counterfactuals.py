@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
+from treelab.data.encoding import spread
 from treelab.trees.dates import coarsest_unit, next_day
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning_path import Model
@@ -216,8 +217,8 @@ def robust_spreads(X: pd.DataFrame) -> dict[str, float]:
         if not len(values):
             found[column] = 1.0
             continue
-        spread = NORMAL * np.median(np.abs(values - np.median(values)))
-        found[column] = float(spread or values.std() or 1.0)
+        robust = NORMAL * np.median(np.abs(values - np.median(values)))
+        found[column] = float(robust or spread(values) or 1.0)
     return found
 
 
@@ -429,7 +430,8 @@ def _categories(condition: CategoryCondition, changes: Changes) -> list:
 def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
     """Return the nearest allowed values of number columns; categories stay."""
     now = feature_matrix(tree.features, changes.row)[0]
-    fill = np.array([feature.fill for feature in tree.features])
+    # A column that no sum reads may have no fill.
+    fill = np.nan_to_num([feature.fill for feature in tree.features])
     x = np.where(np.isnan(now), fill, now)
     bounds = np.zeros((len(x), 2))  # of the change of each feature
     for j, feature in enumerate(tree.features):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import robust_spreads
+from treelab.evaluation.metrics import chance_of_truth
 from treelab.evaluation.node_report import LeafScore
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import as_table, feature_matrix
@@ -89,11 +90,7 @@ def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
     if proba is None:
         error = np.abs(np.asarray(y, float) - np.asarray(predicted, float))
         return np.argsort(-error, kind="stable")
-    place = {label: k for k, label in enumerate(classes or ())}
-    known = pd.Series(np.asarray(y)).map(place)
-    code = known.fillna(0).to_numpy(int)
-    chance = np.where(known.isna(), 0.0, proba[np.arange(len(code)), code])
-    return np.argsort(chance, kind="stable")
+    return np.argsort(chance_of_truth(y, proba, classes or ()), kind="stable")
 
 
 def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:
@@ -349,15 +346,22 @@ def _shapley_values(
 def has_shapley(model: Tree | WeightedTrees) -> bool:
     """Whether ``shapley_contributions`` takes this model."""
     if isinstance(model, WeightedTrees):
-        return True
+        return model.depth > 0
     return model.leaf_weights is None and not (model.feature == OBLIQUE).any()
 
 
 def split_name(tree: Tree, node: int) -> str:
-    """Return the column of a split, or those that matter most in its weighted sum."""
+    """Return the column of a split, or those that matter most in its weighted sum.
+
+    Of two sums on one path that these do not tell apart the lower one has its number.
+    """
     if tree.feature[node] != OBLIQUE:
         return tree.features[tree.feature[node]].column
-    return f"sum of {sum_name(tree, node)}"
+    name = sum_name(tree, node)
+    above = [own for own in tree.path_to(node)[:-1] if tree.feature[own] == OBLIQUE]
+    if name in {sum_name(tree, own) for own in above}:
+        name += f" at node {node}"
+    return f"sum of {name}"
 
 
 def node_means(tree: Tree) -> np.ndarray:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from treelab.data.columns import column_kind
 from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
@@ -55,17 +56,19 @@ class RateGap:
 
 
 def groups_of(column: pd.Series) -> pd.Series:
-    """Return each row's group as text: a category, or a quarter of the numbers.
+    """Return each row's group as text: a category, a number, or a quarter of numbers.
 
-    Quarters are ordered categories, by which tables of rates list them. Beyond
+    Those of numbers are ordered categories, by which tables of rates list them. Beyond
     ``MOST_GROUPS`` the smaller groups become one, and numbers of more values than that
     are cut at their quartiles.
     """
     known = column.dropna()
-    if pd.api.types.is_numeric_dtype(column) and known.nunique() > MOST_GROUPS:
+    if column_kind(column) == "number":
         values = known.to_numpy(np.float64)
-        below = values[values < values.max()].max()  # beyond the last end lie rows
-        ends = np.unique(np.minimum(np.quantile(values, [0.25, 0.5, 0.75]), below))
+        ends = np.unique(values)[:-1]  # beyond the last end lie rows
+        if len(ends) >= MOST_GROUPS:
+            quartiles = np.quantile(values, [0.25, 0.5, 0.75])
+            ends = np.unique(np.minimum(quartiles, ends[-1]))
         group = pd.Series(np.searchsorted(ends, values), index=known.index)
         spans = known.groupby(group).agg(["min", "max"])
         names = _span_names(spans, looks_like_dates(known))

@@ -43,9 +43,7 @@ class GreedyGap:
     """A split that no greedy tree makes, and what is reached by it."""
 
     node: int  # the split
-    # Training and test rows that pass the node.
-    n_rows: int
-    n_test_rows: int
+    n_rows: int  # training rows that pass the node
     # Below the node; as many as the greedy tree that is grown from there has.
     n_leaves: int
     # Of the split, and of the best greedy split at the same node.
@@ -190,7 +188,6 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
     gap = GreedyGap(
         node,
         len(rows),
-        len(test_rows),
         n_leaves,
         gains,
         greedy,

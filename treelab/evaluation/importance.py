@@ -292,7 +292,7 @@ def grid(values: pd.Series) -> np.ndarray:
 
 
 def sample_rows(X: pd.DataFrame) -> pd.DataFrame:
-    """Return at most ``MOST_ROWS`` rows, drawn at random, in the table's order."""
+    """Return a random sample of rows, in the table's order, or all where few."""
     if len(X) <= MOST_DEPENDENCE_ROWS:
         return X
     rows = np.random.default_rng(0).permutation(len(X))[:MOST_DEPENDENCE_ROWS]

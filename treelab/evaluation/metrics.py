@@ -134,9 +134,10 @@ def scores(
             explained["d2"] = loss.score(y_pred, values, sample_weight)
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
+        moved = y_true - y_true[0], y_pred - y_true[0]  # equal values: exact zeros
         found = {
             **explained,
-            "r2": r2_score(y_true, y_pred, **own) if len(y_true) > 1 else np.nan,
+            "r2": r2_score(*moved, **own) if len(y_true) > 1 else np.nan,
             "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
             "mae": unit * mean_absolute_error(y_true, y_pred, **own),
         }
@@ -151,7 +152,11 @@ def scores(
             "macro_f1": macro_f1(confusion),
         }
         if proba is not None:
-            found["log_loss"] = _log_loss(y_true, proba, classes, sample_weight)
+            if classes is None:
+                raise ValueError("scores needs classes, in the order of proba.")
+            chance = chance_of_truth(y_true, proba, classes)
+            nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
+            found["log_loss"] = np.average(nats, weights=sample_weight)
     return {**{name: float(value) for name, value in found.items()}} | {
         "n_rows": len(y_true)
     }
@@ -267,13 +272,15 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     return f1.sum(-1) / np.maximum(occurs.sum(-1), 1)
 
 
-def macro_f1_error(confusion: np.ndarray) -> float:
+def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
-        Rows, or their weights; as many rows are drawn as they weigh.
+        Rows, or their weights.
+    n_rows : int
+        Rows of a resample: as many as there are, or fewer where weights differ.
 
     Returns
     -------
@@ -281,9 +288,8 @@ def macro_f1_error(confusion: np.ndarray) -> float:
         Standard deviation of the score over resamples of the rows.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
-    total, rng = confusion.sum(), np.random.default_rng(0)
-    n_rows = max(round(total), 1)
-    drawn = rng.multinomial(n_rows, confusion.ravel() / total, _RESAMPLES)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(n_rows, confusion.ravel() / confusion.sum(), _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
 
 
@@ -293,27 +299,15 @@ def _mean_recall(confusion: np.ndarray) -> float:
     return float(np.mean(np.diag(confusion)[n_true > 0] / n_true[n_true > 0]))
 
 
-def _log_loss(y_true, proba, classes, weight=None) -> float:
-    """Mean negative log probability of the true class; a class never seen counts 0."""
-    if classes is None:
-        raise ValueError("scores needs classes, in the order of proba's columns.")
-    if np.isin(y_true, classes).all():
-        from sklearn.metrics import log_loss  # as in ``scores``
+def chance_of_truth(y_true, proba, classes) -> np.ndarray:
+    """Probability (n_rows,) that each row's class was given; 0 for one never seen.
 
-        order = np.argsort(np.asarray(classes))
-        return log_loss(
-            y_true,
-            np.asarray(proba)[:, order],
-            labels=np.asarray(classes)[order],
-            sample_weight=weight,
-        )
-    column = {label: index for index, label in enumerate(classes)}
-    chance = [
-        row[column[label]] if label in column else 0.0
-        for row, label in zip(proba, y_true)
-    ]
-    nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
-    return float(np.average(nats, weights=weight))
+    ``proba`` (n_rows, n_classes) has its columns in the order of ``classes``.
+    """
+    place = {label: k for k, label in enumerate(classes)}
+    code = pd.Series(np.asarray(y_true)).map(place).fillna(-1).to_numpy(int)
+    chance = np.asarray(proba)[np.arange(len(code)), code]
+    return np.where(code < 0, 0.0, chance)
 
 
 def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> float:
@@ -344,7 +338,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
         mean = np.average(y_train, weights=weight_train)
         variance = np.average((y_train - mean) ** 2, weights=weight_train)
         loss = np.average((y - mean) ** 2, weights=weight)
-        return float(loss / variance) if variance else 1.0
+        return float(loss / variance) if np.ptp(y_train) else 1.0
     classes, code = np.unique(y_train, return_inverse=True)
     counts = np.bincount(code, weight_train)
     prior = dict(zip(classes.tolist(), counts / counts.sum()))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.trees.feature import as_table, feature_matrix
+from treelab.trees.feature import feature_matrix
 from treelab.trees.text import rule_text, split_text
 from treelab.trees.tree import (
     OBLIQUE,
@@ -198,7 +198,7 @@ def rows_at_node(tree: Tree, node: int, X) -> np.ndarray:
     ValueError
         If the tree has no such node, or ``X`` lacks a column that is tested.
     """
-    return _follow_path(tree, node, as_table(tree.features, X))[0]
+    return _follow_path(tree, node, X)[0]
 
 
 def node_rows(
@@ -256,7 +256,6 @@ def numbered(rows: pd.DataFrame, X: pd.DataFrame, title: str) -> pd.DataFrame:
 
 def _node_statistics(tree: Tree, node: int, X, y, weight=None) -> NodeStatistics:
     """Measure a node on the rows of one data split."""
-    X = as_table(tree.features, X)
     truth = check_target(tree, len(X), y)
     rows, left = _follow_path(tree, node, X)
     each = np.ones(len(truth)) if weight is None else weight

@@ -15,7 +15,6 @@ class OptimalityGap:
     """Errors of a tree and of a searched one on the same training rows."""
 
     depth: int  # of the tree; the searched one is at most as deep
-    n_rows: int
     # Misclassified rows, or their weight, or mean squared error in squared units of the
     # target.
     error: float
@@ -55,7 +54,7 @@ def optimality_gap(
     if not shallow:
         return None
     least = min(_error(own, X, y, weight) for own in shallow)
-    return OptimalityGap(tree.depth, len(X), _error(tree, X, y, weight), least)
+    return OptimalityGap(tree.depth, _error(tree, X, y, weight), least)
 
 
 def _error(tree: Tree, X: pd.DataFrame, y, weight) -> float:

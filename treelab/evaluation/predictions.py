@@ -13,7 +13,6 @@ from treelab.data.values import cast_column, categories, class_labels, numbers
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
-from treelab.trees.date_parts import parse_part
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import forms_of_model, known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
@@ -296,11 +295,12 @@ def _refuse_other_readings(model: Model, frame: pd.DataFrame, name: str) -> None
 def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
     """Return the columns that a model reads and a table lacks."""
     present = {str(column) for column in frame.columns}
-    parts = {column: parse_part(column) for column in model.columns}
+    parts = {feature.column: feature.part for feature in model.features}
     return [
         column
-        for column, part in parts.items()
-        if column not in present and (part is None or part[1] not in present)
+        for column in model.columns
+        if column not in present
+        and ((part := parts[column]) is None or part[1] not in present)
     ]
 
 

@@ -13,7 +13,7 @@ from treelab.data.column_meaning import level_order
 from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
-from treelab.data.values import categories
+from treelab.data.values import categories, class_labels
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
@@ -105,7 +105,7 @@ def distribution(
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
         return Distribution(labels, pd.DataFrame({"rows": rows}), mean, of_categories)
-    classes, names = pd.factorize(target)
+    classes, names = pd.factorize(class_labels(target))
     order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
     flat = codes * len(names) + classes
     counts = np.bincount(flat, minlength=len(labels) * len(names))
@@ -131,19 +131,17 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
     values = known.to_numpy(np.float64)
     if not len(values):
         return np.zeros(0, dtype=np.int64), []
-    low, high = np.percentile(values, [1, 99])
+    low, high = np.percentile(values, [1, 99], method="nearest")
     if low == high:
         low, high = values.min(), values.max()
     whole = bool((values == np.round(values)).all())
     if whole and high - low < MOST_BINS:
-        codes = np.clip(values, low, high) - np.ceil(low)
-        n_bins = int(np.floor(high) - np.ceil(low)) + 1
-        labels = [shortest(np.ceil(low) + i) for i in range(n_bins)]
-        if values.min() < np.ceil(low):
+        labels = [shortest(low + i) for i in range(int(high - low) + 1)]
+        if values.min() < low:
             labels[0] = f"≤ {labels[0]}"
-        if values.max() > np.floor(high):
+        if values.max() > high:
             labels[-1] = f"≥ {labels[-1]}"
-        return np.clip(np.floor(codes), 0, n_bins - 1).astype(np.int64), labels
+        return (np.clip(values, low, high) - low).astype(np.int64), labels
     each, are_dates = np.unique(values), looks_like_dates(known)
     if len(each) <= MOST_BINS:  # such as 0, 5, 10, 15, 20 and 25
         return np.searchsorted(each, values), _edge_names(each, are_dates)
@@ -425,7 +423,10 @@ def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     gaps = np.zeros(n_rows, dtype=np.int64)
     for _, column in frame.items():
         gaps += column.isna().to_numpy()
-    codes = {str(name): _hashes(column) for name, column in frame.items()}
+    codes = {
+        str(name): pd.util.hash_pandas_object(column, index=False).to_numpy()
+        for name, column in frame.items()
+    }
     features = _joined([codes[name] for name in problem.columns if name in codes])
     target = codes[problem.target]
     known = frame[problem.target].notna().to_numpy()
@@ -459,11 +460,9 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     # Here: a table is shown before its columns are looked through.
     from scipy.stats import chi2_contingency, false_discovery_control
 
-    target = frame[problem.target]
     classes = None
     if problem.task != "regression":
-        classes = target.astype(object).where(target.notna(), None).map(str)
-        classes = classes[target.notna()]
+        classes = class_labels(frame[problem.target].dropna()).map(str)
     found = []
     for name, column in frame.items():
         gaps = column.isna()
@@ -510,11 +509,6 @@ def missing_words(gaps: pd.DataFrame) -> str:
         f"{percent(row['highest'])} of {row['highest_in']}, "
         f"{percent(row['lowest'])} of {row['lowest_in']}."
     )
-
-
-def _hashes(column: pd.Series) -> np.ndarray:
-    """Return a 64-bit hash of each cell, uint64 (n_rows,)."""
-    return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:

@@ -263,9 +263,9 @@ def _r2(path, X, y, weight, leaf) -> np.ndarray:
 def _r2_of(path, predicted, y, weight, leaf, output: int) -> np.ndarray:
     """R² of one output at each step."""
     tree = path.tree
-    variation = weight @ (y - np.average(y, weights=weight)) ** 2
-    if not variation:
+    if not np.ptp(y):
         return np.full(len(path), np.nan)
+    variation = weight @ (y - np.average(y, weights=weight)) ** 2
     # By linear models, maybe.
     unpruned = np.bincount(leaf, weight * (y - predicted) ** 2, tree.n_nodes)
     error = np.where(

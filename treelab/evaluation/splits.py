@@ -21,6 +21,7 @@ from treelab.trees.tree import (
     labels,
     predicts_several,
     read_features,
+    rows_at,
 )
 
 # The columns that a split adds up: their weights, and how much each matters.
@@ -30,7 +31,7 @@ from treelab.trees.tree import (
 class SplitTerms:
     """The weighted sum that a split compares with its threshold."""
 
-    columns: list[str]  # a split that tests a single column has one, of weight 1
+    columns: list[str]
     weights: np.ndarray  # float64 (k,): in raw units
     fractions: np.ndarray  # float64 (k,): of the sum's spread; see ``term_fractions``
     # float64 (n_rows, k): of the rows that reach the split, missing ones filled.
@@ -71,28 +72,23 @@ def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
     Raises
     ------
     ValueError
-        If the node is a leaf, or the tree has no such node.
+        If the node adds up no columns, or the tree has no such node.
     """
     tree.check_node(node)
-    if tree.is_leaf[node]:
-        raise ValueError(f"Node {node} is a leaf; it has no split to draw.")
-    oblique = tree.feature[node] == OBLIQUE
-    used, weights, fractions = np.array([tree.feature[node]]), np.ones(1), np.ones(1)
-    if oblique and tree.weights is not None:
-        used = np.flatnonzero(tree.weights[node])
-        weights = tree.weights[node, used]
-        fractions = term_fractions(tree.features, tree.weights[node])[used]
+    if tree.feature[node] != OBLIQUE or tree.weights is None:
+        raise ValueError(f"Node {node} is no split of a weighted sum.")
+    used = np.flatnonzero(tree.weights[node])
     matrix = read_features(tree, X)
-    values = np.empty((len(matrix), len(used)))
+    rows = rows_at(tree, matrix, node)
+    values = np.empty((len(rows), len(used)))
     for k, j in enumerate(used.tolist()):
-        # A split that tests one column tests for a missing value by itself.
-        values[:, k] = filled(tree.features, matrix, j) if oblique else matrix[:, j]
-    known = ~np.isnan(values).any(axis=1)
-    values[~known] = np.nanmean(values, axis=0) if known.any() else 0.0
+        values[:, k] = filled(tree.features, matrix, j, rows)
     numbers = score_numbers(tree.features)
-    columns = [term_name(tree.features[j], number=numbers[j]) for j in used]
     return SplitTerms(
-        columns, weights, fractions, values[tree.decision_path(X)[:, node]]
+        [term_name(tree.features[j], number=numbers[j]) for j in used],
+        tree.weights[node, used],
+        term_fractions(tree.features, tree.weights[node])[used],
+        values,
     )
 
 
@@ -113,14 +109,16 @@ def split_scores(
     Returns
     -------
     dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a rate also
-        ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
+        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a mean rate
+        also ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
         than the squared error its ``d2``, see ``Loss.score``; of one with an interval
         its ``coverage``; of several outputs the scores of each by its name, as
         ``outputs``; and of classes the log loss of the training rows' class
         frequencies, ``metrics.BASELINE``.
     """
     scores: dict[str, dict[str, Any]] = {}
+    # Medians and other quantiles do not add up to a total.
+    has_total = split.is_rate and (model.loss is None or model.loss.has_means)
     for name in SPLITS:
         X, y, weight = split.rows(name)
         if len(y) == 0:
@@ -134,7 +132,7 @@ def split_scores(
         predicted = model.predict(X)
         own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, loss=model.loss, **own)
-        if split.is_rate and weight is not None:
+        if has_total and weight is not None:
             scores[name]["predicted_total"] = float(weight @ predicted)
             scores[name]["total"] = float(weight @ np.asarray(y))
         if knows_interval(model):

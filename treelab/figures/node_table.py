@@ -66,13 +66,14 @@ def statistics_table(
 
 def statistics_words(tree: Tree, node: int, unit: str = "") -> str:
     """Explain the last line of ``statistics_table``, with the target's unit."""
+    rows = "rows" if tree.weight is None else "weight of the rows"
     if not tree.is_leaf[node]:
         what = "variance" if tree.classes is None else "impurity"
-        return f"Gain: {what} of the node minus that of its children, by their rows."
+        return f"Gain: {what} of the node minus that of its children, by the {rows}."
     if tree.classes is None:
         words = "Mean absolute error: mean distance of prediction and target"
         return f"{words}, in {unit}." if unit else f"{words}."
-    return "Accuracy: rows here whose class the leaf predicts."
+    return f"Accuracy: {rows} here whose class the leaf predicts."
 
 
 def _classes(found: list[NodeStatistics], shown: dict[int, tuple]) -> list[str]:

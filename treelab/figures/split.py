@@ -1,4 +1,4 @@
-"""A split: the weights of its columns, and the rows around its threshold."""
+"""A weighted sum: the weights of its columns, and the rows around its threshold."""
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
-from treelab.trees.text import term_name
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import Tree
 from treelab.trees.words import counted, percent, significant
 
 BINS = 40  # of the histogram
@@ -44,7 +43,7 @@ def split_figure(
     ----------
     tree : Tree
     node : int
-        A split.
+        A split of a weighted sum.
     X : DataFrame
         Rows of the user's table; those that reach the node are drawn.
     y : array-like of shape (n_rows,) or None, default=None
@@ -64,7 +63,7 @@ def split_figure(
     Raises
     ------
     ValueError
-        If the node is a leaf, or `y` has another length than `X`.
+        If the node adds up no columns, or `y` has another length than `X`.
     """
     if y is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)}.")
@@ -93,7 +92,8 @@ def split_figure(
     n_terms = int((table["weight"] != 0).sum())
     figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
     figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
-    figure.update_xaxes(title_text=_axis_title(tree, node, n_terms), row=2, col=1)
+    title = f"weighted sum of {counted(n_terms, 'term')}"
+    figure.update_xaxes(title_text=title, row=2, col=1)
     return figure.update_layout(
         template=template(mode),
         barmode="stack",
@@ -114,16 +114,20 @@ def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> 
     ]
     fractions, tags = list(shown["fraction"]), list(shown["column"])
     fills = [theme.muted if minus else theme.accent for minus in negative]
-    hover = [significant(weight) for weight in shown["weight"]]
+    hover = [
+        f"{escape_html(name)}, weight {significant(weight)}"
+        for name, weight in zip(shown["column"], shown["weight"])
+    ]
     if len(rest):
         names.append(counted(len(rest), "other"))
         fractions.append(float(rest["fraction"].sum()))
         tags.append("")
         fills.append(theme.line)
-        hover.append("several")
+        hover.append(names[-1])
+    places = list(range(len(names)))  # two names may be alike once they are shortened
     figure.add_bar(
         x=fractions,
-        y=names,
+        y=places,
         orientation="h",
         marker_color=fills,
         text=[percent(fraction) for fraction in fractions],
@@ -131,12 +135,13 @@ def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> 
         textfont={"size": 12},
         customdata=tags,
         hovertext=hover,
-        hovertemplate="%{y}: %{x:.1%}, weight %{hovertext}<extra></extra>",
+        hovertemplate="%{hovertext}: %{x:.1%}<extra></extra>",
         showlegend=False,
         row=1,
         col=1,
     )
-    figure.update_yaxes(autorange="reversed", dtick=1, row=1, col=1)
+    ticks = {"tickvals": places, "ticktext": names}
+    figure.update_yaxes(autorange="reversed", **ticks, row=1, col=1)
     # Room beside the longest bar for its percentage.
     room = 1.3 * max(fractions, default=1.0)
     figure.update_xaxes(range=[0, room or 1], tickformat=".0%", nticks=5, row=1, col=1)
@@ -176,12 +181,3 @@ def _add_threshold(figure: go.Figure, threshold: float, mode: Mode) -> None:
         row=2,
         col=1,
     )
-
-
-def _axis_title(tree: Tree, node: int, n_terms: int) -> str:
-    """Name the sum: the column, or how many are added up."""
-    if tree.feature[node] != OBLIQUE:
-        feature = tree.features[tree.feature[node]]
-        unit = f" ({feature.unit})" if feature.unit else ""
-        return escape_html(f"{term_name(feature)}{unit}")
-    return f"weighted sum of {counted(n_terms, 'term')}"

@@ -92,15 +92,18 @@ def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figu
     fraction = counts / max(counts.sum(), 1)
     texts = [f"{n:,} · {percent(part)}" for n, part in zip(counts, fraction)]
     figure = go.Figure()
+    names = [escape_html(shorten(label, 24)) for label in counts.index]
+    places = list(range(len(names)))  # two names may be alike once they are shortened
     figure.add_bar(
-        y=[escape_html(shorten(label, 24)) for label in counts.index],
+        y=places,
         x=counts,
+        customdata=names,
         orientation="h",
         marker={"color": colors[: len(counts)], "line_width": 0},
         text=texts,
         textposition="outside",
         cliponaxis=False,
-        hovertemplate="%{y}: %{x:,} rows<extra></extra>",
+        hovertemplate="%{customdata}: %{x:,} rows<extra></extra>",
     )
     return figure.update_layout(
         template=template(mode),
@@ -111,7 +114,8 @@ def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figu
         xaxis={"visible": False},
         yaxis={
             "autorange": "reversed",
-            "type": "category",
+            "tickvals": places,
+            "ticktext": names,
             "showgrid": False,
             "ticklabelstandoff": 6,
         },

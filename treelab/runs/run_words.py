@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from treelab.data.folds import N_FOLDS, splits_words
+from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, log_loss_words
 from treelab.learners.common.origin import STARTS
@@ -55,9 +56,16 @@ def origin_words(run: Run) -> str:
     return recipe + (run.origin.headline if run.origin else run.provenance)
 
 
+def fitted_words(run: Run) -> str:
+    """Name the rows that a run's model was fitted to; its own clusters are of all."""
+    if run.learner == CLUSTERS.key and run.problem.origin:
+        return "all rows"
+    return f"{SPLIT_NAMES[run.fitted_split]} rows"
+
+
 def score(run: Run, split: str = "test", metric: str = "") -> float | None:
     """Return a run's score on a split, its headline's or a named one; None without."""
-    return ((run.metrics or {}).get(split) or {}).get(metric or run.headline)
+    return run.metrics.get(split, {}).get(metric or run.headline)
 
 
 def score_words(run: Run) -> str:
@@ -95,7 +103,7 @@ def note_words(run: Run) -> str:
         return f"paused at {run.progress:.0%}" if run.attempts else "not begun"
     if run.state in ("failed", "interrupted") or not found:
         return run.error
-    parts = [found, log_loss_words((run.metrics or {}).get("test") or {})]
+    parts = [found, log_loss_words(run.metrics.get("test", {}))]
     return " · ".join([*filter(None, parts), duration(run.elapsed)])
 
 

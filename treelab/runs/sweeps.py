@@ -21,6 +21,7 @@ from optuna.study import Study
 from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
 
 from treelab.data.split import JOINED, DataSplit, Rows
+from treelab.data.split_by import folds_by
 from treelab.evaluation import metrics
 from treelab.evaluation.comparison import cost_saved
 from treelab.learners.common.settings import (
@@ -38,6 +39,7 @@ from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 from treelab.trees.pruning import SizePath
+from treelab.trees.words import counted
 
 # A sweep's plan: what is tried, how often, and by which score.
 
@@ -129,8 +131,11 @@ PROCESS = "process"  # of the process that is at a trial
 SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
 N_STARTUP = 5  # trials that are never pruned; twice as many are drawn at random
-FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
-"""What is noted of a trial beside its settings and its score."""
+FACTS = {"n_leaves": "leaves", "tree_depth": "depth"} | {
+    name: name for name in ("seconds", "error", "standard_error")
+}
+"""What is noted of a trial beside its settings and its score, by column; settings of
+some learners are called leaves and depth as well."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -182,7 +187,7 @@ def trial_table(study: Study) -> pd.DataFrame:
     trials = study.get_trials(deepcopy=False)
     rows = [
         {"trial": trial.number, "state": _state(trial), "score": _score(trial)}
-        | {name: trial.user_attrs.get(name) for name in FACTS}
+        | {column: trial.user_attrs.get(fact) for column, fact in FACTS.items()}
         | trial.params
         for trial in trials
     ]
@@ -227,9 +232,9 @@ def ask_trial(study: Study, n_trials: int) -> Trial | None:
     trial.set_user_attr(SEEN, time.time())
     trial.set_user_attr(PROCESS, str(ProcessId.here()))
     # Several may have asked at once: of those the first go on.
-    counted = (*ENDED, "running")
+    begun = (*ENDED, "running")
     trials = study.get_trials(deepcopy=False)[: trial.number]
-    if sum(_state(before) in counted for before in trials) >= n_trials:
+    if sum(_state(before) in begun for before in trials) >= n_trials:
         study.tell(trial, state=TrialState.FAIL)
         return None
     return trial
@@ -338,6 +343,12 @@ class TrialScorer:
             estimator, began = run_estimator(tried), time.monotonic()
             fit_rows(estimator, fit, None, [part])
             scores.append(self._score_of(estimator, held_out))
+            if math.isnan(scores[-1]):
+                raise ValueError(
+                    f"A trial has no score on {counted(len(held_out.y), 'row')} that "
+                    "one value predicts without an error; score trials by other rows, "
+                    "or choose another loss."
+                )
             sizes.append(model_size(estimator.model_))
             seconds += time.monotonic() - began
             trial.report(float(np.mean(scores)), number)
@@ -395,9 +406,15 @@ class TrialScorer:
         if self.plan.scoring == "own":
             yield rows, rows
             return
-        kind = KFold if self.run.problem.task == "regression" else StratifiedKFold
-        folds = kind(self.plan.n_folds, shuffle=True, random_state=self.plan.seed)
-        for fit, held_out in folds.split(rows.X, rows.y):
+        n_folds, seed, problem = self.plan.n_folds, self.plan.seed, self.run.problem
+        if problem.split_by in ("group", "time"):
+            by = self.split.by.loc[rows.X.index]
+            folds = folds_by(problem.split_by, by, n_folds, seed)
+        else:
+            kind = KFold if problem.task == "regression" else StratifiedKFold
+            dealt = kind(n_folds, shuffle=True, random_state=seed)
+            folds = dealt.split(rows.X, rows.y)
+        for fit, held_out in folds:
             yield rows.take(fit), rows.take(held_out)
 
 

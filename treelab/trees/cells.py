@@ -308,6 +308,7 @@ def _as_numbers(values, form, column, codes, place_of, cast) -> list[float]:
             f"Column {column.name!r} should hold numbers, but holds "
             f"{type(other).__name__} values."
         ) from error
+    read[np.isin(read, form.missing_numbers)] = np.nan
     words = pa.array([v.strip() for v in values if isinstance(v, str)], pa.string())
     # A column of text that a person made a number: what is none counts as missing.
     lenient = form.kind == "category"

@@ -52,12 +52,11 @@ def parse_part(name: str) -> tuple[str, str, str] | None:
     return match[1] or "days", match[3], match[2] or ""
 
 
-def part_words(name: str) -> str:
-    """Say what a derived column holds; "" for any other column."""
-    found = parse_part(name)
-    if found is None:
+def part_words(parsed: tuple[str, str, str] | None) -> str:
+    """Say what a derived column holds, by ``parse_part``; "" for any other column."""
+    if parsed is None:
         return ""
-    part, column, first = found
+    part, column, first = parsed
     what = f"days since {first}" if part == "days" else PARTS[part]
     return f"computed from the dates in {column}: {what}"
 

@@ -5,6 +5,8 @@ from datetime import date, datetime
 import numpy as np
 import pandas as pd
 
+from treelab.trees.words import parse
+
 # Dates as text: years with decimals, so that trees can split them as numbers.
 
 
@@ -18,7 +20,8 @@ ISO_PATTERN = (
 )
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
-_TIME = r"( \d{1,2}:\d\d(:\d\d(\.\d+)?)?( ?[AaPp][Mm])?)?"
+_CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?"
+_TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
 STYLES = {
@@ -319,7 +322,9 @@ def days_text(years: float) -> str:
 
 
 def parse_moment(text: str) -> float:
-    """Return the year with decimals that ``moment_text`` wrote."""
+    """Return the year with decimals that ``moment_text`` wrote, or ``shortest`` did."""
+    if " " not in text:  # an infinite threshold, or beyond the dates that people write
+        return parse(text)
     day, month, year, *time = text.split(" ")
     date = f"{int(year):04d}-{_MONTHS.index(month) + 1:02d}-{int(day):02d}"
     return _decimal_year(np.datetime64(f"{date}T{time[0]}" if time else date, "s"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import nan
+from math import inf, nan
 
 import numpy as np
 import pandas as pd
@@ -143,10 +143,19 @@ class Feature:
         return read_column(column, self.form, self.kind, levels, place_of)
 
     @cached_property
+    def part(self) -> tuple[str, str, str] | None:
+        """Part, column and first day of the dates that it is computed from, or None.
+
+        A file may have a column "year of birth", which was written in a way of its own.
+        """
+        is_own = self.form is not None and self.form.kind != "date"
+        return None if is_own else parse_part(self.column)
+
+    @cached_property
     def is_date(self) -> bool:
         """Whether its numbers are years with decimals, which words show as dates."""
         of_dates = self.form is not None and self.form.kind == "date"
-        return of_dates and self.kind == "number" and parse_part(self.column) is None
+        return of_dates and self.kind == "number" and self.part is None
 
     @property
     def missing_interval(self) -> tuple[float, float] | None:
@@ -168,17 +177,15 @@ class Feature:
             )
         return marks[0], marks[0]
 
-    def lacks(self, cell) -> bool:
-        """Whether one cell of the column is missing, or counts as such."""
-        if pd.isna(cell) or self.missing_range is None:
-            return bool(pd.isna(cell))
-        return self.missing_range[0] <= float(cell) <= self.missing_range[1]
-
-    def category(self, cell) -> str:
-        """Return one cell as the category that it is; an unknown one as its text."""
-        if isinstance(cell, str) and cell in self.scored:
-            return cell
-        return str(self.read(pd.Series([cell], name=self.column)).iloc[0])
+    def cell(self, value) -> str | float:
+        """Return one cell as it is read, an unknown category too; NaN where missing."""
+        if isinstance(value, str) and value in self.scored:
+            return value
+        read = self.read(pd.Series([value], name=self.column)).iloc[0]
+        if pd.isna(read):
+            return nan
+        low, high = self.missing_range or (inf, -inf)
+        return nan if self.kind == "number" and low <= read <= high else read
 
 
 def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
@@ -188,8 +195,10 @@ def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
     """
     forms = {}
     for name in map(str, frame.columns):
-        part = parse_part(name)
-        form = noted_form(frame, name if part is None else part[1])
+        form, part = noted_form(frame, name), parse_part(name)
+        if form is None and part is not None:
+            dates = noted_form(frame, part[1])
+            form = dates if dates is not None and dates.kind == "date" else None
         if form is not None:
             forms[name] = form
     return forms
@@ -203,7 +212,7 @@ def known_forms(model) -> dict[str, CellForm]:
     forms = {}
     for feature in model.features:
         if feature.form is not None:
-            part = parse_part(feature.column)
+            part = feature.part
             forms[feature.column if part is None else part[1]] = feature.form
     if model.target_form is not None:
         forms[model.target] = model.target_form
@@ -219,15 +228,15 @@ def forms_of_model(model) -> dict[str, CellForm]:
     """
     forms = {}
     for feature in model.features:
-        if parse_part(feature.column) is None:
+        if feature.part is None:
             seen = feature.categories if feature.kind == "category" else None
             forms[feature.column] = _plain_form(seen)
     labels = model.classes or ()
     is_text = any(isinstance(label, str | bool) for label in labels)
     forms[model.target] = _plain_form(tuple(map(str, labels)) if is_text else None)
     forms |= known_forms(model)
-    parts = map(parse_part, model.columns)
-    needed = {*model.columns, *(part[1] for part in parts if part is not None)}
+    read = [feature for feature in model.features if feature.column in model.columns]
+    needed = {feature.part[1] if feature.part else feature.column for feature in read}
     for name, form in forms.items():
         forms[name] = replace(form, needed=name in needed)
     # A file without names may lack the target alone.
@@ -291,7 +300,7 @@ class FeatureReader:
         self._X = as_table(features, X)
         self._positions: dict[str, list[int]] = {}
         for position, name in enumerate(self._X.columns):
-            self._positions.setdefault(str(name), []).append(position)
+            self._positions.setdefault(name, []).append(position)
         self._types = self._X.dtypes.to_numpy()
         # Several features may read one column.
         self._codes: dict[tuple, tuple[np.ndarray, list[str]]] = {}
@@ -356,12 +365,14 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     forms = {f.column: f.form for f in features if f.form or f.kind == "number"}
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
-        parts = {name: found for name in kinds if (found := parse_part(name))}
+        if X.columns.inferred_type != "string":
+            X = X.set_axis([str(name) for name in X.columns], axis=1)
+        parts = {feature.column: part for feature in features if (part := feature.part)}
         dates = {column: "number" for _, column, _ in parts.values()}
         # The form of a part is that of its dates: the part itself holds numbers.
         _check_held(X, {name: forms[name] for name in forms if name not in parts})
         known = {name: form for name, form in forms.items() if form is not None}
-        return with_date_parts(plain_frame(X, dates | kinds), kinds, known)
+        return with_date_parts(plain_frame(X, dates | kinds), parts, known)
     if hasattr(X, "toarray"):
         raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
     X = np.asarray(X)
@@ -406,7 +417,7 @@ def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
     """Return the one column of ``X`` with this name."""
     found = positions.get(name, ())
     if len(found) == 0:
-        known = ", ".join(repr(str(c)) for c in list(X.columns)[:8])
+        known = ", ".join(repr(c) for c in list(X.columns)[:8])
         more = ", ..." if X.shape[1] > 8 else ""
         raise ValueError(
             f"The table has no column {name!r}. Its columns are: {known}{more}."

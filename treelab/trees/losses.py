@@ -443,7 +443,9 @@ class Loss:
         constant = self.constants(np.zeros(len(y), dtype=np.int64), y, weight, 1)
         of_constant = np.average(self.rows(constant[0] + 0 * y, y), weights=weight)
         own = np.average(self.rows(predicted, y), weights=weight)
-        return float(1 - own / of_constant) if of_constant > 0 else float("nan")
+        # Equal targets cost a constant no more than its rounding.
+        saved = 1 - own / of_constant if of_constant > 0 and np.ptp(y) else np.nan
+        return float(saved)
 
 
 SQUARED_ERROR = Loss()

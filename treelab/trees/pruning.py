@@ -795,12 +795,10 @@ def dropped_words(
     ----------
     tree, smaller : Tree
         Before and after; see ``without_small_terms``.
-    before, after : ndarray of shape (n_rows,)
+    before, after : ndarray of shape (n_rows,) or (n_rows, n_outputs)
         What they predict for the same test rows.
     """
-    changed = before != after
-    if tree.classes is None:
-        changed = ~np.isclose(before, after)
+    changed = (before != after).reshape(len(before), -1).any(axis=1)
     now, was = (significant(terms_per_split(own), 2) for own in (smaller, tree))
     return (
         f"Splits name {now} features on average instead of {was}; the leaves' "

@@ -3,17 +3,24 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf, isnan
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from treelab.trees.dates import first_moment_after, moment_text, parse_moment
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.tree import OBLIQUE, Tree, knows_interval, plain_label, read_features
+from treelab.trees.tree import (
+    OBLIQUE,
+    Tree,
+    knows_interval,
+    plain_label,
+    read_features,
+    weighted_sums,
+)
 from treelab.trees.words import (
     clean,
     counted,
@@ -283,8 +290,7 @@ class CategoryCondition:
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
         known = self.feature.categories
-        codes = tuple(range(len(known)))
-        places = Feature(self.feature.column, "category", "", -1, known, codes, -2)
+        places = replace(self.feature, scores=tuple(range(len(known))), unseen=-2)
         x = feature_matrix([places], X)[:, 0]
         passes = [category in self.allowed for category in known]
         passes += [self.new, self.missing]  # places -2 and -1
@@ -427,9 +433,13 @@ def shown_threshold(tree: Tree, node: int) -> str:
     """Return the threshold of a split of a number column, as texts show it."""
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
     threshold, low, high = map(float, (tree.threshold[node], *between))
-    if tree.features[tree.feature[node]].is_date and np.isfinite(threshold):
+    feature = tree.features[tree.feature[node]]
+    if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
-    return threshold_text(threshold, low, high)
+    text, near = threshold_text(threshold, low, high), feature.spread / 200
+    if isnan(low) and abs(parse(text) - threshold) > near:
+        return near_text(threshold, near)  # of rows that are not known, few lie so near
+    return text
 
 
 def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:
@@ -708,25 +718,24 @@ def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     row : DataFrame or array of one row
     """
     j = tree.feature[node]
-    threshold = float(tree.threshold[node])
     if j == OBLIQUE:
-        total = threshold - float(tree.margin(row)[0, node])
-        return value_text(total, threshold, parse(bound_text(tree, node)))
+        return _sum_text(tree, node, matrix)
     feature = tree.features[j]
     x = float(matrix[0, j])
     if feature.is_date and not np.isnan(x):
         return moment_text(x)
     if feature.kind == "number":
+        threshold = float(tree.threshold[node])
         text = value_text(x, threshold, parse(shown_threshold(tree, node)))
         return text if np.isnan(x) else with_unit(text, feature.unit)
-    table = as_table(tree.features, row)
-    names = [str(name) for name in table.columns]
-    cell: Any = table.iloc[0, names.index(feature.column)]
-    if pd.isna(cell):
-        return "missing"
-    name = feature.category(cell)
-    text, known = quoted(name), name in feature.categories
-    return text if known else f"{text}, which no training row held"
+    return cell_text(feature, as_table(tree.features, row)[feature.column].iloc[0])
+
+
+def _sum_text(tree: Tree, node: int, matrix: np.ndarray) -> str:
+    """Return what an oblique split adds up of the one row of a feature matrix."""
+    total = float(weighted_sums(tree, matrix, np.array([node]))[0, 0])
+    threshold = float(tree.threshold[node])
+    return value_text(total, threshold, parse(bound_text(tree, node)))
 
 
 def check_split(tree: Tree, node: int) -> None:
@@ -933,9 +942,10 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
             f"the weighted sum of {sum_name(tree, condition.node)} is {value} ({bound})"
         )
     name = clean(condition.column)
-    if not isinstance(condition, NumberCondition) or value == "missing":
+    bound = condition.bound if isinstance(condition, NumberCondition) else ""
+    if not bound or value == "missing":
         return f"{name} is {value}"
-    return f"{name} is {value} ({condition.bound})"
+    return f"{name} is {value} ({bound})"
 
 
 def sum_name(tree: Tree, node: int) -> str:
@@ -959,21 +969,19 @@ def value_within(
     ``table`` is what ``as_table`` makes of the row, where that is known.
     """
     if isinstance(condition, ObliqueCondition):
-        node = condition.node
-        threshold = float(tree.threshold[node])
-        total = threshold - float(tree.margin(row)[0, node])
-        return value_text(total, threshold, parse(bound_text(tree, node)))
+        return _sum_text(tree, condition.node, read_features(tree, row))
     table = as_table(tree.features, row) if table is None else table
     cell = table[condition.column].iloc[0]
     feature = condition.feature
     if isinstance(condition, CategoryCondition) or feature.is_date:
         return cell_text(feature, cell)
-    if feature.lacks(cell):
+    value = float(feature.cell(cell))
+    if isnan(value):
         return "missing"
     low, high = condition.low_text or "−∞", condition.high_text or "∞"
-    text = shortest(float(cell))
+    text = shortest(value)
     if not parse(low) < parse(text) <= parse(high):
-        text = shortest(float(cell), lambda shown: parse(low) < shown <= parse(high))
+        text = shortest(value, lambda shown: parse(low) < shown <= parse(high))
     return with_unit(text, condition.feature.unit)
 
 
@@ -1000,11 +1008,12 @@ def change_text(
         “Tech”" or "leave bmi empty".
     """
     name = clean(feature.column)
-    if feature.lacks(now):
+    before, now = feature.cell(before), feature.cell(now)
+    if pd.isna(now):
         return f"leave {name} empty"
-    if feature.kind == "category" or feature.lacks(before):
+    if feature.kind == "category" or pd.isna(before):
         now_text = cell_text(feature, now)
-        if feature.lacks(before):
+        if pd.isna(before):
             return f"set {name}, which is missing, to {now_text}"
         return f"change {name} from {cell_text(feature, before)} to {now_text}"
     falls, is_date = float(now) < float(before), feature.is_date
@@ -1030,12 +1039,12 @@ def change_text(
 
 def cell_text(feature, cell) -> str:
     """Return a cell of a feature's column: "0.2 cm", "Sales" or "missing"."""
-    if feature.lacks(cell):
+    value = feature.cell(cell)
+    if pd.isna(value):
         return "missing"
     if feature.is_date:
-        return moment_text(float(cell))
+        return moment_text(float(value))
     if feature.kind == "number":
-        return with_unit(shortest(float(cell)), feature.unit)
-    name = feature.category(cell)
-    text, known = quoted(name), name in feature.categories
+        return with_unit(shortest(float(value)), feature.unit)
+    text, known = quoted(value), value in feature.categories
     return text if known else f"{text}, which no training row held"

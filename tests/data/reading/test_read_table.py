@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,6 +110,27 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_categories():
     assert result.frame["i"].dropna().tolist() == [str(2**53 + 1), str(2**53 + 2)]
     assert result.frame["d"].tolist() == [str(2**64 + k) for k in range(3)]
     assert sum("more than 15 digits" in note for note in result.notes) == 3
+
+
+def test_numbers_that_pandas_has_as_categories_are_categories():
+    given = pd.DataFrame({"code": pd.Categorical([30, 7, None]), "n": [1, 2, 3]})
+    frame = read_table(parquet(given)).frame
+    assert frame["code"].tolist()[:2] == ["30", "7"]
+    assert read_table(parquet(given), as_in=forms_of(frame)).frame["n"].sum() == 6
+    numbers = read_table(parquet(given.astype({"code": float}))).frame
+    again = read_table(parquet(given), as_in=forms_of(numbers)).frame
+    assert again["code"].tolist()[:2] == [30, 7]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us")])
+def test_dates_that_no_calendar_has_are_missing(kind):
+    days = np.array(["2020-01-01", "NaT", "20000-01-01"], "datetime64[D]")
+    table = pa.table({"d": pa.array(days).cast(kind), "n": [1, 2, 3]})
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    result = read_table(content.getvalue(), "t.parquet")
+    assert result.frame["d"].isna().tolist() == [False, True, True]
+    assert "beyond the years 1 to 9999 in row 3; 1 such cell counts" in result.notes[0]
 
 
 def test_parquet_without_rows_is_refused():

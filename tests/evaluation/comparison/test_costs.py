@@ -8,8 +8,10 @@ from treelab.evaluation.comparison import (
     calibrated_threshold,
     cheapest_classes,
     cost_curve,
+    cost_saved,
     mean_cost,
 )
+from treelab.trees.constraints import Constraints
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -57,3 +59,11 @@ def test_the_mean_cost_counts_each_row_by_the_matrix():
     costs = np.array([[0.0, 1.0], [5.0, 0.0]])
     truth, predicted = np.array([0, 1, 1, 0]), np.array([1, 0, 1, 0])
     assert mean_cost(truth, predicted, costs) == pytest.approx(6 / 4)
+
+
+def test_rows_without_a_cost_to_save_are_refused():
+    asked = Constraints(class_costs={"a": {"b": 1.0}, "b": {"a": 5.0}})
+    truth = np.array(["a", "a"])
+    assert cost_saved(asked, "ab", np.array(["a", "b"]), truth) == -4
+    with pytest.raises(ValueError, match="nothing"):
+        cost_saved(asked, "ab", truth, truth)

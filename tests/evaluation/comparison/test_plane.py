@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 from tests.evaluation.comparison.trees import trap, xor_tree
 from tests.figures.small_trees import oblique_tree, stump_and_more, tree_of
@@ -15,6 +16,7 @@ from treelab.evaluation.comparison import (
     surface,
     typical_row,
 )
+from treelab.trees.adapters import from_sklearn
 
 BOX = (0.0, 40.0, 0.0, 10.0)
 
@@ -94,6 +96,19 @@ def test_columns_count_by_the_rows_that_they_test():
     spread = [replace(f, spread=s) for f, s in zip(tree.features, (1.0, 0.25, 1.0))]
     use = column_use(replace(tree, features=tuple(spread)))
     assert list(use.values()) == pytest.approx([0.5, 0.5, 0])
+
+
+def test_the_filling_below_the_leaves_of_an_ensemble_tests_no_column():
+    X, y = trap(200)
+    y = (y == "sound").astype(float)
+    scikit = RandomForestRegressor(4, max_leaf_nodes=5, random_state=0).fit(X, y)
+    forest, tests = from_sklearn(scikit), dict.fromkeys(X.columns, 0)
+    for tree in forest:
+        counted = tree.with_rows(X, y)
+        for node in np.flatnonzero(~tree.is_leaf):
+            tests[X.columns[tree.feature[node]]] += counted.n_rows[node]
+    use = column_use(forest.to_weighted_trees().with_rows(X))
+    assert use == pytest.approx({c: n / sum(tests.values()) for c, n in tests.items()})
 
 
 def test_columns_that_all_models_use_come_first():

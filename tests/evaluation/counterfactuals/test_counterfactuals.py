@@ -153,21 +153,22 @@ def test_each_change_of_a_searched_row_is_needed(seed):
 @pytest.mark.parametrize("bound", [15.0, 25.0])
 def test_a_sum_moves_columns_only_within_their_range(bound):
     tree = Tree.complete(
-        (Feature("x", fill=0.0), Feature("y", fill=0.0)),
+        (Feature("x", fill=0.0), Feature("y", fill=0.0), Feature("unread")),
         None,
         np.array([bound]),
         np.zeros(1, bool),
         np.array([[1.0, 0.0], [0.0, 1.0]]),
-        weights=np.ones((1, 2)),
+        weights=np.array([[1.0, 1.0, 0.0]]),
         classes=("low", "high"),
     )
-    X = pd.DataFrame({"x": np.linspace(0, 10, 11), "y": np.linspace(0, 10, 11)})
+    X = pd.DataFrame({name: np.linspace(0, 10, 11) for name in ("x", "y", "unread")})
+    X.loc[2, "unread"] = np.nan
     found = tree_counterfactuals(
         tree, Changes(X.iloc[[2]], KnownValues(X)), Wanted(("high",))
     )
     assert bool(found) == (bound < 20)
     for own in found:
-        assert (own.row.to_numpy() <= 10).all()
+        assert (own.row[["x", "y"]].to_numpy() <= 10).all()
 
 
 @pytest.mark.parametrize(("locked", "now"), [("beds", "21 April 2021"), ("day", 3.0)])
@@ -184,3 +185,7 @@ def test_in_a_sum_dates_move_by_days_and_whole_numbers_by_whole_ones(locked, now
     (found,) = tree_counterfactuals(tree, changes, Wanted(low=2.0))
     ((_, value),) = found.changes.values()
     assert now == (value if locked == "day" else moment_text(value))
+
+
+def test_equal_values_have_no_spread_for_the_rounding_of_their_mean():
+    assert KnownValues(pd.DataFrame({"x": [0.1] * 6})).spreads == {"x": 1.0}

@@ -8,10 +8,13 @@ import pytest
 from tests.pages.stores import ensemble, table
 from treelab.data.split import DataSplit
 from treelab.evaluation.explanations import (
+    contributions,
     decision_value,
     ensemble_contributions,
     path_contributions,
 )
+from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.feature import Feature
 
 
 def model_and_rows(classes, target):
@@ -36,6 +39,13 @@ def test_base_and_changes_are_the_prediction(classes, target):
                 float(decision_value(model, raw, output))
             )
             assert set(found.changes) <= set(X.columns)
+
+
+def test_trees_of_one_leaf_change_nothing():
+    none, leaf = np.zeros((3, 0)), np.full((3, 1, 1), 2.0)
+    model = WeightedTrees((Feature("x"),), none, none, none, leaf, np.zeros((3, 1)))
+    found = contributions(model, np.ones((1, 1)))
+    assert (found.base, found.changes) == (2, {})
 
 
 def test_changes_are_those_of_single_trees_by_their_weights():

@@ -1,5 +1,6 @@
 """Reasons in words."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -40,6 +41,18 @@ def test_a_weighted_sum_is_one_reason():
     tree, X, _ = oblique_tree()
     (own,) = reasons(tree, X.iloc[[3]], path_contributions(tree, X.iloc[[3]]))
     assert own.fact == "the weighted sum of radius and <texture> is −9 (≤ 10)"
+
+
+def test_two_sums_of_the_same_columns_are_two_reasons():
+    small, X, _ = oblique_tree(None)
+    three = {"weights": np.repeat(small.weights[:1], 3, axis=0)}
+    bounds, sides = [10.0, 0.0, 20.0], np.zeros(3, bool)
+    tree = Tree.complete(small.features, None, bounds, sides, np.eye(4)[3], **three)
+    tree = tree.with_rows(X, tree.predict(X))
+    (row,) = np.flatnonzero(tree.apply(X) == 6)[:1]
+    found = path_contributions(tree, X.iloc[[row]])
+    facts = [own.fact.split(" (")[1] for own in reasons(tree, X.iloc[[row]], found)]
+    assert sorted(facts) == ["> 10)", "> 20)"]
 
 
 @pytest.mark.parametrize(

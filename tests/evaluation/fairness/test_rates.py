@@ -76,6 +76,13 @@ def test_a_group_without_the_class_has_no_true_positive_rate():
 
 def test_groups_are_categories_or_quarters_of_numbers():
     assert set(groups_of(pd.Series(["x", None, "y"]))) == {"x", "y", MISSING}
+    few = groups_of(pd.Series([3.0, 10.0, np.nan, 2.0, 3.0]))
+    assert [*few] == ["3", "10", MISSING, "2", "3"]
+    assert [*few.cat.categories] == ["2", "3", "10", MISSING]
+    days = groups_of(
+        decimal_years(pd.Series(pd.to_datetime(["2019-05-12", "2020-01-01"])))
+    )
+    assert [*days] == ["12 May 2019", "1 January 2020"]
     assert groups_of(pd.Series(np.arange(100.0))).nunique() == 4
     for end, rest in ((0, range(1, 11)), (11, range(1, 11))):
         tied = groups_of(pd.Series([end] * 90 + [*rest]))

@@ -177,3 +177,14 @@ def test_rows_of_one_class_start_as_one_leaf():
     tree = grown(x, np.zeros(len(x), dtype=int), 3, 8)
     starts = greedy_starts([tree], x, values)
     assert len(np.unique(leaves_of(starts, x))) == 1
+
+
+def test_columns_of_a_sorted_table_are_ranked_by_all_of_its_rows():
+    x, *_ = rows(n_rows=500)
+    x = x[np.argsort(x[:, 0], kind="stable")]  # the first 256 rows are of one class
+    y = (x[:, 0] > np.median(x[:, 0])).astype(int)
+    tree = Greedy(("a", "b"), np.ones(2), 1, 0).grow(
+        x[:, 1:], y, FEATURES[1:], min_samples_leaf=1
+    )
+    starts = greedy_starts([tree], x[:, 1:], np.eye(2)[y])
+    assert (starts.logits > NO_GAIN).all()

@@ -113,3 +113,13 @@ def test_rows_that_weigh_most_choose_the_columns(asked):
     y, weight = np.where(heavy, X["b"], X["a"]), np.where(heavy, 100.0, 1.0)
     fitted = GrandeRegressor(**QUICK, constraints=asked).fit(X, y, weight)
     assert {c for tree in trees_of(fitted.ensemble_) for c in tree.columns} == {"b"}
+
+
+def test_columns_of_a_sorted_table_are_chosen_by_all_of_it(monkeypatch):
+    monkeypatch.setattr("treelab.learners.grande.constraints.MOST_ROWS", 100)
+    random = np.random.RandomState(0)
+    X = pd.DataFrame(random.normal(size=(400, 3)), columns=["a", "b", "c"])
+    X = X.sort_values("c", ignore_index=True)
+    asked = {"max_columns": 1}
+    fitted = GrandeClassifier(**QUICK, constraints=asked).fit(X, X["c"] > 0)
+    assert {c for tree in trees_of(fitted.ensemble_) for c in tree.columns} == {"c"}

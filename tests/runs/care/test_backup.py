@@ -15,7 +15,7 @@ from treelab.runs.care import backup
 from treelab.runs.care.backup import back_up
 from treelab.runs.care.doctor import examine
 from treelab.runs.care.restore import restore
-from treelab.runs.store.database import StoreError, writing
+from treelab.runs.store.database import StoreError, change, writing
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
@@ -97,11 +97,13 @@ def test_a_first_run_that_begins_meanwhile_is_left_out(store, tmp_path, monkeypa
 def test_runs_under_way_are_interrupted_in_the_copy_alone(store, tmp_path):
     running = store.create("cart", {}, problem_in(store))
     store.start(running, ProcessId.here())
+    change(store.database, "UPDATE runs SET started = 1000, heartbeat = 1042")
     store.worker_registry.register("cpu:0", ProcessId.here())
     back_up(store.home, tmp_path / "a.zip")
     restore(tmp_path / "a.zip", tmp_path / "new")
     new = RunStore(tmp_path / "new")
     assert new.run(running).state == "interrupted"
+    assert new.run(running).elapsed == 42
     assert new.worker_registry.workers() == []
     assert store.run(running).state == "running"
 

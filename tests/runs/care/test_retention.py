@@ -70,6 +70,8 @@ def test_a_table_goes_with_its_last_run_unless_it_came_today(store):
     assert planned(store, keep_days=30) == (["old"], ["small"])
     store.add_table(small_table(50), "new")
     assert planned(store, most_gb=0.0) == (["old"], ["small"])
+    problem_in(store)  # came again
+    assert planned(store, keep_days=30) == (["old"], [])
 
 
 def test_only_a_cleaning_deletes(aged, monkeypatch):

@@ -9,11 +9,14 @@ from sklearn.datasets import load_iris
 
 from tests.runs.jobs.clustered import clustered
 from treelab.cli.main import main
+from treelab.data.reading.read_table import read_table
 from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
+from treelab.runs.jobs import run_one
 from treelab.runs.jobs.clusters import NO_LABELS, OWN_LABELS, clusters_problem
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.users import Visitor, VisitorStore
 from treelab.trees.pruning import cut_at
 from treelab.trees.pruning_path import PruningPath
 
@@ -55,6 +58,30 @@ def test_the_table_of_a_run_is_another_once_its_clusters_are_found(store):
     assert not run.problem.awaits_clusters
     waits = clusters_problem(frame, table_id=first, table_name="irises")
     assert waits.awaits_clusters
+
+
+def test_a_table_with_clusters_is_as_private_as_its_run(store):
+    ann, bob = (VisitorStore(store.home, Visitor(user)) for user in ("ann", "bob"))
+    clustered(ann, irises().drop(columns="species"))
+    assert len(ann.tables()) == 2
+    assert bob.tables() == []
+
+
+def test_a_run_that_failed_with_its_clusters_found_finds_them_anew(
+    store, monkeypatch, capsys
+):
+    monkeypatch.setattr(run_one, "save_fitted", lambda *_: 1 / 0)
+    run_id = clustered(store, irises().drop(columns="species"))
+    assert store.run(run_id).state == "failed"
+    assert not store.run(run_id).problem.awaits_clusters
+    monkeypatch.undo()
+    assert main(["runs", "--resume", run_id, "--home", str(store.home)]) == 0
+    assert "Fitted to all rows" in capsys.readouterr().out
+    run, path = store.run(run_id), store.model(run_id)
+    assert OWN_LABELS in run.summary["notes"]
+    found = store.table(run.problem.table_id)
+    assert path.tree.n_rows[0] == len(found)
+    assert (found["cluster"] == path.predict(found)).all()
 
 
 def test_with_known_labels_no_split_sees_them_and_leaves_hold_them(store):
@@ -108,6 +135,13 @@ def test_a_node_without_rows_has_its_parents_labels(store):
 def test_what_cannot_be_clustered_is_refused(change, known, words):
     with pytest.raises(ValueError, match=words):
         clusters_problem(change(irises()), table_id="t", table_name="t", known=known)
+
+
+def test_splits_of_clusters_have_the_units_of_cells():
+    rows = "\n".join(f"{k}.5 kg,{k % 7}" for k in range(40))
+    frame = read_table(f"mass,place\n{rows}\n".encode(), "t.csv").frame
+    problem = clusters_problem(frame, table_id="t", table_name="t")
+    assert dict(problem.units) == {"mass": "kg"}
 
 
 def test_a_single_cluster_is_no_answer(store, monkeypatch):

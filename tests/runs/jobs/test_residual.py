@@ -1,5 +1,7 @@
 """A surrogate run beside its model; its differences are a table of their own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,8 @@ def test_the_residual_table_says_where_the_tree_differs(store, target):
         assert dict(problem.units)[problem.target] == "kg"
         np.testing.assert_allclose(found, np.abs(of_tree - frame["forest"]))
     assert problem.columns == run.problem.columns
+    rare = replace(run, problem=replace(run.problem, rare=(("name", 0.1),)))
+    assert residual_problem(store, rare).rare == rare.problem.rare
     assert residual_title(run) == "Where CART differs from forest"
     problem.split(table)
 

@@ -11,6 +11,7 @@ from itertools import chain
 
 import pytest
 
+from treelab.runs.store.database import change
 from treelab.runs.store.run import FINISHED
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
@@ -195,6 +196,16 @@ def test_a_run_is_interrupted_when_its_process_died_and_keeps_its_curve(store, q
     assert "ended in the middle" in store.run(died).error
     assert len(store.events(died)) == 1
     assert store.run(lives).state == "running"
+
+
+def test_a_run_lasts_to_the_last_word_of_its_process(store, queued):
+    (run_id,) = queued("slow")
+    store.start(run_id, dead_process())
+    change(store.database, "UPDATE runs SET started = 1000, heartbeat = 1042")
+    store.interrupt_dead_runs()  # the next morning
+    assert store.run(run_id).elapsed == 42
+    store.resume(run_id)
+    assert store.run(run_id).elapsed == 42
 
 
 def test_a_run_elsewhere_is_interrupted_when_it_is_silent(store, queued, monkeypatch):

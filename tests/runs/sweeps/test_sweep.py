@@ -270,6 +270,29 @@ def test_a_trial_that_fails_does_not_end_the_sweep(store, problem, monkeypatch):
     assert failed.error == "Too deep."
 
 
+def test_a_sweep_ends_where_no_trial_can_have_a_score(store):
+    # The median of nearly all rows is 0, which errs by nothing on the validation rows.
+    frame = pd.DataFrame({"x": range(40), "y": [0.0] * 39 + [5.0]})
+    problem = Problem(store.add_table(frame, "t"), "t", "y", ("x",), task="regression")
+    settings = PLAIN | {"loss": "absolute_error"}
+    run, study = swept(store, problem, settings, scoring="validation", n_trials=2)
+    assert run.state == "failed"
+    assert "no score on 8 rows that one value predicts without an error" in run.error
+    assert len(study.trials) == 2
+
+
+def test_trials_are_scored_on_other_groups_than_they_are_fitted_to(store):
+    random = np.random.default_rng(0)
+    group = np.repeat(np.arange(40), 10)  # each has a place of its own, and a value
+    place, value = random.random(40)[group], random.integers(2, size=40)[group]
+    frame = pd.DataFrame({"group": group, "place": place, "y": value})
+    way = {"split_by": "group", "split_column": "group", "task": "binary"}
+    problem = Problem(store.add_table(frame, "t"), "t", "y", ("place",), **way)
+    space = {"min_samples_leaf": Values((1,))}
+    _, study = swept(store, problem, space=space, n_trials=1)
+    assert study.trials[0].value < 0.8  # 1.0 by rows of the same groups
+
+
 def test_a_learner_without_a_score_of_its_own_says_so(store, problem):
     run, _ = swept(store, problem, scoring="own", n_trials=1)
     assert run.state == "failed"

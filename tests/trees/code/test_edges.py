@@ -211,9 +211,12 @@ def test_python_takes_any_missing_value(cell):
 
 
 @needs_gcc
-@pytest.mark.parametrize("levels", [("FALSE", "TRUE"), ("true", "false")])
+@pytest.mark.parametrize(
+    "levels", [("FALSE", "TRUE"), ("true", "false"), ("true", "not known", "false")]
+)
 def test_true_and_false_are_known_however_they_are_spelt(levels, tmp_path):
-    flag = Feature("x", "category", categories=levels, scores=(0, 1), unseen=1, fill=0)
+    scores = range(len(levels))
+    flag = Feature("x", "category", "", 0, levels, scores, unseen=len(levels))
     tree = stump(flag, 0.5)
     table = pd.DataFrame({"x": ["True", "false", "TRUE", "true", "False", "no"]})
     wanted = tree.predict(table)
@@ -222,6 +225,18 @@ def test_true_and_false_are_known_however_they_are_spelt(levels, tmp_path):
     assert equal(run_onnx(tree, table)["label"], wanted)
     flags = pd.DataFrame({"x": [True, False]})
     assert equal(python_predictions(tree, flags), tree.predict(flags))
+
+
+@pytest.mark.parametrize("weights", [None, [[1.0], [0.0], [0.0]]])
+def test_python_knows_numbers_as_the_categories_that_mean_them(weights):
+    levels = ("01234", "1e3", "7.1", "7.10", "56789")
+    code = Feature("x", "category", "", 9, levels, range(5), unseen=9)
+    cells = [1234, 1234.0, 1000, 7.1, 56789, 5]
+    table = pd.DataFrame({"x": pd.Series([*cells, *levels], dtype=object)})
+    for threshold in (0.5, 1.5, 2.5, 3.5):
+        feature = [-2 if weights else 0, -1, -1]
+        tree = stump(code, threshold, feature=feature, weights=weights)
+        assert equal(python_predictions(tree, table), tree.predict(table))
 
 
 @needs_gcc

@@ -17,7 +17,7 @@ from treelab.trees.date_parts import (
     with_date_parts,
 )
 from treelab.trees.dates import decimal_years
-from treelab.trees.feature import Feature
+from treelab.trees.feature import Feature, feature_forms, forms_of_model
 from treelab.trees.tree import Tree
 
 RNG = np.random.default_rng(0)
@@ -94,3 +94,14 @@ def test_a_model_of_parts_predicts_a_new_table_of_dates():
     new = pd.DataFrame({"day": pd.to_datetime(["2031-05-01", "2031-11-30"])})
     assert tree.predict(new).tolist() == [0.0, 1.0]
     assert "computed from the dates in day: 1 for January" in to_python(tree)
+
+
+def test_a_column_that_is_named_like_a_part_is_read_as_it_was_written():
+    frame = read_table(b'hour of rest;y\n"1,5";1\n"7,25";2\n').frame
+    feature = Feature("hour of rest", form=feature_forms(frame)["hour of rest"])
+    tree = Tree.complete([feature], [0], [5], [True], [[0.0], [1.0]])
+    # By its own cells alone these would be thousands.
+    content = b'hour of rest,x\n"1,234",0\n"7,125",0\n'
+    new = read_table(content, as_in=forms_of_model(tree))
+    assert tree.predict(new.frame).tolist() == [0, 1]
+    assert "computed from" not in to_python(tree)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_tree
-from treelab.trees.pruning import terms_per_split, without_small_terms
+from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -66,3 +66,11 @@ def test_a_tree_of_single_features_stays_and_odd_fractions_are_refused():
     assert np.isnan(terms_per_split(plain))
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         without_small_terms(tree, 1.5)
+
+
+def test_rows_that_change_are_counted_once_and_on_every_scale():
+    rng = np.random.default_rng(0)
+    tree = with_spreads(make_tree(rng, 8, oblique=1.0, n_classes=0), rng)
+    before = rng.normal(size=(6, 3)) * 1e-12
+    after = before + np.array([[0], [1e-12], [0], [1e-12], [0], [0]])
+    assert "changes on 2 of 6 test rows" in dropped_words(tree, tree, before, after)

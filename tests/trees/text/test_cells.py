@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from tests.figures.small_trees import oblique_tree, stump_and_more
 from tests.trees.code.test_code import stump
 from tests.trees.make import make_table, make_tree
+from treelab.trees.cells import CATEGORY, MISSING, CellForm
 from treelab.trees.feature import Feature
 from treelab.trees.text import (
     NumberCondition,
+    fact_text,
     path_conditions,
     path_lines,
+    path_sentences,
     value_within,
 )
 from treelab.trees.tree import Tree
@@ -68,3 +71,26 @@ def test_a_cell_is_named_as_the_model_reads_it():
     assert told[0] == "a is not “0”: it is “1”"
     assert told[1].endswith("it is “2”")
     assert told[2].endswith("it is “7”, which no training row held")
+
+
+def test_a_cell_in_words_is_what_its_form_makes_of_it():
+    form = CellForm(missing=(*MISSING, "-999"), decimal=",", thousands=".")
+    tree = stump(Feature("0", form=form))
+    for cell, value in ((-999, "missing"), ("-999", "missing"), ("1.234", "1234")):
+        (line,) = path_lines(tree, pd.DataFrame({0: [cell]}))
+        assert line == f"0 > 0.5: it is {value}"
+    names = Feature("a", "category", "", 0, ("x", "y"), (0, 1), form=CATEGORY)
+    rows = pd.DataFrame({"a": ["?", " y", "z"]})
+    assert "it is missing" in path_sentences(stump(names), rows[:1])[0]
+    for node in (1, 2):
+        (condition,) = path_conditions(stump(names), node)
+        here = stump(names).apply(rows) == node
+        assert (condition.holds(rows) == here).all()
+
+
+def test_a_split_on_missing_values_alone_has_no_bound_in_words():
+    for form in (None, CellForm("date", date="ISO8601")):
+        tree = stump(Feature("a", form=form), np.inf)
+        (condition,) = path_conditions(tree, 1)
+        assert condition.text(True) == "a is known"
+        assert fact_text(tree, condition, "3") == "a is 3"

@@ -46,6 +46,9 @@ def stump(feature, threshold, missing_left=False, **more):
     [
         (WIDTH, 0.8, False, "petal width ≤ 0.8 cm"),
         (Feature("age"), 41.5, False, "age ≤ 41.5"),
+        # Of rows that are not known the spread says how near is near.
+        (Feature("hPa", spread=60), 1013.2537, False, "hPa ≤ 1013"),
+        (Feature("hPa", spread=0.4), 1013.2537, False, "hPa ≤ 1013.254"),
         (Feature("age"), np.inf, False, "age is known"),
         (Feature("age"), -np.inf, True, "age is missing"),
         (Feature("age"), np.inf, True, "any age"),

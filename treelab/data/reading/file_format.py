@@ -52,6 +52,8 @@ OTHER_FORMATS = (  # (first bytes, what the file is)
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"Rar!", "a RAR archive"),
     (b"\x93NUMPY", "a NumPy file"),
+    (b"RDX", "an R file"),
+    (b"X\n\0\0\0", "an R file"),
     (b"\x80\x04\x95", "a Python pickle"),
     (b"\x80\x05\x95", "a Python pickle"),
 )

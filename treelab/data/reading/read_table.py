@@ -215,13 +215,17 @@ def _read_format(
         readings, notes = read_duckdb(content, name, how.sheet, how.query)
     else:
         from treelab.data.reading.formats.guarded import run_guarded
-        from treelab.data.reading.formats.parquet import read_parquet
+        from treelab.data.reading.formats.parquet import categoricals, read_parquet
 
+        about: dict = {"notes": []}
         if kind != "parquet":
-            kinds = {column: form.kind for column, form in as_in.items()}
+            kinds = dict.fromkeys(how.as_text, "category")
+            kinds |= {column: form.kind for column, form in as_in.items()}
             choices: dict = {"kind": kind, "kinds": kinds}
-            _, content = run_guarded("parquet_process", content, name, **choices)
+            about, content = run_guarded("parquet_process", content, name, **choices)
         readings, notes = read_parquet(content, name)
+        notes = [*about["notes"], *notes]
+        how = replace(how, as_text=(*how.as_text, *categoricals(content)))
     return [_typed(reading, how, as_in) for reading in readings], notes
 
 

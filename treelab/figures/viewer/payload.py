@@ -676,12 +676,15 @@ class TreeWriter:
         facts["shares"] = [
             plain_number(share) for share in folded / max(folded.sum(), 1e-300)
         ]
-        facts["prediction"] = short(tree.classes[best], wording.length)
+        labels = tuple(map(str, tree.classes))
+        name = short_names(labels, wording.length)
+        facts["class"] = int(self.fold[best])  # its place in the legend
+        facts["prediction"] = name[labels[best]]
         facts["confidence"] = plain_number(tree.value[node, best])
         likeliest = int(tree.value[node].argmax())
         if tree.value[node, likeliest] > tree.value[node, best]:
             facts["likeliest"] = [
-                short(tree.classes[likeliest], wording.length),
+                name[labels[likeliest]],
                 plain_number(tree.value[node, likeliest]),
             ]
         return facts
@@ -779,9 +782,8 @@ class TreeWriter:
         """A column's categories: the code of each row, and the name of each code."""
         column = feature.column
         if column not in self._columns:
-            place = [str(name) for name in self.X.columns].index(column)
-            codes, values = pd.factorize(self.X.iloc[:, place], use_na_sentinel=True)
-            self._columns[column] = codes, [feature.category(v) for v in values]
+            codes, values = pd.factorize(feature.read(self.X[column]))
+            self._columns[column] = codes, list(values)
         return self._columns[column]
 
 
@@ -838,6 +840,8 @@ class Frames:
     score_label: str = ""  # which score on which rows: "macro F1 · validation"
     # Frames that the scrubber marks, each with the words for it.
     marks: Sequence[tuple[int, str]] = ()
+    # Of these frames among those that they were taken from.
+    places: Sequence[int] = ()
 
     def take(self, places: Sequence[int]) -> "Frames":
         """Return the frames at some places; those that stay must be among them."""
@@ -851,6 +855,7 @@ class Frames:
             None if self.scores is None else [self.scores[i] for i in places],
             self.score_label,
             [(places.index(i), words) for i, words in self.marks],
+            places,
         )
 
     def to_dict(self) -> dict:
@@ -865,6 +870,7 @@ class Frames:
             "score_label": self.score_label,
             "chosen": int(self.chosen),
             "marks": [[int(i), words] for i, words in self.marks],
+            "places": list(self.places),
         }
 
 

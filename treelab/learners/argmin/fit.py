@@ -15,6 +15,7 @@ import torch
 from treelab.learners.argmin.export import TrainedTree, trained_trees
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings, ClusterSettings
+from treelab.learners.common.folds import some_rows
 from treelab.ops.activity import path_scores
 from treelab.training.events import (
     HISTORY,
@@ -209,8 +210,8 @@ class PathTraining:
     @torch.no_grad()
     def _losses_at_start(self) -> tuple[np.ndarray, np.ndarray]:
         """Losses (E,) before the first step: of some training rows, in validation."""
-        n_rows = min(len(self.network.rows.y), REFERENCE_ROWS)
-        rows = torch.arange(n_rows, device=self.network.bias.device)
+        drawn = some_rows(len(self.network.rows.y), REFERENCE_ROWS)
+        rows = torch.as_tensor(drawn, device=self.network.bias.device)
         return _array(self.network.batch_loss(rows)), _array(self.network.valid_loss())
 
 

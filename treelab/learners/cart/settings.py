@@ -53,8 +53,8 @@ class CartSettings:
     )
     ccp_alpha: float = setting(
         0.0,
-        "Cost-complexity pruning: impurity (variance of numbers) that each leaf must "
-        "save.",
+        "Cost-complexity pruning: impurity (variance of numbers, of counts and amounts "
+        "half their Poisson deviance) that each leaf must save.",
         label="Complexity penalty (ccp_alpha)",
         minimum=0,
     )

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
 from treelab.data.encoding import TableEncoder, power_of_two, to_float32
-from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
+from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds, some_rows
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import greedy_size, node_at_size
 from treelab.trees.losses import Loss
@@ -159,12 +159,12 @@ def _unseen(
     on; where these are linear, there are as many leaves as numbers. Returns residuals
     (n, n_levels) for each tree, and the weights (n,) of the rows.
     """
-    some = slice(None, None, -(-len(y) // MOST_ROWS))
     leaves_a_row = [
         (tree.n_leaves if tree.leaf_weights is None else greedy_size(tree)) / len(y)
         for tree in trees
     ]
-    frame, y, weight = frame[some], y[some], weight[some]
+    some = some_rows(len(y), MOST_ROWS)
+    frame, y, weight = frame.iloc[some], y[some], weight[some]
     # Of small variances scikit-learn makes leaves, near large means it sees none.
     scaled = (y - y.mean()) / power_of_two(y)
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])

@@ -803,8 +803,9 @@ class TunedRegressor(TunedTree, GrownRegressor):
     """What the regressors share."""
 
     def _ccp_alpha(self, settings):
-        """A variance; of several targets a fraction of that of each."""
+        """A variance, or half a deviance; of several targets a fraction of each's."""
         scale = self._target_scale.scale
         if np.ndim(scale):
             scale = 2.0**-FINE
-        return super()._ccp_alpha(settings) / scale / scale
+        once = super()._ccp_alpha(settings) / scale
+        return once if self._loss_of_rows.criterion == "poisson" else once / scale

@@ -359,7 +359,9 @@ def _score(
     if valid.n_classes:
         called = predicted.argmax(1)
         confusion = confusion_matrix(valid.y, called, valid.n_classes, weight)
-        return float(macro_f1(confusion)), macro_f1_error(confusion)
+        own = np.ones(len(called)) if weight is None else weight
+        n_rows = round(own.sum() ** 2 / (own @ own))  # weighted alike, as unsteady
+        return float(macro_f1(confusion)), macro_f1_error(confusion, n_rows)
     weight = np.ones(len(valid.y)) if weight is None else weight / weight.mean()
     loss, together = valid.loss_of_rows, np.zeros(len(valid.y), dtype=np.int64)
     constant = loss.constants(together, valid.y, weight, 1)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
+from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import ColumnRules, as_columns, encoded_tree
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.ops.axis_trees import axis_leaves
@@ -112,8 +113,7 @@ def greedy_starts(
         for node in np.flatnonzero(~tree.is_leaf).tolist():
             place, rows = here.pop(node)
             ranked = rows if len(rows) else np.arange(len(x))
-            if len(ranked) > MOST_ROWS:
-                ranked = ranked[:: len(ranked) // MOST_ROWS][:MOST_ROWS]
+            ranked = ranked[some_rows(len(ranked), MOST_ROWS)]
             key = ranked.tobytes()
             if key not in known:
                 known[key] = best_thresholds(x[ranked], values[ranked])

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from treelab.data.encoding import TableEncoder, to_float32
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.base import TrainingData, joined_weights
+from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import as_columns, decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
@@ -23,7 +24,7 @@ from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree, with_midpoint_thresholds
 
-JUDGED_ROWS = 50_000  # at most, evenly spaced
+JUDGED_ROWS = 50_000  # at most
 ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together
 
 
@@ -85,7 +86,7 @@ class Table:
 
     def judged(self) -> "Table":
         """Return the table with the rows by which trees are judged while they train."""
-        some = slice(None, None, -(-len(self.seen) // JUDGED_ROWS))
+        some = some_rows(len(self.seen), JUDGED_ROWS)
         weight = None if self.data.weight is None else self.data.weight[some]
         data = replace(self.data, y=self.data.y[some], weight=weight)
         return replace(self, data=data, seen=self.seen[some])

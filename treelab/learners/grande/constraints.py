@@ -15,6 +15,7 @@ import torch
 from sklearn.ensemble import RandomForestRegressor
 from torch import Tensor
 
+from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.grande.rows import Rows
 from treelab.trees.constraints import Constraints, isotonic, node_boxes, output_of
@@ -152,8 +153,8 @@ def _forest(
     On training rows; the squared error is that of the classes' probabilities, where
     there are classes, as a fraction of the root's.
     """
-    most = slice(min(rows.n_train, MOST_ROWS))
-    x, y = rows.x[most].cpu().numpy(), rows.target[most].cpu().numpy()
+    most = some_rows(rows.n_train, MOST_ROWS)
+    x, y = rows.x.cpu().numpy()[most], rows.target.cpu().numpy()[most]
     target = np.eye(rows.n_classes)[y] if rows.n_classes else y[:, None]
     weight = None if rows.own_weight is None else rows.own_weight[most]
     forest = RandomForestRegressor(
@@ -248,11 +249,10 @@ def _in_order(
         )
         pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
         mass = np.bincount(leaf[:, e], row_weight, trees.n_leaves)
-        weight = np.maximum(mass, 1e-3)
         for output, sign in enumerate(signs):
             if len(pairs):
                 wanted = sign * value[e, :, output]
-                value[e, :, output] = sign * isotonic(wanted, weight, pairs)
+                value[e, :, output] = sign * isotonic(wanted, mass, pairs)
     return replace(trees, leaf_value=value)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from treelab.learners.common.base import TrainingData
+from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.common.objective import Objective, RegressionObjective, loss_note
 from treelab.learners.common.origin import (
@@ -298,7 +299,8 @@ def _report_start(
     network: WeightedTreesNetwork, batch_size: int, monitor: Monitor
 ) -> torch.Tensor:
     """Report the losses before the first step; return that of validation, (G,)."""
-    rows = torch.arange(batch_size, device=network.logits.device)
+    drawn = some_rows(network.rows.n_train, batch_size)
+    rows = torch.as_tensor(drawn, device=network.logits.device)
     train_loss, valid_loss = network.batch_loss(rows), network.valid_loss()
     monitor.report(0, train_loss.cpu().numpy(), valid_loss.cpu().numpy())
     return valid_loss

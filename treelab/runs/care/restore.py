@@ -181,9 +181,9 @@ def _settle(home: Path) -> int:
             for (run_id,) in rows:
                 has_model = (home / "runs" / str(run_id) / "model").is_dir()
                 db.execute(
-                    "UPDATE runs SET state = 'interrupted', finished = ?, error = ?,"
-                    " has_model = ? WHERE id = ?",
-                    (time.time(), ENDED, has_model, run_id),
+                    "UPDATE runs SET state = 'interrupted', error = ?, has_model = ?,"
+                    " finished = coalesce(heartbeat, ?) WHERE id = ?",
+                    (ENDED, has_model, time.time(), run_id),
                 )
             run_ids = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
         for run_id in run_ids:  # one that waits has no files yet, but a folder

@@ -15,6 +15,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress
+from treelab.trees.cells import noted_units
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
@@ -80,7 +81,7 @@ def clusters_problem(
             kinds=pairs(kinds),
             task="multiclass",
             seed=seed,
-            units=pairs(units),
+            units=pairs(noted_units(frame) | dict(pairs(units))),
             origin=table_id,
         )
     problem = make_problem(
@@ -127,17 +128,17 @@ def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fi
     ValueError
         If the settings or the rows allow no clusters.
     """
-    frame = store.table(run.problem.table_id)
+    # One that goes on may have a table with clusters already: they are found anew.
+    frame = store.table(run.problem.origin or run.problem.table_id)
     if run.problem.weighting:
         raise ValueError("Clusters are found by rows that count alike: no weight.")
-    if not run.problem.awaits_clusters:
+    if not run.problem.origin:
         return _fit_known_labels(run, frame, callbacks)
     path, X, origin = _fit_own_labels(run, frame, callbacks)
     table = frame.assign(**{run.problem.target: path.predict(X)})
     name = f"{run.problem.table_name} with clusters"
-    problem = replace(
-        run.problem, table_id=store.add_table(table, name), task=path.task
-    )
+    table_id = store.add_table(table, name, run.user)  # as private as its run
+    problem = replace(run.problem, table_id=table_id, task=path.task)
     store.set_problem(run.id, problem)
     return Fitted(
         path, problem, problem.split(table), notes=(OWN_LABELS,), origin=origin

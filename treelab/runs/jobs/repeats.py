@@ -23,10 +23,12 @@ def can_be_repeated(run: Run) -> bool:
     """Whether a run was trained by a learner that can train it on other rows.
 
     A model from elsewhere was not, nor a tree that was edited or whose size was chosen
-    by hand; clusters are found in all rows.
+    by hand; clusters are found in all rows. Rows that a time or a mark sets apart are
+    the same test rows with every seed.
     """
     by_hand = any(own in run.summary for own in BY_HAND)
-    return run.learner in LEARNERS and not by_hand and not run.problem.origin
+    is_drawn = run.problem.can_have_folds and not run.problem.origin
+    return run.learner in LEARNERS and not by_hand and is_drawn
 
 
 def run_kind(run: Run) -> tuple:

@@ -1,5 +1,7 @@
 """A surrogate run's imitation of its model, and the table of a residual tree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -60,19 +62,15 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
     if regression and run.problem.target in units:
         units[name] = units[run.problem.target]
     title = f"{run.problem.table_name}, {run.title.split(' · ')[0]}'s differences"
-    return Problem(
-        store.add_table(table, title),
-        title,
-        name,
-        run.problem.columns,
-        kinds=run.problem.kinds,
+    return replace(
+        run.problem,
+        table_id=store.add_table(table, title),
+        table_name=title,
+        target=name,
         task="regression" if regression else "binary",
-        seed=run.problem.seed,
         units=tuple(units.items()),
-        split_by=run.problem.split_by,
-        split_column=run.problem.split_column,
-        n_folds=run.problem.n_folds,
-        weight=run.problem.weight,
+        is_surrogate=False,
+        truth="",
     )
 
 

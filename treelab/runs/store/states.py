@@ -115,6 +115,7 @@ class RunStates:
         metrics: dict | None = None,
         summary: dict | None = None,
         error: str = "",
+        finished: float | None = None,
     ) -> bool:
         """End a running run, once: a second call changes nothing.
 
@@ -125,6 +126,8 @@ class RunStates:
             See ``Run``.
         error : str, default=""
             One sentence.
+        finished : float, optional
+            When it ended, in seconds since 1970; by default now.
 
         Returns
         -------
@@ -140,7 +143,7 @@ class RunStates:
                 " error = ?, has_model = ? WHERE id = ? AND state = 'running'",
                 (
                     state,
-                    time.time(),
+                    finished or time.time(),
                     to_json(metrics or {}),
                     to_json(summary or {}),
                     error,
@@ -168,12 +171,12 @@ class RunStates:
         """End the runs of ``dead_runs`` as "interrupted"; return their ids."""
         return [
             run_id
-            for run_id, state in self.dead_runs().items()
-            if self._interrupt(run_id, state)
+            for run_id, left in self.dead_runs().items()
+            if self._interrupt(run_id, *left)
         ]
 
-    def dead_runs(self) -> dict[str, str]:
-        """Return the runs whose process died, with the state they were left in.
+    def dead_runs(self) -> dict[str, tuple[str, float | None]]:
+        """Return the runs whose process died: their state, and the last heartbeat.
 
         That is the process that trains a run, or the one that made it and ended before
         it submitted it. A process of this machine is dead when the system does not know
@@ -194,13 +197,18 @@ class RunStates:
                 silent = time.time() - (row["heartbeat"] or 0.0)
                 is_dead = row["state"] == "running" and silent > SILENT_SECONDS
             if is_dead:
-                dead[row["id"]] = row["state"]
+                dead[row["id"]] = row["state"], row["heartbeat"]
         return dead
 
-    def _interrupt(self, run_id: str, state: str) -> bool:
-        """End a run whose process died; False if it is in another state by now."""
+    def _interrupt(self, run_id: str, state: str, heartbeat: float | None) -> bool:
+        """End a run whose process died; False if it is in another state by now.
+
+        It ended with its last heartbeat, however long nobody looked.
+        """
         if state == "running":
-            return self.finish(run_id, "interrupted", error=TRAINER_ENDED)
+            return self.finish(
+                run_id, "interrupted", error=TRAINER_ENDED, finished=heartbeat
+            )
         n_ended = change(
             self.database,
             "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"

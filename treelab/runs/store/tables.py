@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treelab.runs.store.database import StoreError, change, fetch, writing
+from treelab.runs.store.database import StoreError, fetch, writing
 from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.server import Server
 from treelab.trees.cells import ATTRIBUTE
@@ -39,11 +39,19 @@ class StoredTables:
     home: Path
     database: Path | Server
 
-    def add_table(self, frame: pd.DataFrame, name: str) -> str:
+    def add_table(self, frame: pd.DataFrame, name: str, user: str = "") -> str:
         """Store a table under its content's hash and return that id.
 
-        The same table again is stored once, under the newer name; where its file was
-        damaged or gone, that mends it.
+        The same table again is stored once, under the newer name and time; where its
+        file was damaged or gone, that mends it.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        name : str
+        user : str, default=""
+            Who sees it, beside others that added it; "": all, where nobody added it
+            as theirs. One that all may see stays so.
 
         Raises
         ------
@@ -56,13 +64,24 @@ class StoredTables:
         if why_damaged(path):  # or missing: the same table again mends it
             make_private_folder(path.parent)
             write_private(path, content)
-        change(
-            self.database,
-            "INSERT INTO tables (id, name, n_rows, n_columns, created)"
-            " VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET name = excluded.name",
-            (table_id, name, *frame.shape, time.time()),
-        )
+        with writing(self.database) as db:
+            is_seen_by_all = db.execute(
+                "SELECT 1 FROM tables WHERE id = ? AND NOT EXISTS"
+                " (SELECT 1 FROM table_users WHERE table_id = id)",
+                (table_id,),
+            ).fetchone()
+            db.execute(
+                "INSERT INTO tables (id, name, n_rows, n_columns, created)"
+                " VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE"
+                " SET name = excluded.name, created = excluded.created",
+                (table_id, name, *frame.shape, time.time()),
+            )
+            if user and not is_seen_by_all:
+                db.execute(
+                    "INSERT INTO table_users VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (table_id, user),
+                )
         return table_id
 
     def table(self, table_id: str, only: Sequence[str] = ()) -> pd.DataFrame:

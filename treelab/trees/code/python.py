@@ -1,6 +1,8 @@
 """Trees and ensembles as Python."""
 
-from math import isfinite
+from collections import Counter
+from collections.abc import Collection
+from math import inf
 
 import numpy as np
 
@@ -54,6 +56,30 @@ def _year(value):
     length = timedelta(days=365 + isleap(moment.year))
     return moment.year + (moment - datetime(moment.year, 1, 1)) / length
 ''',
+    "_code": '''
+def _code(value, missing, column):
+    """Return text that writes a number as that number, and any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    if value in missing:
+        return None
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise ValueError(f"Column {column!r} held numbers, not {value!r}.") from None
+''',
+    "_stripped": '''
+def _stripped(value):
+    """Return text without the spaces around it, and any other value as it is."""
+    return value.strip() if isinstance(value, str) else value
+''',
+    "_no_text": '''
+def _no_text(value, column):
+    """Return a value that is no text, in which 1.234 may be 1234."""
+    if isinstance(value, str):
+        raise ValueError(f"Column {column!r} had decimal commas: {value!r} is text.")
+    return value
+''',
     "_unless": '''
 def _unless(value, low, high):
     """Return a number; NaN where it lies from low to high, which counts as missing."""
@@ -102,27 +128,56 @@ WEIGHTED_CLASS = '''def predict(row):
     return CLASSES[weighted.index(max(weighted))]'''
 
 
-def category_keys(category: str) -> list:
-    """Return what is the category in Python: its text, and the number that it writes.
+def category_keys(known: Collection[str]) -> dict[str, list]:
+    """Return what is each category in Python: its text, and the number that it means.
 
     True, 1 and 1.0 are one key of a set there, as they are one category of a feature.
+    Of several categories that mean a number it is the one written as Python does.
     """
+    numbers = {category: _number_of(category) for category in known}
+    times = Counter(numbers.values())
+    return {
+        category: [category]
+        if number is None or (times[number] > 1 and str(number) != category)
+        else [category, number]
+        for category, number in numbers.items()
+    }
+
+
+def _keyed(missing: float, scores: dict[str, float]) -> dict:
+    """Return the number that a missing value, None, and each category stand for."""
+    keys = category_keys(scores)
+    entries: dict = {None: missing}
+    for category, score in scores.items():
+        entries |= dict.fromkeys(keys[category], score)
+    return entries
+
+
+def _number_of(category: str) -> float | None:
+    """Return the number, or the truth, that a category means; None of a word."""
     if category in ("True", "False"):
-        return [category, category == "True"]
-    for kind in (int, float):
+        return category == "True"
+    for kind in (int, float):  # whole numbers have more digits than a float
         try:
             number = kind(category)
         except ValueError:
             continue
-        if str(number) == category and isfinite(number):
-            return [category, number]
-    return [category]
+        return number if -inf < number < inf else None
+    return None
 
 
 def reading(source: Input) -> str:
     """Write how a row's column is read."""
     kind = "date" if source.unit == YEARS else source.kind
-    read = f"{READERS[kind]}(row[{source.column!r}])"
+    cell = f"row[{source.column!r}]"
+    form, name = source.form, source.column
+    if form is not None and form.kind == "number" and form.decimal == ",":
+        cell = f"_no_text({cell}, {name!r})"
+    elif form is not None and kind == "category":
+        cell = f"_stripped({cell})"
+        if form.kind == "number":
+            cell = f"_code({cell}, {form.held!r}, {name!r})"
+    read = f"{READERS[kind]}({cell})"
     if source.missing_range is None:
         return read
     low, high = source.missing_range
@@ -208,9 +263,7 @@ def _scores(model: WeightedTrees, used: list[int]) -> list[str]:
     for j in used:
         feature = model.features[j]
         if feature.kind != "number":
-            scores: dict = {None: float("nan")}
-            for category, score in scores_of(feature).items():
-                scores |= dict.fromkeys(category_keys(category), score)
+            scores = _keyed(float("nan"), scores_of(feature))
             lines.append(f"_SCORES_{j} = {scores!r}")
     return lines
 
@@ -399,7 +452,8 @@ class _Module(NestedWriter):
     def category_test(self, test: CategoryTest) -> str:
         name = self.names[test.source]
         missing_listed = test.missing_left == test.inside
-        keys = [repr(key) for c in test.listed for key in category_keys(c)]
+        of = category_keys(test.known)
+        keys = [repr(key) for category in test.listed for key in of[category]]
         listed = [*keys, *(["None"] if missing_listed else [])]
         # "in ()" is never true, and {} would be a dict.
         group = f"{{{', '.join(listed)}}}" if listed else "()"
@@ -425,9 +479,7 @@ class _Module(NestedWriter):
     def _table(self, term: Term) -> str:
         """Name the table of a category column's scores, which goes to the top."""
         table = f"_SCORES_{term.index}"
-        entries: dict = {None: term.fill}
-        for category, score in (term.scores or {}).items():
-            entries |= dict.fromkeys(category_keys(category), score)
+        entries = _keyed(term.fill, term.scores or {})
         rows = [f"    {category!r}: {score!r}," for category, score in entries.items()]
         self.scores[term.index] = [f"{table} = {{", *rows, "}"]
         return table

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.cells import CellForm
 from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -34,12 +35,15 @@ class Input:
 
     Where the code compares dates as such, their kind is "date".
     Numbers from the first to the second of ``missing_range`` count as missing.
+    ``part`` says which part of which dates it is, where it is one.
     """
 
     column: str
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
+    form: CellForm | None = None  # how text of the training rows was written
+    part: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class CategoryTest:
     listed: tuple[str, ...]
     inside: bool
     missing_left: bool
+    known: tuple[str, ...]  # the categories, and the marks of missing values
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,8 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    return Input(feature.column, feature.kind, unit, feature.missing_interval)
+    missing, part = feature.missing_interval, feature.part
+    return Input(feature.column, feature.kind, unit, missing, feature.form, part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
@@ -118,16 +124,14 @@ def as_written(model: Exported) -> Tree | WeightedTrees:
 
 
 def _with_spellings(feature: Feature) -> Feature:
-    """Return a feature that lists true and false in each spelling."""
-    categories = feature.categories
-    several = len({category.lower() for category in categories}) < len(categories)
-    if not categories or several or not are_truths(categories):
-        return feature
-    scores = {
-        spelt: score
-        for category, score in zip(categories, feature.scores)
-        for spelt in (category, category.title(), category.upper(), category.lower())
-    }
+    """Return a feature that lists true and false in each spelling, if it knows one."""
+    words = [category.lower() for category in feature.categories]
+    scores: dict[str, float] = {}
+    for category, word, score in zip(feature.categories, words, feature.scores):
+        spelt = [category]
+        if word in _TRUTHS and words.count(word) == 1:
+            spelt += [word.title(), word.upper(), word]
+        scores |= dict.fromkeys(spelt, score)
     return replace(feature, categories=tuple(scores), scores=tuple(scores.values()))
 
 
@@ -163,7 +167,8 @@ def split_test(tree: Tree, node: int) -> Test:
     }
     inside = not score_goes_left(feature.unseen, threshold, missing_left)
     listed = tuple(category for category, left in sides.items() if left == inside)
-    return CategoryTest(source_of(feature), listed, inside, missing_left)
+    source, known = source_of(feature), tuple(sides)
+    return CategoryTest(source, listed, inside, missing_left, known)
 
 
 def terms(tree: Tree, weights: np.ndarray) -> tuple[Term, ...]:
@@ -339,7 +344,7 @@ def input_lines(read: list[Input]) -> list[str]:
     lines = ["It reads the columns"] if read else []
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
-        what = part_words(source.column)
+        what = part_words(source.part)
         kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
         lines.append(f"  {comment(f'{source.column} ({kind})')}")
     return lines
@@ -470,11 +475,12 @@ def ensemble_heading(model: WeightedTrees) -> list[str]:
 def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     """Return the weight of each tree where it is the same for every row, (E,).
 
-    None where weights differ by leaf, or where leaves hold logits: the weighted mean of
-    these is no prediction yet.
+    None where weights differ by leaf, or where leaves hold logits or classes have
+    weights: the weighted mean of the leaves is no prediction yet.
     """
     by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
-    if by_row or (model.classes is not None and model.leaf_output == "logits"):
+    has_logits = model.classes is not None and model.leaf_output == "logits"
+    if by_row or has_logits or model.class_weights is not None:
         return None
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
@@ -497,7 +503,7 @@ def refuse_ensemble(model: object, language: str) -> None:
     if isinstance(model, WeightedTrees):
         why = ""
         if fixed_weights(model) is None:
-            why = ", whose weights depend on the row or whose leaves hold logits"
+            why = ", whose weights depend on the row or the class, or of logits"
         raise ValueError(
             f"{language} cannot hold this ensemble{why}. Export ONNX, Python or C, or "
             "one of its trees."

@@ -27,7 +27,7 @@ GIVEN = pd.DataFrame(
 JSON = '{"n": 1, "w": "a"}\n\n{"w": "b", "n": null, "on": true}\n{"n": 2.5, "l": [1]}\n'
 ARFF = """% made by hand
 @RELATION people
-@attribute 'first name' string
+@attribute 'first name' String
 @attribute age NUMERIC
 @attribute code {0, 1, 'a, b'}
 @data
@@ -107,6 +107,47 @@ def test_codes_with_labels_become_their_labels(tmp_path):
     again = read_table(path, as_in=forms_of(found)).frame
     assert again["sex"].tolist() == ["woman", "3"]
     assert again["age"].tolist() == [99, 99]
+
+
+def test_codes_that_are_text_become_their_labels_whatever_the_other_rows_hold(tmp_path):
+    labels = {"sex": {"m": "man", "f": "woman"}, "place": {1.0: "north", 2.0: " "}}
+    frame = pd.DataFrame({"sex": ["m", "", "f"], "place": [1.0, 2.0, 1.0]})
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, path, variable_value_labels=labels)
+    found = read_table(path, as_text=["place"]).frame
+    assert found["sex"].dropna().tolist() == ["man", "woman"]
+    assert found["place"].tolist() == ["north", "2", "north"]
+    assert read_table(path, as_in=forms_of(found)).frame.equals(found)
+
+
+def test_times_of_statistics_programs_are_hours_beyond_a_day_too(tmp_path):
+    path = tmp_path / "t"
+    frame = pd.DataFrame({"n": [1.0, 2.0, 3.0], "t": [5400.0, 90_000.0, np.nan]})
+    for write in (pyreadstat.write_sav, pyreadstat.write_xport):
+        write(frame, path, variable_format={"t": "TIME8"})
+        result = read_table(path)
+        assert result.frame["t"].tolist()[:2] == [1.5, 25]
+        assert "'t' holds times, which became hours" in result.notes[0]
+
+
+def test_dates_are_dates_however_stata_and_spss_show_them(tmp_path):
+    shown = {"a": "%tdDD/NN/CCYY", "b": "%tcDDmonCCYY_HH:MM", "c": "%tm", "d": "%tq"}
+    cells = [[21915.0] * 2, [21915 * 86_400_000.0] * 2, [720, np.nan], [240, 241]]
+    frame = pd.DataFrame(dict(zip(shown, cells)))
+    pyreadstat.write_dta(frame, tmp_path / "t.dta", variable_format=shown)
+    found = read_table(tmp_path / "t.dta")
+    assert found.dates == list(shown)
+    assert found.frame.iloc[0].tolist() == [2020] * 4
+    assert found.frame["d"][1] == pytest.approx(2020.25, abs=0.01)
+    month = pd.DataFrame({"n": [1.0, 2.0], "m": [13_797_216_000.0] * 2})
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(month, path, variable_format={"m": "MOYR8"})
+    assert read_table(path).frame["m"].tolist() == [2020, 2020]
+
+
+def test_a_transport_file_of_several_data_sets_is_refused(tmp_path):
+    content = written(pyreadstat.write_xport, tmp_path / "t.xpt")
+    assert "holds 2 data sets" in refusal(content + content[240:], "t.xpt")
 
 
 def test_json_lines_are_read_with_gaps_and_without_lists():

@@ -92,6 +92,15 @@ def test_a_size_chosen_by_hand_is_not_repeated(store):
     assert run_kind(derived) != run_kind(run)
 
 
+def test_rows_that_a_time_sets_apart_are_not_repeated(store):
+    later = {"split_by": "time", "split_column": "radius"}
+    one, other = (
+        store.run(add_run(store, "cart", split=later, seed=seed)) for seed in (0, 1)
+    )
+    assert made(store, [one.id], 2) == []
+    assert runs_by_seed(one, [other, one]) == {0: one}  # of the same test rows
+
+
 @pytest.mark.parametrize("how", ["pruned_from", "edited_from"])
 def test_a_tree_made_by_hand_is_no_run_of_the_learners_kind(store, how):
     run = store.run(add_run(store, "cart"))

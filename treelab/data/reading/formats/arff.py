@@ -52,7 +52,7 @@ def read_arff(text: bytes, name: str) -> tuple[Cells, set[str]]:
     if not n_rows:
         raise TableError(f"{name} has no rows below @data. Add rows.")
     nominal = {
-        each for each, kind in attributes if kind.startswith(("{", "string", "STRING"))
+        each for each, kind in attributes if kind.lower().startswith(("{", "string"))
     }
     return columns.cells("row"), nominal
 

@@ -1,6 +1,8 @@
 """Write an Arrow, Stata, SPSS or SAS file as Parquet; runs in a process of its own."""
 
 import io
+import re
+from datetime import time
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,13 @@ TITLES = {
     "sas": "a SAS file",
     "xport": "a SAS transport file",
 }
+# Formats of dates that pyreadstat does not know, and of Stata's, which add how the date
+# is shown: "%tdDD/NN/CCYY".
+_SAS_DATES = ("MONYY", "WORDDATE", "WORDDATX", "JULIAN", "YYMON", "YYMM", "MMYY", "YYQ")
+_SPSS_DATES = ("MOYR", "QYR", "WKYR")
+_STATA_DATE = re.compile(r"%-?t?d")
+_STATA_MOMENT = re.compile(r"%-?t[cC](?!HH:MM(:SS)?$)")
+_STATA_MONTHS = {"%tm": 1, "%tq": 3, "%th": 6}  # that one step of a date has
 
 
 def as_parquet(
@@ -35,11 +44,12 @@ def as_parquet(
     kinds : dict
         "number", "date" or "category": what columns were at training, as far as known.
     """
+    notes: list[str] = []
     try:
         if kind == "arrow":
             table = _read_arrow(content, name)
         else:
-            table = _read_statistics(content, name, kind, kinds)
+            table = _read_statistics(content, name, kind, kinds, notes)
     except (TableError, MemoryError):
         raise
     except Exception as error:  # the libraries raise many kinds for damaged files
@@ -52,7 +62,7 @@ def as_parquet(
         ) from error
     written = io.BytesIO()
     pyarrow.parquet.write_table(table, written, compression="none")
-    return {}, written.getvalue()
+    return {"notes": notes}, written.getvalue()
 
 
 def _read_arrow(content: bytes, name: str) -> pa.Table:
@@ -68,13 +78,14 @@ def _read_arrow(content: bytes, name: str) -> pa.Table:
 
 
 def _read_statistics(
-    content: bytes, name: str, kind: str, kinds: dict[str, str]
+    content: bytes, name: str, kind: str, kinds: dict[str, str], notes: list[str]
 ) -> pa.Table:
     """Read a file of a statistics program; codes become their labels.
 
-    So they do where all have one, or where training rows held categories: there what a
-    code is does not depend on the other rows.
+    Those that are numbers do where all have one, or where training rows held
+    categories: there what a code is does not depend on the other rows.
     """
+    import numpy as np
     import pandas as pd
     import pyreadstat
 
@@ -85,16 +96,48 @@ def _read_statistics(
         "xport": pyreadstat.read_xport,
     }
     read = readers[kind]
+    n_tables = len(re.findall(rb"HEADER RECORD\*{7}MEMB", content))
+    if kind == "xport" and n_tables > 1:
+        raise TableError(
+            f"{name} holds {n_tables} data sets. Write the one to read as a file."
+        )
     _, about = read(io.BytesIO(content), metadataonly=True)
     check_extent(about.number_rows or 0, about.number_columns, name)
-    frame, about = read(io.BytesIO(content), dates_as_pandas_datetime=True)
-    for column, labels in about.variable_value_labels.items():
+    formats = {column: f or "" for column, f in about.original_variable_types.items()}
+    days, moments = list(_SPSS_DATES if kind == "spss" else _SAS_DATES), []
+    if kind == "stata":
+        days = [f for f in formats.values() if _STATA_DATE.match(f)]
+        moments = [f for f in formats.values() if _STATA_MOMENT.match(f)]
+    frame, about = read(
+        io.BytesIO(content),
+        dates_as_pandas_datetime=True,
+        extra_date_formats=days,
+        extra_datetime_formats=moments,
+    )
+    for column, form in formats.items():
+        if kind == "stata" and form[:3] in _STATA_MONTHS:
+            passed = frame[column].fillna(0).astype(np.int64) * _STATA_MONTHS[form[:3]]
+            month = np.datetime64("1960-01") + passed.to_numpy()
+            dates = pd.Series(month.astype("datetime64[s]"), index=frame.index)
+            frame[column] = dates.where(frame[column].notna())
+    for column, given in about.variable_value_labels.items():
+        labels = {value: label for value, label in given.items() if label.strip()}
         values = frame[column].dropna()
-        all_have = len(labels) > 0 and values.isin(list(labels)).all()
-        if kinds.get(column, "category" if all_have else "number") == "category":
+        is_category = len(labels) > 0 and values.isin(list(labels)).all()
+        is_category |= values.dtype == "str"
+        if kinds.get(column, "category" if is_category else "number") == "category":
             texts = {value: value_text(value) for value in values.unique()}
             frame[column] = frame[column].map(texts | labels)
     for column in frame.columns[[kind.kind == "O" for kind in frame.dtypes]]:
+        if isinstance(next(iter(frame[column].dropna()), None), time):
+            # As times of day they would lose their days: 30:00 and 6:00 are two.
+            choices = {"usecols": [column], "disable_datetime_conversion": True}
+            cells = read(io.BytesIO(content), **choices)[0][column]
+            frame[column] = cells / (3_600_000 if kind == "stata" else 3600)
+            if kind == "stata" or formats[column].startswith("TOD"):
+                frame[column] %= 24  # of moments, only the time is shown
+            notes.append(f"Column {column!r} holds times, which became hours.")
+            continue
         texts = frame[column].map(lambda cell: None if pd.isna(cell) else str(cell))
         frame[column] = texts.replace("", None)
     return pa.Table.from_pandas(frame, preserve_index=False)
