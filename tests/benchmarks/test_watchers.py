@@ -19,8 +19,8 @@ def test_a_watcher_takes_less_than_a_twentieth_of_a_core_and_all_runs_end_in_tur
     # Of fewer trees, as a run that is stopped still scores and saves all of them.
     for settings in (watchers.LONG, watchers.SOON_SAVED):
         monkeypatch.setitem(settings, "n_estimators", 256)
-    monkeypatch.setattr(watchers, "SETTLING_SECONDS", 5.0)
-    command = ["watchers", "--watchers", "5", "--polls", "8", "--starters", "2"]
+    monkeypatch.setattr(watchers, "SETTLING_SECONDS", 3.0)
+    command = ["watchers", "--watchers", "5", "--polls", "6", "--starters", "2"]
     assert main(command) == 0, capsys.readouterr().out
     found = r"5 sessions watched .* took ([\d.]+) of a core"
     (cores,) = re.findall(found, capsys.readouterr().out)
