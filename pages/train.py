@@ -30,7 +30,7 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
             started = choices.start_folds(each)
         else:
             started = choices.start_runs(problem, settings, int(n_splits))
-    except ValueError as error:
+    except (ValueError, LookupError) as error:  # the table may be gone by now
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
     choices.choose_run(started[-1])

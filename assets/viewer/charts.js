@@ -115,7 +115,7 @@ export function splitHistogram(data, node, x, y, w, h, labels) {
 
 /** The threshold as the condition writes it: the same number twice is the same text. */
 function thresholdText(node) {
-  return node.bound ?? /≤ (\S+)/.exec(node.condition ?? "")?.[1] ?? short(node.threshold);
+  return node.bound ?? /.*≤ (\S+)/.exec(node.condition ?? "")?.[1] ?? short(node.threshold);
 }
 
 function numberBars(data, hist, threshold, x, y, w, h, labels, words) {

@@ -1,12 +1,14 @@
 """Every command has help, and the module runs from the shell."""
 
+import math
 import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from treelab.cli.arguments import EXAMPLES
+from treelab.cli.arguments import EXAMPLES, json_text
 from treelab.cli.completion import SHELLS
 from treelab.cli.main import build_parser, main
 
@@ -48,3 +50,8 @@ def test_a_shell_gets_a_script_that_completes_every_command(shell, capsys):
     script = capsys.readouterr().out
     for word in ("treelab", "train", "predict", "--columns"):
         assert word in script
+
+
+def test_what_is_not_known_is_null_in_json():
+    facts = {"r2": math.nan, "rows": np.int64(1), "label": np.str_("a")}
+    assert json_text(facts, indent=None) == '{"r2": null, "rows": 1, "label": "a"}'

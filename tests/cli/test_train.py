@@ -217,7 +217,8 @@ def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, capsys, refuse
     assert grouped.problem.split_column == "who"
     assert "who" not in grouped.problem.columns
     assert given.metrics["test"]["n_rows"] == 12
-    assert "--split takes WAY:COLUMN" in refused(*train, "--split", "group")
+    for way in ("group", "random:who"):
+        assert "--split takes WAY:COLUMN" in refused(*train, "--split", way)
     assert "no column 'nobody'" in refused(*train, "--split", "group:nobody")
     frame.head(12).assign(kind="other").to_csv(half, index=False)
     why = refused(*train, "--test-file", str(half))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treelab
 from tests.editing.tables import COLUMNS, fitted, table
 from tests.trees.make import shrunk_by_hand
 from treelab.editing.apply import apply_edit, apply_edits
@@ -225,3 +226,15 @@ def test_a_new_set_of_categories_is_read_as_training_rows_were():
 
 def test_paths_are_the_viewers_keys_in_letters():
     assert path_of_key("010") == "LRL"
+
+
+def test_an_imported_tree_of_categories_is_edited_too():
+    xgboost = pytest.importorskip("xgboost")
+    frame = table()[COLUMNS].astype({"job": "category"})
+    y = frame["job"] == "pilot"
+    model = xgboost.XGBRegressor(n_estimators=1, enable_categorical=True)
+    tree = treelab.from_xgboost(model.fit(frame, y)).with_rows(frame, y)
+    rows = EditRows(tree, frame, y)
+    edit = SetSplit("", "job", categories=("cook", "smith"))
+    edited = refit(apply_edits(tree, [edit], rows), rows)
+    assert edited.n_rows[edited.left[0]] == frame["job"].isin(edit.categories).sum()

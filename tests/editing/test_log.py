@@ -131,6 +131,14 @@ def test_a_threshold_that_is_moved_again_is_one_edit():
     assert len(session.do(SetThreshold("R", 2)).current) == 2
 
 
+def test_an_edit_in_the_place_of_another_was_made_after_test_scores_were_seen():
+    seen = Session().do(Lock("")).do(SetThreshold("L", 1)).end()
+    assert seen.seen_test == 2
+    assert seen.undo().do(Prune("R")).seen_test == 1
+    assert seen.do(SetThreshold("L", 2)).seen_test == 1
+    assert seen.do(Prune("R")).do(Prune("L")).seen_test == 2
+
+
 def test_equal_trees_have_one_hash_and_others_another():
     frame = table()
     tree = fitted(frame)

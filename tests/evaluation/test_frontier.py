@@ -40,6 +40,8 @@ def test_the_worse_line_needs_more_leaves_or_never_gets_there():
     trained = line([4, 8], [0.8, 0.85])
     assert (greedy.best("held_out", 8), trained.best("held_out", 8)) == (0.6, 0.85)
     assert greedy.leaves_for("held_out", 0.85) == 16
+    same = np.nextafter(greedy.table["held_out"].max(), 1)  # added up in another order
+    assert greedy.leaves_for("held_out", same) == 16
     assert trained.leaves_for("held_out", greedy.best("held_out", 16)) is None
     assert np.isnan(trained.best("held_out", 2))
 

@@ -49,8 +49,7 @@ def test_d2_is_that_of_the_score_table_and_its_interval_that_of_drawing_rows(los
     rng = np.random.default_rng(1)
     y, weight = rng.poisson(3.0, 80).astype(float), rng.uniform(0.5, 2, 80)
     first, second = rng.uniform(1, 6, 80), 0.5 + y * rng.uniform(0.5, 1.5, 80)
-    given = {"loss": loss, "n_resamples": 4000}
-    found = paired_bootstrap("regression", y, first, second, weight, **given)["d2"]
+    found = paired_bootstrap("regression", y, first, second, weight, loss=loss)["d2"]
     assert found.first == pytest.approx(loss.score(first, y, weight))
     assert found.second == pytest.approx(loss.score(second, y, weight))
     gains = []
@@ -78,7 +77,7 @@ def test_the_interval_is_that_of_drawing_rows_one_by_one(task):
         rows = rng.integers(80, size=80)
         two = scores(task, y[rows], second[rows])[metric]
         gains.append(two - scores(task, y[rows], first[rows])[metric])
-    found = paired_bootstrap(task, y, first, second, n_resamples=4000)[metric]
+    found = paired_bootstrap(task, y, first, second)[metric]
     width = np.subtract(*np.quantile(gains, [0.975, 0.025]))
     assert found.low == pytest.approx(np.quantile(gains, 0.025), abs=0.12 * width)
     assert found.high == pytest.approx(np.quantile(gains, 0.975), abs=0.12 * width)

@@ -182,3 +182,9 @@ def test_one_reader_reads_a_column_by_the_scores_of_each_feature():
     np.testing.assert_array_equal(first, feature_matrix([other, Feature("age")], table))
     assert JOB.reading != other.reading
     assert Feature("age", fill=float("nan")).reading == Feature("age").reading
+
+
+def test_a_column_is_known_by_its_name_as_text():
+    for name in (0, ("a", "b")):
+        table = pd.DataFrame([[7.0]], columns=pd.Index([name]))
+        assert feature_matrix([Feature(str(name))], table).tolist() == [[7.0]]

@@ -1,5 +1,6 @@
 """Arguments that commands share."""
 
+import json
 import re
 import sys
 from argparse import (
@@ -346,6 +347,15 @@ def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
         return read_model(folder), None
     store = RunStore(arguments.home)
     return store.model(arguments.model), store.run(arguments.model)
+
+
+def json_text(facts: dict | list, indent: int | None = 1) -> str:
+    """Write facts as JSON, numpy's numbers as others; what is not known is null.
+
+    JSON has no NaN, on which other programs than Python's end.
+    """
+    text = json.dumps(facts, default=lambda own: getattr(own, "tolist", own.__str__)())
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=indent)
 
 
 def write_output(arguments: Namespace, content: str | bytes) -> None:

@@ -1,9 +1,8 @@
 """``treelab compare``: runs by score, and whether they differ by chance."""
 
-import json
 from argparse import Namespace
 
-from treelab.cli.arguments import add_home, add_json, printable
+from treelab.cli.arguments import add_home, add_json, json_text, printable
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.import_model import NOTE
@@ -45,7 +44,7 @@ def compare(arguments: Namespace) -> None:
         if costs is not None:
             for row, mean in zip(rows_of_runs, costs.mean):
                 row["mean_cost"], row["costs_of"] = mean, found[costs.costs_of].run.id
-        print(json.dumps(rows_of_runs, indent=1))
+        print(json_text(rows_of_runs))
         return
     rows = f"{len(first.split.y_test):,} test rows{first.run.problem.weighted_words}"
     print(f"{first.metric_title} on {rows}")

@@ -1,6 +1,5 @@
 """``treelab explain``: why a run predicts what it does for one test row."""
 
-import json
 import sys
 from argparse import Namespace
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.cli.arguments import add_file_options, add_home, add_json
+from treelab.cli.arguments import add_file_options, add_home, add_json, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
@@ -84,7 +83,7 @@ def explain(arguments: Namespace) -> None:
         _explain_each(arguments, model, row, target, test)
         return
     if arguments.json:
-        _print_json(_row_facts(model, row, target, test, arguments.row))
+        print(json_text(_row_facts(model, row, target, test, arguments.row)))
         return
     _print_row(model, row, target, test)
 
@@ -103,7 +102,7 @@ def _explain_each(arguments: Namespace, model: Tree, row, target, test: Rows) ->
         print(f"{name}:")
         _print_row(one, row, truth, rows)
     if arguments.json:
-        _print_json(found)
+        print(json_text(found))
 
 
 def _print_row(model: Model, row, target, test: Rows) -> None:
@@ -137,11 +136,6 @@ def _new_rows(
         target = cast_column(target, "number") / exposure
         target = target.where(np.isfinite(target))  # no exposure, no rate
     return table.X, target
-
-
-def _print_json(facts: dict) -> None:
-    """Print facts, numpy's numbers among them, as JSON."""
-    print(json.dumps(facts, indent=1, default=lambda value: value.item()))
 
 
 def _row_facts(model: Model, row, target, test: Rows, number: int) -> dict:

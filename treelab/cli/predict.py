@@ -1,13 +1,18 @@
 """``treelab predict``: predict the rows of a table with a trained model."""
 
-import json
 import sys
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
 import pandas as pd
 
-from treelab.cli.arguments import add_model, add_output, add_table, find_model
+from treelab.cli.arguments import (
+    add_model,
+    add_output,
+    add_table,
+    find_model,
+    json_text,
+)
 from treelab.cli.tables import read_named_table
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
@@ -122,7 +127,7 @@ def _report(
     """Write what was noticed, and the scores, to standard error."""
     if arguments.json:
         found = {"notes": [*notes, *([note] if note else [])], "scores": scores}
-        print(json.dumps(found), file=sys.stderr)
+        print(json_text(found, indent=None), file=sys.stderr)
         return
     for sentence in notes:
         print(sentence, file=sys.stderr)

@@ -1,11 +1,10 @@
 """``treelab runs``: list the runs of a store, pause, resume and delete them."""
 
-import json
 import time
 from argparse import Namespace
 from sys import stderr
 
-from treelab.cli.arguments import add_home, add_json, printable
+from treelab.cli.arguments import add_home, add_json, json_text, printable
 from treelab.cli.training import Trainer, print_report, run_facts
 from treelab.evaluation.metrics import TITLES
 from treelab.runs.jobs.repeats import repeats_of
@@ -100,7 +99,7 @@ def list_runs(store: RunStore, arguments: Namespace) -> None:
         print(f"treelab: runs of dead processes stay as they are. {error}", file=stderr)
     runs = store.runs()
     if arguments.json:
-        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        print(json_text([run_facts(run) for run in runs]))
         return
     if not runs:
         print(f"No run yet in {store.home}.")

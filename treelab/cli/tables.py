@@ -146,9 +146,9 @@ def read_problem(
         seed=arguments.seed,
     )
     problem = several_targets(problem, more)
-    if split_column:
+    if split_column and way != "random":
         problem = split_problem(problem, way, split_column)
-    elif way != "random":
+    elif arguments.split != "random":
         raise ValueError(f"--split takes WAY:COLUMN; got {arguments.split!r}.")
     weight, exposure = arguments.weight or "", arguments.exposure or ""
     problem = weighted_problem(problem, weight, exposure)

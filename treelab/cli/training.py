@@ -1,6 +1,5 @@
 """What `train` and its kin share: a trainer, its progress, its report."""
 
-import json
 import math
 import signal
 import sys
@@ -11,12 +10,12 @@ from contextlib import suppress
 import numpy as np
 from tqdm import tqdm
 
-from treelab.cli.arguments import printable
+from treelab.cli.arguments import json_text, printable
 from treelab.data.folds import splits_words
-from treelab.data.split import JOINED
 from treelab.evaluation import metrics
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.run_one import run_one
+from treelab.runs.run_words import fitted_words
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
@@ -69,9 +68,6 @@ class ProgressBar:
 # What a command prints of a run that has ended.
 
 
-ROWS_WORDS = {"train": "training", JOINED: "training and validation"}
-
-
 def print_report(
     store: RunStore, run: Run, *, as_json: bool = False, more: dict | None = None
 ) -> int:
@@ -99,10 +95,11 @@ def print_report(
             print(f"The traceback is in {log}.", file=sys.stderr)
         return 2
     if as_json:
-        print(json.dumps(run_facts(run, **(more or {})), indent=1))
+        print(json_text(run_facts(run, **(more or {}))))
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
-    _print_scores(run)
+    if run.metrics:  # clusters that a run found itself have none
+        _print_scores(run)
     if run.constraints.class_costs and run.metrics.get("test"):
         from treelab.reports.run_report import read_facts, test_row_costs
 
@@ -123,8 +120,7 @@ def print_report(
         f"{summary['seconds']:.1f} s on {summary['device']}"
     )
     if run.learner != IMPORTED:  # whose rows are not known
-        rows = ROWS_WORDS[run.fitted_split]
-        print(f"Fitted to {rows} rows{run.problem.weighted_words}")
+        print(f"Fitted to {fitted_words(run)}{run.problem.weighted_words}")
     if run.follows_paper:
         print("Trained by the paper's recipe.")
     if run.provenance:
@@ -134,9 +130,9 @@ def print_report(
 
 
 def run_facts(run: Run, **more) -> dict:
-    """Return what is known of a run, and more, as values that JSON can hold."""
+    """Return what is known of a run, and more."""
     problem = run.problem
-    facts = {
+    return {
         "id": run.id,
         "title": run.title,
         "learner": run.learner,
@@ -157,14 +153,13 @@ def run_facts(run: Run, **more) -> dict:
         "summary": run.summary,
         **more,
     }
-    return json.loads(json.dumps(facts, default=str), parse_constant=lambda _: None)
 
 
 def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
     """Print the test scores of one learner on several data splits, and their mean."""
     runs = list(by_seed.values())
     if as_json:
-        print(json.dumps([run_facts(run) for run in runs], indent=1))
+        print(json_text([run_facts(run) for run in runs]))
         return
     name = runs[0].headline
     found = np.array([run.metrics["test"][name] for run in runs])

@@ -113,12 +113,9 @@ def apply_edit(edited: Edited, edit: Edit, rows: EditRows) -> Edited:
 def _set_split(edited: Edited, edit: SetSplit, rows: EditRows) -> Edited:
     """Give a node another split, or a leaf its first."""
     _check_free(edited, edit.path)
-    kinds = {feature.column: feature for feature in edited.features}
-    if edit.column not in kinds:
-        raise ValueError(f"The tree knows no column {edit.column!r}.")
+    feature = edited.feature_of(edit.column)
     if edit.column in edited.forbidden_at(edit.path):
         raise ValueError(f"{edit.column!r} is forbidden at {place_words(edit.path)}.")
-    feature = kinds[edit.column]
     if (feature.kind == "number") != (edit.threshold is not None):
         needs = "a threshold" if feature.kind == "number" else "categories"
         raise ValueError(f"A split of {edit.column!r} needs {needs}.")
@@ -145,7 +142,7 @@ def _set_threshold(edited: Edited, edit: SetThreshold, rows: EditRows) -> Edited
 
 def _forbid(edited: Edited, edit: Forbid, rows: EditRows) -> Edited:
     """Forbid a column; splits that test it take their best other one."""
-    _check_column(edited, edit.column)
+    edited.feature_of(edit.column)  # or there is none
     rule = edit.path, edit.column
     preferred = tuple(
         (path, column)
@@ -170,7 +167,7 @@ def _forbid(edited: Edited, edit: Forbid, rows: EditRows) -> Edited:
 
 def _prefer(edited: Edited, edit: Prefer, rows: EditRows) -> Edited:
     """Prefer a column; free splits test it where that costs little."""
-    _check_column(edited, edit.column)
+    edited.feature_of(edit.column)  # or there is none
     if edit.column in edited.forbidden_at(edit.path):
         raise ValueError(f"{edit.column!r} is forbidden at {place_words(edit.path)}.")
     rule = edit.path, edit.column
@@ -241,12 +238,6 @@ def _check_free(edited: Edited, path: str) -> None:
     if path in edited.locked:
         where = place_words(path)
         raise ValueError(f"{where[0].upper()}{where[1:]} is locked; unlock it first.")
-
-
-def _check_column(edited: Edited, column: str) -> None:
-    """Raise ValueError unless the tree may test a column."""
-    if all(feature.column != column for feature in edited.features):
-        raise ValueError(f"The tree knows no column {column!r}.")
 
 
 def _check_divides(edited: Edited, path: str, rows: EditRows) -> None:

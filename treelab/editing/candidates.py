@@ -82,29 +82,17 @@ def candidates(
     for feature in features:
         first.setdefault(feature.column, feature)
     found = [
-        _best_split(rows, at, feature, min_samples_leaf)
+        best_split(rows, at, feature, min_samples_leaf)
         for column, feature in first.items()
         if column not in forbidden
     ]
     return sorted((own for own in found if own), key=lambda one: -one.gain)
 
 
-def candidate_of(
-    rows: EditRows,
-    at: np.ndarray,
-    features: tuple[Feature, ...],
-    column: str,
-    min_samples_leaf: int = MIN_SAMPLES_LEAF,
-) -> Candidate | None:
-    """Return the best split of one column, as ``candidates`` does; None: none gains."""
-    feature = next(own for own in features if own.column == column)
-    return _best_split(rows, at, feature, min_samples_leaf)
-
-
-def _best_split(
+def best_split(
     rows: EditRows, at: np.ndarray, feature: Feature, least: int
 ) -> Candidate | None:
-    """Return the best split of a feature's column."""
+    """Return the best split of a feature's column, as ``candidates``; None: no gain."""
     best = _number if feature.kind == "number" else _category
     return best(rows, at, feature, least)
 

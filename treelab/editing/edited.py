@@ -8,7 +8,7 @@ import numpy as np
 from treelab.editing.candidates import (
     MIN_SAMPLES_LEAF,
     Candidate,
-    candidate_of,
+    best_split,
     candidates,
 )
 from treelab.editing.edits import SetSplit
@@ -51,6 +51,13 @@ class Edited:
     def features(self) -> tuple[Feature, ...]:
         """The features from which new splits are made."""
         return self.start.features
+
+    def feature_of(self, column: str) -> Feature:
+        """Return the feature by which a new split tests a column, the first of it."""
+        found = next((own for own in self.features if own.column == column), None)
+        if found is None:
+            raise ValueError(f"The tree knows no column {column!r}.")
+        return found
 
     def forbidden_at(self, path: str) -> frozenset[str]:
         """Return the columns that a split at a node must not test."""
@@ -99,7 +106,7 @@ class Edited:
 
         def split_of(column: str) -> Candidate | None:
             """Return the best split of a column."""
-            return candidate_of(rows, at, self.features, column, least)
+            return best_split(rows, at, self.feature_of(column), least)
 
         columns = [*dict.fromkeys(feature.column for feature in self.features)]
         columns = [column for column in columns if column not in closed]

@@ -39,7 +39,9 @@ class Session:
             last = current[-1]
             if isinstance(last, SetThreshold) and last.path == edit.path:
                 current = current[:-1]
-        return replace(self, edits=(*current, edit), position=len(current) + 1)
+        n, seen = len(current), self.seen_test  # this edit knows what was seen
+        seen = None if seen is None else min(seen, n)
+        return Session((*current, edit), n + 1, seen)
 
     def undo(self) -> "Session":
         """Return the session without its last edit, which can be redone."""

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.paired_bootstrap import ScoreDifference
+from treelab.evaluation.paired_bootstrap import LEVEL, ScoreDifference
 from treelab.trees.words import counted, signed, significant
 
 # The knee of a pruning path: the smallest tree whose score is almost the best.
 
 
 KNEE_TOLERANCE = 0.01  # how much validation score a smaller tree may cost
+ROUNDING = 1e-12  # of scores
 
 
 def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
@@ -39,7 +40,7 @@ def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
     size, score = np.asarray(size, dtype=float), np.asarray(score, dtype=float)
     if not np.isfinite(score).any():
         raise ValueError("A knee needs at least one score that is a number.")
-    good = np.flatnonzero(score >= np.nanmax(score) - tolerance - 1e-12)
+    good = np.flatnonzero(score >= np.nanmax(score) - tolerance - ROUNDING)
     return int(min(good, key=lambda step: (size[step], -score[step], -step)))
 
 
@@ -100,8 +101,8 @@ class FrontierLine:
         return int(np.nanargmax(held_out)) if known else len(small) - 1
 
     def leaves_for(self, column: str, score: float) -> int | None:
-        """Return the fewest leaves that reach a score, None where none do."""
-        enough = self.table[self.table[column] >= score]["leaves"]
+        """Return the fewest leaves that reach a score, up to rounding; None if none."""
+        enough = self.table[self.table[column] >= score - ROUNDING]["leaves"]
         return int(enough.min()) if len(enough) else None
 
 
@@ -163,7 +164,7 @@ def size_words(
     words = (
         f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
         f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {low} to {high} ({best.level:.0%} CI), "
+        f"− {names[0]}: {low} to {high} ({LEVEL:.0%} CI), "
         f"{counted(best.n_rows, 'test row')}."
     )
     if best.winner is None:

@@ -15,6 +15,7 @@ from treelab.trees.losses import Loss
 from treelab.trees.words import counted, signed, significant
 
 LEVEL, N_RESAMPLES = 0.95, 2000
+_ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 
@@ -26,10 +27,9 @@ class ScoreDifference:
     # The two scores, each on all rows.
     first: float
     second: float
-    # Ends of the interval of ``second - first``.
+    # Ends of the 95% interval of ``second - first``.
     low: float
     high: float
-    level: float  # confidence level of the interval, in (0, 1)
     n_rows: int  # rows on which both were scored
 
     @property
@@ -76,23 +76,14 @@ class ScoreDifference:
         both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
         title = f"{self.title[:1].upper()}{self.title[1:]}"
         return (
-            f"{one} − {other}: {signed(low, 2)} to {signed(high, 2)} ({self.level:.0%} "
+            f"{one} − {other}: {signed(low, 2)} to {signed(high, 2)} ({LEVEL:.0%} "
             f"CI). {title}: {both}, on the same "
             f"{counted(self.n_rows, 'test row')}."
         )
 
 
 def paired_bootstrap(
-    task: str,
-    y_true,
-    first,
-    second,
-    weight=None,
-    *,
-    loss: Loss | None = None,
-    level: float = LEVEL,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
+    task: str, y_true, first, second, weight=None, *, loss: Loss | None = None
 ) -> dict[str, ScoreDifference]:
     """Compare two models' predictions by a paired bootstrap over the rows.
 
@@ -110,12 +101,6 @@ def paired_bootstrap(
         Of each row, which it has in each resample; None: all count alike.
     loss : Loss or None, default=None
         Of regression, another than the squared error: its D² is compared, too.
-    level : float, default=0.95
-        Fraction of such intervals that hold the true difference.
-    n_resamples : int, default=2000
-        How many times the rows are drawn anew.
-    seed : int, default=0
-        Seeds the draws.
 
     Returns
     -------
@@ -144,14 +129,13 @@ def paired_bootstrap(
         )
     if weight is not None:
         weight = by_row(weight, n_rows, "Weights")
-    pairs = _resampled(task, loss, y_true, first, second, weight, n_resamples, seed)
-    tail = (1 - level) / 2
+    pairs = _resampled(task, loss, y_true, first, second, weight)
     differences = {}
     for metric, (one, two) in pairs.items():
         # The first entry is the score on the rows as they are.
-        low, high = np.nanquantile((two - one)[1:], [tail, 1 - tail])
+        low, high = np.nanquantile((two - one)[1:], _ENDS)
         differences[metric] = ScoreDifference(
-            metric, float(one[0]), float(two[0]), float(low), float(high), level, n_rows
+            metric, float(one[0]), float(two[0]), float(low), float(high), n_rows
         )
     return differences
 
@@ -175,12 +159,8 @@ def score_intervals(
         By the same names as there.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
-    both = predicted, predicted
-    pairs = _resampled(task, loss, y_true, *both, weight, N_RESAMPLES, 0)
-    tail = (1 - LEVEL) / 2
-    ends = {
-        m: np.nanquantile(one[1:], [tail, 1 - tail]) for m, (one, _) in pairs.items()
-    }
+    pairs = _resampled(task, loss, y_true, predicted, predicted, weight)
+    ends = {m: np.nanquantile(one[1:], _ENDS) for m, (one, _) in pairs.items()}
     return {metric: (float(low), float(high)) for metric, (low, high) in ends.items()}
 
 
@@ -215,17 +195,17 @@ def resampled_sums(
 
 
 def _resampled(
-    task, loss, y_true, first, second, weight, n_resamples, seed
+    task, loss, y_true, first, second, weight
 ) -> dict[str, list[np.ndarray]]:
     """Scores of both models, by name, for the rows and then their resamples."""
     weight = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
-    rows = y_true, first, second, weight, n_resamples, np.random.default_rng(seed)
+    rows = y_true, first, second, weight, np.random.default_rng(0)
     if task == "regression":
         return _resample_values(loss, *rows)
     return _resample_labels(*rows)
 
 
-def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:
+def _resample_labels(y_true, first, second, weight, rng) -> dict:
     """Scores of both models for the rows and their resamples, from counted cells.
 
     A score depends on a row only through (truth, first, second) and its weight.
@@ -246,7 +226,7 @@ def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:
         is_predicted = one_hot[predicted]
         columns.append(weight[:, None] * is_true * is_predicted)
         columns.append(weight[:, None] * (is_true + is_predicted))
-    sums = resampled_sums(occurs, np.hstack(columns), n_resamples, rng)
+    sums = resampled_sums(occurs, np.hstack(columns), N_RESAMPLES, rng)
     total, of_models = sums[:, 0], sums[:, 1:].reshape(len(sums), 2, 2, n_labels)
     hits, occurrences = of_models[:, :, 0], of_models[:, :, 1]
     return {
@@ -255,7 +235,7 @@ def _resample_labels(y_true, first, second, weight, n_resamples, rng) -> dict:
     }
 
 
-def _resample_values(loss, y_true, first, second, weight, n_resamples, rng) -> dict:
+def _resample_values(loss, y_true, first, second, weight, rng) -> dict:
     """Scores of both models for the rows and their resamples, from sums over rows.
 
     D² is against the best constant of the rows as they are: that of a resample costs
@@ -278,7 +258,7 @@ def _resample_values(loss, y_true, first, second, weight, n_resamples, rng) -> d
         ]
     )
     each = np.ones(len(y), dtype=np.int64)
-    sums = resampled_sums(each, weight[:, None] * columns, n_resamples, rng)
+    sums = resampled_sums(each, weight[:, None] * columns, N_RESAMPLES, rng)
     mass, total, squares, *of_errors = sums.T
     variation = squares - total**2 / mass
     variation[variation <= 1e-12 * squares] = 0  # of equal values, but for rounding

@@ -536,7 +536,7 @@ def _two_sided(hits, rows, other_hits, other_rows) -> np.ndarray:
 
     chance = hypergeom(rows + other_rows, hits + other_hits, rows)
     tail = np.minimum(chance.cdf(hits), chance.sf(hits - 1))
-    return np.minimum(2 * tail, 1.0)
+    return np.fmin(2 * tail, 1.0)  # of no row on both sides it is not known
 
 
 # How alike the routes of classes are: which way each takes through one tree.

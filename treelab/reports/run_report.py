@@ -46,7 +46,7 @@ from treelab.learners.registry import IMPORTED, find_spec, learner_title
 from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import run_imitation
-from treelab.runs.run_words import run_names
+from treelab.runs.run_words import fitted_words, run_names
 from treelab.runs.store.run import Run, shared_headline
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
@@ -760,13 +760,12 @@ def _training_lines(run: Run) -> list[list[str]]:
     if run.learner == IMPORTED:
         return [["learner", "not known: trained elsewhere"], ["run", run.id]]
     summary = run.summary
-    joined = run.fitted_split == JOINED
     used = (f"{name} {number}" for name, number in summary.get("versions", {}).items())
     return [
         ["learner", learner_title(run.learner, run.settings)],
         ["recipe", "the paper's" if run.follows_paper else "treelab's"],
         ["origin", run.provenance or "not recorded"],
-        ["fitted to", "training and validation rows" if joined else "training rows"],
+        ["fitted to", fitted_words(run)],
         ["seed", str(run.problem.seed)],
         ["device", summary.get("device", run.device)],
         ["seconds", significant(summary.get("seconds", run.elapsed))],

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from treelab.data.folds import N_FOLDS, splits_words
+from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, log_loss_words
 from treelab.learners.common.origin import STARTS
@@ -53,6 +54,13 @@ def origin_words(run: Run) -> str:
     """Write in one or two sentences how a run's model came about; "" where unknown."""
     recipe = "Paper's recipe. " if run.follows_paper else ""
     return recipe + (run.origin.headline if run.origin else run.provenance)
+
+
+def fitted_words(run: Run) -> str:
+    """Name the rows that a run's model was fitted to; its own clusters are of all."""
+    if run.learner == CLUSTERS.key and run.problem.origin:
+        return "all rows"
+    return f"{SPLIT_NAMES[run.fitted_split]} rows"
 
 
 def score(

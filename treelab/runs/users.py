@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -114,7 +113,7 @@ READ_ONLY = frozenset(
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
         *("is_pause_requested", "log", "snapshot", "snapshots", "model", "path"),
         *("edits", "more", "rashomon", "sweep", "folder", "exists", "why_empty"),
-        "table",  # by way of its file, which is not there for everybody
+        *("table", "table_file"),  # by way of its name, which not everybody finds
     }
 )
 
@@ -172,12 +171,15 @@ class VisitorStore(RunStore):
             if info.id in seen or self._may_see_table(owners.get(info.id, set()))
         ]
 
-    def table_file(self, table_id: str) -> Path:
-        """Return the file of a table; LookupError if it is none of this visitor."""
+    def _table_name(self, table_id: str) -> str:
+        """Return a table's name; LookupError if it is none that the visitor may see.
+
+        All that reads a table, or makes a run on it, asks for its name first.
+        """
         owners = self._owners().get(table_id, set())
         if not self._may_see_table(owners) and table_id not in self._tables_of_runs():
             raise LookupError(f"There is no table {table_id!r} in the run store.")
-        return super().table_file(table_id)
+        return super()._table_name(table_id)
 
     def _may_see_table(self, owners: set[str]) -> bool:
         """Whether a table may be seen, whatever runs there are on it."""

@@ -29,7 +29,7 @@ _SIGNS = {"1": "up", "-1": "down", "increasing": "up", "decreasing": "down"}
 def read_directions(given: Any, known: tuple[str, str]) -> dict[str, str]:
     """Read "income: up, age: down", or a mapping of columns to up, down, 1 or -1."""
     found = {}
-    for name, way in _pairs("monotone", given, "income: up, age: down"):
+    for name, way in _pairs("monotone", given, "income: up, age: down").items():
         word = str(way).strip().lower()
         word = _SIGNS.get(word, word)
         if word == "0":
@@ -45,14 +45,18 @@ def read_directions(given: Any, known: tuple[str, str]) -> dict[str, str]:
 def read_costs(given: Any) -> dict[str, float]:
     """Read "scan: 0.05, age: 0", or a mapping of columns to costs."""
     pairs = _pairs("column_costs", given, "scan: 0.05, age: 0")
-    return {name: _cost(f"The cost of {name!r}", cost) for name, cost in pairs}
+    return {name: _cost(f"The cost of {name!r}", cost) for name, cost in pairs.items()}
 
 
 def read_levels(given: Any, other: str) -> dict[str, tuple[str, ...]]:
     """Read "0: age, income; other: job", or a mapping of levels to columns."""
     if isinstance(given, str):
         parts = [part.partition(":") for part in _split(given, ";")]
-        given = {level: names for level, colon, names in parts if _has(colon, given)}
+        if not all(colon for _, colon, _ in parts):
+            raise ValueError(
+                f"allowed reads as '0: age, income; other: job', got {given!r}."
+            )
+        given = _once("allowed", [(level, names) for level, _, names in parts])
     found = {}
     for level, names in _mapping("allowed", given).items():
         word = str(level).strip()
@@ -84,7 +88,7 @@ def read_matrix(given: Any) -> dict[str, dict[str, float]]:
     example = "bad as good: 5, good as bad: 1"
     if isinstance(given, str):
         matrix: dict[str, dict[str, Any]] = {}
-        for pair, cost in _pairs("class_costs", given, example):
+        for pair, cost in _pairs("class_costs", given, example).items():
             truth, between, predicted = pair.partition(" as ")
             if not between:
                 raise ValueError(f"class_costs reads as {example!r}, got {pair!r}.")
@@ -133,17 +137,28 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
             )
 
 
-def _pairs(name: str, given: Any, example: str) -> list[tuple[str, Any]]:
-    """Read "a: x, b: y", or a mapping, as pairs."""
+def _pairs(name: str, given: Any, example: str) -> dict[str, Any]:
+    """Read "a: x, b: y", or a mapping."""
     if not isinstance(given, str):
-        return [(str(k).strip(), v) for k, v in _mapping(name, given).items()]
+        return _once(name, [*_mapping(name, given).items()])
     pairs = []
     for part in _split(given, ","):
         key, colon, value = part.rpartition(":")
         if not colon or not key.strip():
             raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
-        pairs.append((key.strip(), value.strip()))
-    return pairs
+        pairs.append((key, value.strip()))
+    return _once(name, pairs)
+
+
+def _once(name: str, pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return pairs as a mapping; raise ValueError for what is named twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        word = str(key).strip()
+        if word in found:
+            raise ValueError(f"{name} names {word!r} twice; write it once.")
+        found[word] = value
+    return found
 
 
 def _mapping(name: str, given: Any) -> Mapping:
@@ -153,15 +168,6 @@ def _mapping(name: str, given: Any) -> Mapping:
     if not isinstance(given, Mapping):
         raise ValueError(f"{name} must be a mapping or text, got {given!r}.")
     return given
-
-
-def _has(colon: str, text: str) -> bool:
-    """Whether there was a colon; raise ValueError where not."""
-    if not colon:
-        raise ValueError(
-            f"allowed reads as '0: age, income; other: job', got {text!r}."
-        )
-    return True
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -560,6 +566,7 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     Parameters
     ----------
     value, weight : float arrays of shape (n,)
+        Weights count by their ratios; 0 is nearly nothing.
     pairs : int array of shape (n_pairs, 2)
         Without a circle.
 
@@ -573,7 +580,7 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
 
     fitted = value.astype(np.float64)
     close = _CLOSE * max(np.ptp(fitted), 1e-300) if len(fitted) else 0.0
-    root = np.sqrt(np.maximum(weight, 1e-9 * max(weight.max(initial=0.0), 1e-300)))
+    root = np.sqrt(np.maximum(weight / (weight.max(initial=0.0) or 1.0), 1e-9))
     active = np.zeros(len(pairs), dtype=bool)
     for _ in range(_MOST_ROUNDS):
         violated = fitted[pairs[:, 0]] > fitted[pairs[:, 1]] + close
@@ -604,8 +611,8 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
         return tree
     value = tree.value.copy()
     at = output_of(tree.classes, constraints)
-    weight = np.maximum(tree.mass[leaves], 1e-3)
-    value[leaves] = ordered_values(value[leaves], weight, pairs, at, tree.classes)
+    mass = tree.mass[leaves]
+    value[leaves] = ordered_values(value[leaves], mass, pairs, at, tree.classes)
     return replace(tree, value=value)
 
 

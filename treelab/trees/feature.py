@@ -366,7 +366,7 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         if X.columns.inferred_type != "string":
-            X = X.rename(columns=str)
+            X = X.set_axis([str(name) for name in X.columns], axis=1)
         parts = {feature.column: part for feature in features if (part := feature.part)}
         dates = {column: "number" for _, column, _ in parts.values()}
         # The form of a part is that of its dates: the part itself holds numbers.

@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,6 +120,17 @@ def test_numbers_that_pandas_has_as_categories_are_categories():
     numbers = read_table(parquet(given.astype({"code": float}))).frame
     again = read_table(parquet(given), as_in=forms_of(numbers)).frame
     assert again["code"].tolist()[:2] == [30, 7]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us")])
+def test_dates_that_no_calendar_has_are_missing(kind):
+    days = np.array(["2020-01-01", "NaT", "20000-01-01"], "datetime64[D]")
+    table = pa.table({"d": pa.array(days).cast(kind), "n": [1, 2, 3]})
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    result = read_table(content.getvalue(), "t.parquet")
+    assert result.frame["d"].isna().tolist() == [False, True, True]
+    assert "beyond the years 1 to 9999 in row 3; 1 such cell counts" in result.notes[0]
 
 
 def test_parquet_without_rows_is_refused():

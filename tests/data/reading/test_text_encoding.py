@@ -58,6 +58,7 @@ def test_an_empty_file_is_refused(content):
         (b"PK\x03\x04....", "t.zip", "a damaged zip archive"),
         (b"\xd0\xcf\x11\xe0...", "t.xls", "cannot be read as a workbook"),
         (b"%PDF-1.4", "t.pdf", "a PDF"),
+        (b"RDX3\nX\n\0\0\0", "t.rda", "an R file"),
         (b"\x89PNG\r\n", "t.png", "an image"),
         (b"<!DOCTYPE html><html>", "t.csv", "a web page"),
         (b'[{"a": 1}]', "t.json", "a JSON file"),

@@ -96,6 +96,16 @@ def test_leaves_and_rows_a_leaf_are_limited():
     ).fit(X, y)
     assert model.tree_.n_leaves <= 4
     assert model.tree_.n_rows[model.tree_.is_leaf].min() >= 20
+    proven = "depth 3 with at most 4 leaves and at least 20 rows in a leaf over"
+    assert proven in model.tree_.notes[1]
+
+
+@pytest.mark.parametrize("n_levels", [2, 20])
+def test_what_is_proven_of_categories_of_few_rows_is_said(n_levels):
+    level = np.random.default_rng(0).integers(0, n_levels, 100)
+    frame = pd.DataFrame({"level": level.astype(str)})
+    model = OptimalTreeClassifier(max_depth=1).fit(frame, level % 3 == 0)
+    assert ("other folds" in model.tree_.notes[1]) == (n_levels == 20)
 
 
 def test_categories_and_missing_values_are_read():

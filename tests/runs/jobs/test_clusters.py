@@ -67,14 +67,16 @@ def test_a_table_with_clusters_is_as_private_as_its_run(store):
     assert bob.tables() == []
 
 
-def test_a_run_that_failed_with_its_clusters_found_finds_them_anew(store, monkeypatch):
+def test_a_run_that_failed_with_its_clusters_found_finds_them_anew(
+    store, monkeypatch, capsys
+):
     monkeypatch.setattr(run_one, "save_fitted", lambda *_: 1 / 0)
     run_id = clustered(store, irises().drop(columns="species"))
     assert store.run(run_id).state == "failed"
     assert not store.run(run_id).problem.awaits_clusters
     monkeypatch.undo()
-    store.resume(run_id)
-    run_one.run_one(run_id, store.home)
+    assert main(["runs", "--resume", run_id, "--home", str(store.home)]) == 0
+    assert "Fitted to all rows" in capsys.readouterr().out
     run, path = store.run(run_id), store.model(run_id)
     assert OWN_LABELS in run.summary["notes"]
     found = store.table(run.problem.table_id)

@@ -65,6 +65,10 @@ def test_a_table_is_seen_by_its_owner_and_with_a_run_on_it(ann, bob, admin):
     ann.set_private(run_id, False)
     assert [info.id for info in bob.tables()] == [problem.table_id]
     assert len(bob.table(problem.table_id)) == len(small_table())
+    ann.set_private(run_id, True)
+    with pytest.raises(LookupError, match="no table"):  # a run would show it again
+        bob.create("cart", {}, problem)
+    assert bob.tables() == bob.runs() == []
 
 
 def test_what_nobody_owns_is_seen_by_all_and_changed_by_admins(store, ann, admin):

@@ -192,6 +192,13 @@ def test_categories_with_an_order_have_to_be_given():
     check(ours, booster, X)
 
 
+def test_fewer_names_than_categories_are_refused():
+    X = table(np.random.default_rng(0), 200, "text")
+    booster = fitted(X, X["d"].cat.codes.to_numpy() > 20, "regression")
+    with pytest.raises(ValueError, match="of which 3 have names"):
+        treelab.from_lightgbm(booster, categories={"d": ["red", "green", "blue"]})
+
+
 def test_a_note_says_where_the_columns_of_categories_are_guessed():
     rng = np.random.default_rng(0)
     X = table(rng, 200, "text")

@@ -49,6 +49,8 @@ def test_nothing_asked_is_empty(nothing):
         ({"monoton": {}}, "no constraint 'monoton'"),
         ([1], "must be a mapping"),
         ({"monotone": "age"}, "reads as 'income: up"),
+        ({"monotone": "age: up, age: down"}, "names 'age' twice"),
+        ({"allowed": "0: age; 0: income"}, "names '0' twice"),
         ({"monotone": {"age": "left"}}, "must be up or down, got 'left'"),
         ({"allowed": {"root": ["a"]}}, "by level"),
         ({"allowed": "0: "}, "no column for level 0"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from tests.trees.constraints.random_trees import random_tree
 from treelab.trees.constraints import Constraints, isotonic, violations, with_order
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
 
 @settings(max_examples=25, deadline=None)
@@ -57,3 +60,14 @@ def test_any_tree_is_put_in_order(seed, n_splits, classes):
     assert (weighted.value == repeated.value).all()
     if not violations(tree, asked):
         assert (ordered.value == tree.value).all()
+
+
+def test_leaves_are_put_in_order_by_the_ratios_of_their_weights():
+    values = [[0.0], [4.0], [1.0], [2.0]]
+    tree = Tree.complete([Feature("a")], [0] * 3, [0, -1, 1], [True] * 3, values)
+    rows = pd.DataFrame({"a": np.repeat([-2, -0.5, 0.5, 2], [10, 1, 30, 10])})
+    for unit in (1, 1e-6):  # as of weights that add up to 1
+        weighed = tree.with_rows(rows, np.zeros(51), np.full(51, unit))
+        ordered = with_order(weighed, Constraints(monotone="a: up"))
+        found = ordered.value[ordered.is_leaf, 0]
+        np.testing.assert_allclose(found, [0, 34 / 31, 34 / 31, 2])

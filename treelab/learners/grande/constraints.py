@@ -249,11 +249,10 @@ def _in_order(
         )
         pairs = node_boxes(tree).of(leaves).ordered(constraints.monotone)
         mass = np.bincount(leaf[:, e], row_weight, trees.n_leaves)
-        weight = np.maximum(mass, 1e-3)
         for output, sign in enumerate(signs):
             if len(pairs):
                 wanted = sign * value[e, :, output]
-                value[e, :, output] = sign * isotonic(wanted, weight, pairs)
+                value[e, :, output] = sign * isotonic(wanted, mass, pairs)
     return replace(trees, leaf_value=value)
 
 

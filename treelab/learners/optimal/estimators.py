@@ -23,6 +23,7 @@ from treelab.learners.optimal.settings import OptimalSettings
 from treelab.training.events import Monitor
 from treelab.trees.pruning import SizePath, path_of_sizes, simplify
 from treelab.trees.tree import Tree
+from treelab.trees.words import counted
 
 
 class _Optimal(OptimalSettings, GrownTree):
@@ -91,7 +92,7 @@ class _Optimal(OptimalSettings, GrownTree):
             missing_left,
             np.zeros((len(feature) + 1, data.n_outputs)),
             classes=self.labels(),
-            notes=(self._note(settings),),
+            notes=(self._note(data, settings),),
         )
         return simplify(self._with_rows(tree, data))
 
@@ -117,21 +118,24 @@ class _Optimal(OptimalSettings, GrownTree):
             )
         return solver.get_tree(), bool(solver.fit_result.is_optimal())
 
-    def _note(self, settings: OptimalSettings) -> str:
+    def _note(self, data: TrainingData, settings: OptimalSettings) -> str:
         """Say what was proven, over which trees."""
-        trees = f"trees of depth {settings.max_depth}"
+        limits = []
         if settings.max_leaf_nodes is not None:
-            trees += f" with at most {settings.max_leaf_nodes} leaves"
-        thresholds = f"{settings.n_thresholds} candidate thresholds a column"
+            limits.append(f"at most {settings.max_leaf_nodes} leaves")
+        if (least := settings.min_samples_leaf) > 1:
+            limits.append(f"at least {least:,} rows in a leaf")
+        trees = f"trees of depth {settings.max_depth}"
+        trees += " with " * bool(limits) + " and ".join(limits)
+        thresholds = counted(settings.n_thresholds, "candidate threshold")
+        trees += f" over at most {thresholds} a column"
+        if not np.array_equal(data.X, data.encoder.transform(data.frame)):
+            # By the scores of all rows another tree may have fewer errors.
+            trees += ", where categories are target rates of the rows of other folds"
         if self.proven_:
-            return (
-                f"Proven best on the training rows among {trees} over at most "
-                f"{thresholds}."
-            )
-        return (
-            f"Best found in {settings.time_limit:g} seconds among {trees} over at "
-            f"most {thresholds}; not proven."
-        )
+            return f"Proven best on the training rows among {trees}."
+        time = f"{settings.time_limit:g} seconds"
+        return f"Best found in {time} among {trees}; not proven."
 
 
 @estimator

@@ -84,7 +84,7 @@ class Columns:
     Attributes
     ----------
     features : list of Feature
-        One a column, then those of the sets.
+        One a column, a category's score being its code, then those of the sets.
     """
 
     def __init__(
@@ -100,6 +100,9 @@ class Columns:
             Feature(name, unit=units.get(name, ""), missing_range=marked)
             for name in names
         ]
+        for column, known in categories.items():
+            if known:
+                self.features[column] = self._of_codes(column, known, range(len(known)))
         self._sets: dict[tuple[int, frozenset[int]], int] = {}
         self._n_scores = 0
 
@@ -121,13 +124,20 @@ class Columns:
         Raises
         ------
         ValueError
-            If the sets of all splits hold too many categories.
+            If the sets of all splits hold too many categories, or more than have names.
         """
         if right is None:
             return column
         if (column, right) not in self._sets:
             known, unseen = self.categories.get(column), np.nan
-            n_known = max(right, default=0) + 1 if known is None else len(known)
+            n_coded = max(right, default=0) + 1
+            n_known = n_coded if known is None else len(known)
+            if n_known < n_coded and right:
+                raise ValueError(
+                    f"The splits know {n_coded:,} categories of "
+                    f"{self.names[column]!r}, of which {n_known:,} have names. Name "
+                    "all, in the order of the training table's categories."
+                )
             self._n_scores += n_known
             if self._n_scores > MOST_SCORES:
                 raise ValueError(
@@ -137,17 +147,19 @@ class Columns:
                 )
             if known is None:  # a code of no set goes left, however large
                 known, unseen = [str(code) for code in range(n_known)], 0.0
-            scores = [1.0 if code in right else 0.0 for code in range(n_known)]
-            if self.missing in range(n_known):
-                scores[int(self.missing)] = np.nan
-            name = self.names[column]
+            scores = [code in right for code in range(n_known)]
             self._sets[column, right] = len(self.features)
-            self.features.append(
-                Feature(
-                    name, "category", "", np.nan, tuple(known), tuple(scores), unseen
-                )
-            )
+            self.features.append(self._of_codes(column, known, scores, unseen))
         return self._sets[column, right]
+
+    def _of_codes(self, column: int, known, scores, unseen: float = np.nan) -> Feature:
+        """Return the feature that scores each of the known categories of a column."""
+        own = tuple(
+            np.nan if code == self.missing else score
+            for code, score in enumerate(scores)
+        )
+        name, nothing = self.names[column], np.nan
+        return Feature(name, "category", "", nothing, tuple(known), own, unseen)
 
 
 # Estimators around a model: what they do to its columns is not in its trees.

@@ -28,7 +28,6 @@ from treelab.trees.adapters.forest import (
     used_rounds,
     with_means,
 )
-from treelab.trees.feature import Feature
 from treelab.trees.io import MOST_BYTES, read_regular_file
 from treelab.trees.tree import LEAF, Tree
 from treelab.trees.words import listed
@@ -251,31 +250,22 @@ class _Columns(Columns):
 
     def __init__(self, names: list[str], units: dict, categories: dict):
         super().__init__(names, units, categories)
-        self._numbers: dict[tuple[int, bool], int] = {}
+        self._numbers: dict[int, int] = {}  # of columns whose zeros are missing
 
     def number(self, column: int, *, zero_is_missing: bool) -> int:
         """Return the feature of a split of numbers, or of codes that have an order."""
-        key = (column, zero_is_missing)
-        known = self.categories.get(column)
-        if known is None and not zero_is_missing:
+        if not zero_is_missing:
             return column
-        if key not in self._numbers:
+        if column not in self._numbers:
             feature = self.features[column]
-            if known is not None:
-                scores = np.arange(len(known), dtype=np.float64)
-                scores[scores == 0] = np.nan if zero_is_missing else 0.0
-                feature = Feature(
-                    feature.column,
-                    "category",
-                    categories=tuple(known),
-                    scores=tuple(scores.tolist()),
-                )
+            if feature.categories:
+                feature = replace(feature, scores=(np.nan, *feature.scores[1:]))
             else:
                 near = (-_NEAR_ZERO, _NEAR_ZERO)
                 feature = replace(feature, missing_range=near)
-            self._numbers[key] = len(self.features)
+            self._numbers[column] = len(self.features)
             self.features.append(feature)
-        return self._numbers[key]
+        return self._numbers[column]
 
 
 def _tree(fields: dict[str, str], columns: _Columns, scale: float) -> dict:

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from treelab.trees.adapters.forest import Forest
+from treelab.trees.cells import CellForm
 from treelab.trees.date_parts import part_words
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -41,7 +42,7 @@ class Input:
     kind: str
     unit: str
     missing_range: tuple[float, float] | None = None
-    has_commas: bool = False  # the text of its training rows had decimal commas
+    form: CellForm | None = None  # how text of the training rows was written
     part: tuple[str, str, str] | None = None
 
 
@@ -100,9 +101,8 @@ Test = NumberTest | CategoryTest | SumTest
 def source_of(feature: Feature) -> Input:
     """Return the column that a feature reads."""
     unit = feature.unit or (YEARS if feature.is_date else "")
-    has_commas = feature.form is not None and feature.form.decimal == ","
     missing, part = feature.missing_interval, feature.part
-    return Input(feature.column, feature.kind, unit, missing, has_commas, part)
+    return Input(feature.column, feature.kind, unit, missing, feature.form, part)
 
 
 def are_truths(categories: Collection[str]) -> bool:
@@ -475,11 +475,12 @@ def ensemble_heading(model: WeightedTrees) -> list[str]:
 def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     """Return the weight of each tree where it is the same for every row, (E,).
 
-    None where weights differ by leaf, or where leaves hold logits: the weighted mean of
-    these is no prediction yet.
+    None where weights differ by leaf, or where leaves hold logits or classes have
+    weights: the weighted mean of the leaves is no prediction yet.
     """
     by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
-    if by_row or (model.classes is not None and model.leaf_output == "logits"):
+    has_logits = model.classes is not None and model.leaf_output == "logits"
+    if by_row or has_logits or model.class_weights is not None:
         return None
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
@@ -502,7 +503,7 @@ def refuse_ensemble(model: object, language: str) -> None:
     if isinstance(model, WeightedTrees):
         why = ""
         if fixed_weights(model) is None:
-            why = ", whose weights depend on the row or whose leaves hold logits"
+            why = ", whose weights depend on the row or the class, or of logits"
         raise ValueError(
             f"{language} cannot hold this ensemble{why}. Export ONNX, Python or C, or "
             "one of its trees."

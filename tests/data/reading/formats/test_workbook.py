@@ -1,8 +1,10 @@
 """Workbooks: sheets, headers, merged cells, dates, and files that are none."""
 
 import datetime
+import io
 
 import pytest
+import xlsxwriter
 
 from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsb, xlsx
@@ -33,6 +35,17 @@ def test_errors_of_formulas_are_no_empty_cells_without_a_word():
     assert frame["age"].isna().tolist() == [False, False, False, True]
     assert "a formula's error, such as #DIV/0!, is read as an empty cell" in notes
     assert "sheet 'A' has no value, but shows #DIV/0!" in refusal(ods(rows))
+
+
+def test_formulas_that_nobody_has_calculated_are_refused():
+    content = io.BytesIO()
+    book = xlsxwriter.Workbook(content, {"in_memory": True})
+    sheet = book.add_worksheet("A")
+    for i, row in enumerate(ROWS):
+        sheet.write_row(i, 0, row)
+    sheet.write_formula(4, 0, "=A2+A3")  # as programs write it, with the result 0
+    book.close()
+    assert "formulas in the sheet 'A' have no results" in refusal(content.getvalue())
 
 
 def test_a_sheet_is_chosen_where_several_are_filled():

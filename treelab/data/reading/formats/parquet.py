@@ -17,6 +17,7 @@ from treelab.data.reading.text_column import ColumnReading, date_note, long_note
 from treelab.trees.cells import DAYS, CellForm
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.frames import plain_column
+from treelab.trees.words import counted
 
 BATCH_CELLS = 2**20
 # What pandas would make floats or objects of, where cells are missing.
@@ -152,11 +153,30 @@ def _plain(values: pa.Array) -> pa.Array:
 
 def _parquet_column(column: pa.ChunkedArray, name: str) -> ColumnReading:
     """Read one column, and keep its cells as they came."""
-    held = column.to_pandas(types_mapper=_NULLABLE.get if column.null_count else None)
     notes: list[str] = []
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        column = _within_calendar(column, name, notes)
+    held = column.to_pandas(types_mapper=_NULLABLE.get if column.null_count else None)
     return replace(
         _read_values(column, name, notes), notes=notes, written=held.rename(name)
     )
+
+
+def _within_calendar(
+    column: pa.ChunkedArray, name: str, notes: list[str]
+) -> pa.ChunkedArray:
+    """Return dates; those that no calendar has, as a database's infinity, are empty."""
+    year = column.to_numpy().astype("datetime64[Y]")
+    first, last = np.datetime64("0001"), np.datetime64("9999")
+    beyond = ~np.isnat(year) & ((year < first) | (year > last))
+    if not beyond.any():
+        return column
+    notes.append(
+        f"Column {name!r} holds a date beyond the years 1 to 9999 in row "
+        f"{int(np.argmax(beyond)) + 1:,}; {counted(int(beyond.sum()), 'such cell')} "
+        f"{'counts' if beyond.sum() == 1 else 'count'} as missing."
+    )
+    return pc.if_else(pa.array(beyond), pa.scalar(None, column.type), column)
 
 
 def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> ColumnReading:

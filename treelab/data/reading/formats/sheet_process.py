@@ -23,7 +23,14 @@ _ERROR = re.compile(
     rb"(?:(?!</(?:\w+:)?c>).)*?<(?:\w+:)?v>(#[^<]{1,20})<",
     re.S,
 )
-# The same in .ods.
+# A formula without a result, or 0, and a workbook whose formulas are yet to be
+# calculated: some programs write each so.
+_NO_RESULT = re.compile(
+    rb"<(?:\w+:)?f(?: [^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v>0?<|<(?:\w+:)?v ?/>|</(?:\w+:)?c>)"
+)
+_UNCALCULATED = re.compile(rb'<(?:\w+:)?calcPr\b[^>]*\bfullCalcOnLoad="(1|true)"')
+# The same as an error in .ods.
 _ODS_ERROR = re.compile(
     rb"<table:table-cell [^>]*table:formula=[^>]*>\s*<text:p>"
     rb"(#N/A|#[A-Z0/]+[!?]|Err:\d+)</text:p>"
@@ -132,7 +139,7 @@ def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] 
     """Return the errors, such as #DIV/0!, by row and column of a sheet of .xlsx.
 
     Those of .xls and .xlsb are not known: None. An .ods with one is refused, as some
-    programs write it as zero.
+    programs write it as zero, and so is an .xlsx whose formulas have no results yet.
     """
     found: dict[int, dict[int, str]] = {}
     if content[:2] != b"PK":
@@ -151,6 +158,12 @@ def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] 
     if is_ods:
         _refuse_error(text, sheet, name)
         return found
+    if _NO_RESULT.search(text) and _UNCALCULATED.search(book.read("xl/workbook.xml")):
+        raise TableError(
+            f"{name}: formulas in the sheet {sheet!r} have no results yet, as the "
+            "program that wrote the workbook did not calculate them. Open it in a "
+            "spreadsheet program, save it, and try that file."
+        )
     for cell, error in _ERROR.findall(text):
         row = cell.decode().lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
         letters = cell.decode().removesuffix(row)
