@@ -48,3 +48,12 @@ def test_losses_are_their_formulas_with_their_gradients(kind, taught, n_outputs)
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="loss must be one of"):
         class_loss(torch.zeros(1, 2, 3), torch.zeros(3, dtype=torch.long), kind="hinge")
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
+def test_the_focal_loss_has_a_slope_where_a_class_is_certain(gamma):
+    logit = torch.tensor([[20.0, 200.0, -200.0]], requires_grad=True)
+    target = torch.tensor([1, 1, 0])
+    loss = class_loss(logit, target, kind="focal", focal_gamma=gamma)
+    loss.sum().backward()
+    assert logit.grad.abs().max() < 1e-3

@@ -13,7 +13,7 @@ from treelab.data.column_meaning import level_order
 from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
-from treelab.data.values import categories
+from treelab.data.values import categories, class_labels
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
@@ -105,7 +105,7 @@ def distribution(
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
         return Distribution(labels, pd.DataFrame({"rows": rows}), mean, of_categories)
-    classes, names = pd.factorize(target)
+    classes, names = pd.factorize(class_labels(target))
     order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
     flat = codes * len(names) + classes
     counts = np.bincount(flat, minlength=len(labels) * len(names))
@@ -460,11 +460,9 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     # Here: a table is shown before its columns are looked through.
     from scipy.stats import chi2_contingency, false_discovery_control
 
-    target = frame[problem.target]
     classes = None
     if problem.task != "regression":
-        classes = target.astype(object).where(target.notna(), None).map(str)
-        classes = classes[target.notna()]
+        classes = class_labels(frame[problem.target].dropna()).map(str)
     found = []
     for name, column in frame.items():
         gaps = column.isna()

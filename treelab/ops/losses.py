@@ -75,10 +75,12 @@ def log_proba(output: Tensor) -> Tensor:
 
 def _row_loss(log_p: Tensor, kind: str, gamma: float, epsilon: float) -> Tensor:
     """Loss from the log-probability of the true class, elementwise."""
+    # Above 0, as a power below 1 has an infinite slope there.
+    missed = (-torch.expm1(log_p)).clamp(min=torch.finfo(log_p.dtype).tiny)  # 1 - p
     if kind == "focal":
-        return -((1 - log_p.exp()) ** gamma) * log_p
+        return -(missed**gamma) * log_p
     if kind == "poly":
-        return epsilon * (1 - log_p.exp()) - log_p
+        return epsilon * missed - log_p
     return -log_p
 
 

@@ -191,6 +191,15 @@ def test_noise_predicts_nothing_beside_a_class_that_no_scored_row_has(rng):
 
 
 @pytest.mark.slow
+def test_codes_of_classes_beside_a_missing_one_are_whole(rng):
+    y = pd.Series([np.nan, *rng.integers(0, 2, 199)])  # 0.0 and 1.0
+    frame = pd.DataFrame({"x": np.where(y == 1, np.nan, 1.0), "y": y})
+    problem = make_problem(frame, "y")
+    assert {*distribution(frame["x"], y, problem).counts.columns} == {0, 1}
+    assert "100% of 1, 0% of 0" in missing_words(missing_by_column(frame, problem))
+    assert "“1” in 100%" in distribution(frame["x"], y, problem).sentence("x", "y")
+
+
 def test_gaps_by_chance_are_not_said_to_depend_on_the_target():
     said = 0
     for seed in range(40):

@@ -301,6 +301,16 @@ def test_python_takes_no_notice_of_spaces_around_a_category_of_a_file():
         assert python_predictions(tree, rows) == tree.predict(rows).tolist()
 
 
+def test_python_reads_the_text_of_numbers_that_are_categories():
+    form = CellForm(held=("?",))
+    store = Feature("x", "category", "", 0, ("3", "4"), (0, 1), unseen=0, form=form)
+    tree = stump(store, missing_left=[False] * 3)
+    rows = pd.DataFrame({"x": ["3", "03.0", " 4", "4.0", "?", "5", None, 4.0]})
+    assert python_predictions(tree, rows) == tree.predict(rows).tolist()
+    with pytest.raises(ValueError, match="'x' held numbers, not '5 kg'"):
+        python_predictions(tree, pd.DataFrame({"x": ["5 kg"]}))
+
+
 def test_python_reads_no_text_in_which_a_point_may_separate_thousands():
     tree = stump(Feature("x", form=CellForm(decimal=",", thousands=".")), 500.0)
     assert python_predictions(tree, pd.DataFrame({"x": [1234.0, 1.234]})) == [

@@ -246,7 +246,10 @@ def test_languages_say_which_ensembles_they_cannot_hold():
     logits = with_one_weight_a_tree(make_ensemble(rng, "classes", "softmax", 2))
     fixed = with_one_weight_a_tree(by_row)
     assert ensemble_languages(by_row) == ensemble_languages(logits) == ("python", "c")
+    by_class = with_one_weight_a_tree(make_ensemble(rng, "probabilities", "softmax", 2))
+    by_class = replace(by_class, class_weights=np.arange(len(by_class.classes)))
     cases = [(to_pmml, by_row), (to_pmml, logits), (to_sql, by_row), (to_sql, fixed)]
+    cases.append((to_pmml, by_class))
     for write, model in cases:
         with pytest.raises(ValueError, match="cannot hold this ensemble"):
             write(model)

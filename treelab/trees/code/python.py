@@ -56,6 +56,18 @@ def _year(value):
     length = timedelta(days=365 + isleap(moment.year))
     return moment.year + (moment - datetime(moment.year, 1, 1)) / length
 ''',
+    "_code": '''
+def _code(value, missing, column):
+    """Return text that writes a number as that number, and any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    if value in missing:
+        return None
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise ValueError(f"Column {column!r} held numbers, not {value!r}.") from None
+''',
     "_stripped": '''
 def _stripped(value):
     """Return text without the spaces around it, and any other value as it is."""
@@ -158,10 +170,13 @@ def reading(source: Input) -> str:
     """Write how a row's column is read."""
     kind = "date" if source.unit == YEARS else source.kind
     cell = f"row[{source.column!r}]"
-    if source.form is not None and kind == "category":
+    form, name = source.form, source.column
+    if form is not None and form.kind == "number" and form.decimal == ",":
+        cell = f"_no_text({cell}, {name!r})"
+    elif form is not None and kind == "category":
         cell = f"_stripped({cell})"
-    elif source.form is not None and source.form.decimal == ",":
-        cell = f"_no_text({cell}, {source.column!r})"
+        if form.kind == "number":
+            cell = f"_code({cell}, {form.held!r}, {name!r})"
     read = f"{READERS[kind]}({cell})"
     if source.missing_range is None:
         return read

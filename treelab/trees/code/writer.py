@@ -475,11 +475,12 @@ def ensemble_heading(model: WeightedTrees) -> list[str]:
 def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     """Return the weight of each tree where it is the same for every row, (E,).
 
-    None where weights differ by leaf, or where leaves hold logits: the weighted mean of
-    these is no prediction yet.
+    None where weights differ by leaf, or where leaves hold logits or classes have
+    weights: the weighted mean of the leaves is no prediction yet.
     """
     by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
-    if by_row or (model.classes is not None and model.leaf_output == "logits"):
+    has_logits = model.classes is not None and model.leaf_output == "logits"
+    if by_row or has_logits or model.class_weights is not None:
         return None
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
@@ -502,7 +503,7 @@ def refuse_ensemble(model: object, language: str) -> None:
     if isinstance(model, WeightedTrees):
         why = ""
         if fixed_weights(model) is None:
-            why = ", whose weights depend on the row or whose leaves hold logits"
+            why = ", whose weights depend on the row or the class, or of logits"
         raise ValueError(
             f"{language} cannot hold this ensemble{why}. Export ONNX, Python or C, or "
             "one of its trees."
