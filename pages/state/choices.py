@@ -152,15 +152,10 @@ def with_target(problem: Problem, target: str) -> Problem:
 
 
 def with_targets(problem: Problem, more: Sequence[str]) -> Problem:
-    """Return the problem with these targets, too, where it has then a column left.
-
-    Columns that were targets are predicted from again.
-    """
+    """Return the problem with these targets, too; others are predicted from again."""
     useful = useful_columns(table(problem.table_id), problem.target)
     again = [name for name in problem.more_targets if name in useful]
     columns = tuple(dict.fromkeys((*problem.columns, *again)))
-    if not {*columns} - {*more}:
-        return problem
     return several_targets(replace(problem, more_targets=(), columns=columns), more)
 
 

@@ -96,8 +96,6 @@ def _column_field(
         kept = {*now.columns} | ({getattr(now, name)} & {*useful})
         columns = [str(own) for own in frame.columns if str(own) in kept]
         columns += [own for own in now.columns if own not in columns]
-        if not {*columns} - {*both.values()}:  # nothing to predict from
-            return now
         return weighted_problem(now, **both, columns=columns)
 
     st.selectbox(
