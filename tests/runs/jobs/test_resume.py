@@ -152,7 +152,7 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
     for moment in np.linspace(0.2, 0.8, 3):
         process = apart.start(apart.train, killed, store.home)
         while process.is_alive() and not has_come(store.run(killed), moment):
-            time.sleep(0.005)
+            time.sleep(0.02)
         if process.is_alive():
             process.kill()
             process.join()
