@@ -134,9 +134,8 @@ def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize(("loss", "unit"), [("squared_error", 0.1), ("poisson", 1.0)])
 @pytest.mark.parametrize("learner", FAST)
-@pytest.mark.parametrize("unit", [1.0, 0.1])
 def test_ends_at_which_many_rows_lie_are_those_values(learner, loss, unit):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.uniform(size=900), "b": rng.normal(size=900)})
