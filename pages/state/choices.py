@@ -216,7 +216,7 @@ def _shown(setting: Setting, value):
     """Return what the form's widget holds for a setting's value."""
     if setting.kind == "floats":
         values = value if isinstance(value, list | tuple) else [value]
-        return ", ".join(f"{each:g}" for each in values)
+        return ", ".join(str(each).removesuffix(".0") for each in values)
     if setting.kind in ("int", "float"):
         has_word = value is None or isinstance(value, str)
         return None if has_word else int(value) if setting.kind == "int" else value
