@@ -13,6 +13,7 @@ from pages.cached.runs import (
     LoadedRun,
     copied,
     load_readable,
+    one_output,
     run_colors,
     run_tree,
     shared,
@@ -31,7 +32,6 @@ from treelab.evaluation import pruning as pruning_table
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.figures.viewer.payload import keys, small_trees, to_json
-from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
 from treelab.trees.tree import Tree
@@ -210,7 +210,7 @@ def trained_run(run: Run) -> Run:
     return find_run(run.summary.get("pruned_from")) or run
 
 
-def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
+def band_of(run: Run, column: str, output: str = "") -> tuple[pd.DataFrame | None, int]:
     """Return a run's scores by size over data splits, and how many splits these are.
 
     None where there are fewer than two. An ensemble has one score a split, whatever its
@@ -227,7 +227,8 @@ def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
         )
         found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
         return pd.DataFrame(found), len(runs)
-    lines = [line for own in runs if (line := _line(store().home, own.id)) is not None]
+    found = [_line(store().home, own.id, output) for own in runs]
+    lines = [line for line in found if line is not None]
     band = comparison.split_band(lines, column)
     return (None if band.empty else band), len(lines)
 
@@ -235,17 +236,21 @@ def band_of(run: Run, column: str) -> tuple[pd.DataFrame | None, int]:
 @st.cache_resource(
     show_spinner="Measuring the trees of each data split…", max_entries=256
 )
-def _line(home: Path, run_id: str) -> FrontierLine | None:
-    """A finished run's trees by size; None where its files are gone or damaged.
+def _line(home: Path, run_id: str, output: str) -> FrontierLine | None:
+    """A finished run's trees by size, of an output's scores if one is named.
+
+    None where its files are gone or damaged.
 
     Read past the caches of the runs that are looked at, which these would push out.
     """
     try:
         run, model = store().run(run_id), store().model(run_id)
-        path = store().path(run_id)
+        path = None if output else store().path(run_id)
         split = run.problem.split(table(run.problem.table_id))
     except (LookupError, OSError, ValueError):
         return None
+    own = LoadedRun(run, model, split)
+    own = one_output(own, output) if output else own
     path = path if path is not None and pruning_table.is_scored(path) else None
-    steps = pruning_table.pruning_steps(model, path, split, fitted_split(model, split))
+    steps = pruning_table.pruning_steps(own.model, path, own.split, own.fitted_split)
     return frontier_line(steps.table, steps.chosen)

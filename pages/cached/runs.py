@@ -123,8 +123,7 @@ def size_path_of(run: Run) -> SizePath | None:
     return shared_store().path(run.id) if run.has_model else None
 
 
-@shared(64)
-def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
+def one_output(loaded: LoadedRun, name: str) -> LoadedRun:
     """Return a run with one output, its impurities and its scores."""
     run, split = loaded.run, loaded.split.of_target(name)
     model = loaded.model.of_output(name)
@@ -133,6 +132,9 @@ def _of_output(loaded: LoadedRun, name: str) -> LoadedRun:
     of_name = {part: found["outputs"][name] for part, found in run.metrics.items()}
     run = replace(run, metrics=of_name)
     return replace(loaded, run=run, model=model, split=split, output=name)
+
+
+_of_output = shared(64)(one_output)
 
 
 OUTPUT = "output"  # key of the session's choice

@@ -35,6 +35,7 @@ def ask_costs(
             f"Cost of a {error} “{plain(label)}”",
             0.0,
             value=float(cost),
+            format="%.6g",
             key=f"false-{name}-{key}",
         )
         for place, error, name, cost in zip(

@@ -218,7 +218,7 @@ def show_frontier(pair: Pair) -> None:
 def _drawn_line(own: RunOnFrontier, names: dict, column: str, few: bool) -> DrawnLine:
     """Return what is drawn of a run."""
     run, (name, color) = own.loaded.run, names[own.loaded.run.id]
-    band, n_splits = band_of(run, column)
+    band, n_splits = band_of(run, column, own.loaded.output)
     line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
     line = replace(line, symbol=learner_symbol(run.learner, run.settings))
     if own.line is not None:

@@ -27,7 +27,9 @@ FIRST_MORE = 4  # data splits, until the visitor says otherwise
 MOST_MORE = 20
 
 
-def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> None:
+def show_repeats(
+    runs: Sequence[Run], *, key: str, only_begun: bool = False, output: str = ""
+) -> None:
     """Offer repeats on more data splits, and follow them; or only those begun."""
     trained = {
         own.id: own for run in runs if jobs.can_be_repeated(own := trained_run(run))
@@ -37,6 +39,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
     if not trained or (only_begun and not before):
         return
     active = any(not run.is_finished for run in before)
+    words = partial(_words, list(trained.values()), output)
 
     def follow() -> None:
         """Show the field, the button and the progress, in one place at all times."""
@@ -80,7 +83,7 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
                 help="Takes the repeats that wait out of the queue and stops those in "
                 "training; what was stopped does not count.",
             )
-        st.caption(plain(_words(list(trained.values()), repeats)))
+        st.caption(plain(words(repeats)))
         if _have_changed(before, repeats):
             st.rerun()
 
@@ -89,7 +92,6 @@ def show_repeats(runs: Sequence[Run], *, key: str, only_begun: bool = False) -> 
         2.0 if active else None,
         is_over=lambda: _have_changed(before, _repeats(trained.values())),
     )
-    words = partial(_words, list(trained.values()))
     watcher.part("all", lambda: words(_repeats(trained.values())), follow)
     watcher.start()
 
@@ -130,7 +132,7 @@ def _repeats(runs: Iterable[Run]) -> list[Run]:
     return jobs.all_repeats(runs, all_runs(), N_FOLDS)
 
 
-def _words(runs: list[Run], repeats: list[Run]) -> str:
+def _words(runs: list[Run], output: str, repeats: list[Run]) -> str:
     """Say on how many data splits the runs were trained, and what goes on."""
     waiting = [run for run in repeats if not run.is_finished]
     if waiting:
@@ -139,7 +141,7 @@ def _words(runs: list[Run], repeats: list[Run]) -> str:
         n_done = sum(run.state == "done" for run in repeats)
         total = n_done + len(waiting)
         return f"{n_done} of {counted(total, 'repeat')} trained{at}."
-    return repeats_words(runs, repeats, finished_runs())
+    return repeats_words(runs, repeats, finished_runs(), output)
 
 
 def n_data_splits(loaded: LoadedRun) -> int:
@@ -154,7 +156,8 @@ def n_data_splits(loaded: LoadedRun) -> int:
 
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
-    show_repeats([loaded.run for loaded in pair], key="repeats")
+    runs, output = [loaded.run for loaded in pair], pair[0].output or pair[1].output
+    show_repeats(runs, key="repeats", output=output)
     if not all(loaded.run.problem.can_have_folds for loaded in pair):
         column = pair[0].run.problem.split_column
         st.markdown(plain(f"Split by {column}, the test rows are always the same."))
@@ -183,7 +186,8 @@ def show_seeds(pair: Pair, names: Names) -> None:
 def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     """Show both scores of each data split, or fold, and test their difference."""
     key = shared_headline([own.run for own in pair])
-    scores = [[score(own[k], metric=key) for own in both] for k in (0, 1)]
+    output = pair[0].output or pair[1].output  # of a median there is one alone
+    scores = [[score(own[k], "test", key, output) for own in both] for k in (0, 1)]
     problems = [own.problem for own, _ in both]
     n_folds = problems[0].n_folds
     if n_folds:  # a run's title has them

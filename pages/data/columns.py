@@ -91,8 +91,6 @@ def model_column(problem: Problem) -> None:
     def with_truth(now: Problem, truth: str | None) -> Problem:
         """Name the column with the truth, which no tree may see."""
         columns = tuple(name for name in now.columns if name != truth)
-        if not columns:  # there would be nothing to predict from
-            return now
         return replace(now, truth=truth or "", columns=columns)
 
     st.checkbox(
@@ -181,10 +179,10 @@ def date_parts(problem: Problem) -> None:
         }
 
         def with_parts(now: Problem, chosen: list[str], names=tuple(names)) -> Problem:
-            """Use these parts of the column, where anything is then used."""
+            """Use these parts of the column."""
             others = tuple(name for name in problem.columns if name not in names)
             columns = others + tuple(name for name in names if name in chosen)
-            return replace(now, columns=columns) if columns else now
+            return replace(now, columns=columns)
 
         used = [name for name in names if name in problem.columns]
         st.pills(

@@ -152,15 +152,10 @@ def with_target(problem: Problem, target: str) -> Problem:
 
 
 def with_targets(problem: Problem, more: Sequence[str]) -> Problem:
-    """Return the problem with these targets, too, where it has then a column left.
-
-    Columns that were targets are predicted from again.
-    """
+    """Return the problem with these targets, too; others are predicted from again."""
     useful = useful_columns(table(problem.table_id), problem.target)
     again = [name for name in problem.more_targets if name in useful]
     columns = tuple(dict.fromkeys((*problem.columns, *again)))
-    if not {*columns} - {*more}:
-        return problem
     return several_targets(replace(problem, more_targets=(), columns=columns), more)
 
 
@@ -221,7 +216,7 @@ def _shown(setting: Setting, value):
     """Return what the form's widget holds for a setting's value."""
     if setting.kind == "floats":
         values = value if isinstance(value, list | tuple) else [value]
-        return ", ".join(f"{each:g}" for each in values)
+        return ", ".join(str(each).removesuffix(".0") for each in values)
     if setting.kind in ("int", "float"):
         has_word = value is None or isinstance(value, str)
         return None if has_word else int(value) if setting.kind == "int" else value

@@ -298,8 +298,8 @@ def _state(run: Run) -> str:
 def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> None:
     """List the trials; a ticked one becomes a run."""
     ranked = trials.sort_values("score", ascending=False, na_position="last")
-    measured = [n for n in ("leaves", "depth", "seconds") if n in ranked]
-    known = [name for name in measured if ranked[name].notna().any()]
+    measured = {"n_leaves": "leaves", "tree_depth": "depth", "seconds": "seconds"}
+    known = [n for n in measured if n in ranked and ranked[n].notna().any()]
     settings = [name for name in labels if name in ranked]
     shown = ranked[["trial", "state", "score", *known, *settings]].copy()
     for name in settings:
@@ -313,7 +313,7 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         key=f"sweep-table-{run.id}",
         height=min(38 * (len(shown) + 1), 420),
         column_config={"score": st.column_config.NumberColumn(title, format="%.3f")}
-        | {name: st.column_config.NumberColumn(format="%.1f") for name in known}
+        | {n: st.column_config.NumberColumn(measured[n], format="%.1f") for n in known}
         | {name: labels[name] for name in settings},
     )
     picked = event["selection"]["rows"]

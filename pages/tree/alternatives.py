@@ -210,6 +210,7 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         "Mean cost of a row at most",
         0.0,
         value=None,
+        format="%.6g",
         key="rashomon-cost",
         placeholder="any",
         help="At each tree's cheapest threshold, on the rows the run was fitted to, "

@@ -96,8 +96,6 @@ def _column_field(
         kept = {*now.columns} | ({getattr(now, name)} & {*useful})
         columns = [str(own) for own in frame.columns if str(own) in kept]
         columns += [own for own in now.columns if own not in columns]
-        if not {*columns} - {*both.values()}:  # nothing to predict from
-            return now
         return weighted_problem(now, **both, columns=columns)
 
     st.selectbox(
@@ -295,6 +293,7 @@ def _unsaid(name: str) -> dict:
             "Missing value in an xgboost model's training",
             value=None,
             placeholder="empty cells only",
+            format="%.6g",
             key="import-missing",
             help="A number that counted as missing, such as -999: xgboost's file does "
             "not tell.",
@@ -390,6 +389,7 @@ def _number(setting: Setting, given: dict) -> Any:
         max_value=None if setting.maximum is None else kind(setting.maximum),
         value=None if has_word else kind(setting.default),
         step=1 if kind is int else None,
+        format=None if kind is int else "%.6g",  # else 0.001 would stand there as 0.00
         placeholder=value_text(setting.default) if has_word else None,
         **given,
     )

@@ -15,6 +15,7 @@ from sklearn.metrics import d2_tweedie_score
 
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
+from treelab.runs.store.database import change
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import significant
 
@@ -94,6 +95,8 @@ def test_train_cross_validates_and_trains_each_fold_once(home, table, capsys, re
     assert main([*train, "--repeats", "1", "--json"]) == 0
     assert [run["seed"] for run in json.loads(capsys.readouterr().out)] == [*range(6)]
     assert "at least 2" in refused(*train[:-1], "1")
+    change(RunStore().database, "UPDATE runs SET state = 'queued', metrics = '{}'")
+    assert "wait or train elsewhere" in refused(*train)
 
 
 def test_train_shows_a_progress_bar_in_a_terminal(home, table, capsys, monkeypatch):

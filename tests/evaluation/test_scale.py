@@ -10,6 +10,7 @@ from tests.evaluation.comparison.trees import trap, xor_tree
 from tests.trees.make import make_table, make_tree
 from tests.trees.pruning.sums import sums_at_sizes
 from treelab.data.leaks import scores_alone
+from treelab.evaluation.explanations import path_contributions
 from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.evaluation.importance import Dependence
 from treelab.evaluation.metrics import baseline_loss, scores
@@ -154,3 +155,19 @@ def test_what_differs_is_told_apart_in_every_unit(factor):
     assert "highest" in found.sentence("y", Feature("a"))
     flat = replace(found, lines=np.full((1, 2), factor))
     assert "does not depend" in flat.sentence("y", Feature("a"))
+    far = replace(found, lines=np.array([[1.0, 2.0]]) + 1e10)
+    assert "highest" in far.sentence("y", Feature("a"))
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_a_prediction_is_explained_alike_in_any_unit_of_the_weights(unit):
+    X, y = trap(200)
+    weight = np.linspace(1, 2, len(X))
+    one, other = (
+        xor_tree(X, y).with_rows(X, y, own) for own in (weight, unit * weight)
+    )
+    row = X.iloc[[0]]
+    expected = path_contributions(one, row)
+    found = path_contributions(other, row)
+    assert found.base == pytest.approx(expected.base)
+    assert found.changes == pytest.approx(expected.changes)

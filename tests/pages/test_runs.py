@@ -1,6 +1,8 @@
 """Runs lists every run, and opens, renames and deletes."""
 
+from pages.state.choices import _shown
 from tests.pages.stores import add_run
+from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.losses import Loss
 
@@ -95,3 +97,9 @@ def test_settings_of_a_run_are_changed_on_train(store, visit):
     app.button(key="train").click().run()
     newest, before = store.runs()[:2]
     assert newest.settings == before.settings | {"max_depth": 2}
+
+
+def test_a_setting_of_many_digits_is_put_on_the_form_whole():
+    known = LEARNERS["argmin"].settings
+    (setting,) = (own for own in known if own.name == "pruning_strength")
+    assert _shown(setting, [0.0, 0.123456789]) == "0, 0.123456789"

@@ -81,6 +81,10 @@ def test_a_switch_is_a_toggle(app):
     assert found(app)[0]["fast"] is False
 
 
+def test_a_small_number_stands_as_it_was_written(app):
+    assert app.number_input(key="setting-one-rate").proto.format % 0.001 == "0.001"
+
+
 def test_a_number_on_its_exclusive_bound_is_refused_in_place(app):
     app.number_input(key="setting-one-rate").set_value(0.0).run()
     assert not found(app)[1]

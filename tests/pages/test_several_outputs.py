@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
+from pages.cached.comparison import band_of
 from pages.cached.predictions import GivenTable
 from pages.cached.routing import routed_file
 from pages.cached.runs import load_run, load_whole
+from tests.pages.shown import figures
 from tests.pages.stores import table
 from treelab.data.problem import make_problem, several_targets
+from treelab.evaluation.frontier import TEST
 from treelab.evaluation.predictions import (
     new_scores,
     new_table,
@@ -18,6 +21,7 @@ from treelab.evaluation.predictions import (
     prediction_columns,
 )
 from treelab.reports.run_report import read_facts
+from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
 from treelab.trees.words import percent
 
@@ -152,6 +156,22 @@ def test_a_size_of_one_output_is_not_saved_as_a_run_of_several(visit, store):
     assert not app.exception
     assert "On Tree" in app.error[0].value
     assert len(store.runs()) == 2
+
+
+def test_over_data_splits_it_is_the_output_that_is_looked_at(visit, store):
+    runs = [train_two(store), train(store, "width", min_samples_leaf=15)]
+    for run in create_repeats(store, [*map(store.run, runs)], 1):
+        assert run_one(run, store.home) == "done"
+    app = visit("compare", run=runs[0], against=runs[1], tab="Repeats")
+    app.segmented_control(key="output").set_value("width").run()
+    assert not app.exception
+    first, second = (line["x"] for line in figures(app)[-1]["data"] if "name" in line)
+    r2 = [own.metrics["test"]["outputs"]["width"]["r2"] for own in store.runs()]
+    assert sorted([*first, *second]) == pytest.approx(sorted(r2))
+    band, _ = band_of(store.run(runs[0]), TEST, "width")
+    own = [own for own in store.runs() if runs[0] in (own.id, own.repeat_of)]
+    mean = np.mean([run.metrics["test"]["outputs"]["width"]["r2"] for run in own])
+    assert band["mean"].iloc[-1] == pytest.approx(mean)
 
 
 def test_explain_writes_the_interval_of_the_outermost_quantiles(visit, store):

@@ -2,10 +2,10 @@
 
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
-from treelab.learners.common.settings import Range
+from treelab.learners.common.settings import Range, Values
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.runs.sweeps import SweepPlan
+from treelab.runs.sweeps import SweepPlan, open_study, suggest
 
 
 def fruit_problem(store):
@@ -44,6 +44,22 @@ def test_a_finished_sweep_shows_its_trials(store, visit):
     scores = table["score"].dropna()
     assert scores.is_monotonic_decreasing
     assert app.button(key="sweep-train").disabled
+
+
+def test_a_setting_may_be_called_as_what_is_measured(store, visit):
+    plan = SweepPlan({"depth": Values((2, 3))}, n_trials=9)
+    run_id = create_sweep(store, "argmin", {}, fruit_problem(store), plan)
+    study = open_study(store.folder(run_id))
+    for _ in range(3):
+        trial = study.ask()
+        suggest(trial, plan.space)
+        trial.set_user_attr("depth", 1.5)
+        study.tell(trial, 0.5)
+    app = visit("train", tab="Tune", sweep=run_id)
+    assert not app.exception
+    shown = app.dataframe[-1].value
+    assert set(shown["tree_depth"]) == {1.5}
+    assert set(shown["depth"]) <= {2, 3}
 
 
 def test_a_sweep_without_a_trial_says_how_far_it_is(store, visit):

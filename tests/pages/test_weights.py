@@ -58,6 +58,16 @@ def test_a_weight_that_is_missing_stops_training_and_says_where(visit, store):
     assert not [box for box in app.selectbox if str(box.key).startswith("exposure-")]
 
 
+def test_the_last_column_to_predict_from_is_no_weight(visit, store):
+    app = visit("train", run=add_run(store, "cart"))
+    one = replace(app.session_state["problem"], columns=["radius"])
+    app.session_state["problem"] = one
+    app.run()
+    field(app, "weight").set_value("radius").run()
+    assert "at least one column to predict from" in app.error[0].value
+    assert field(app, "weight").value == "" == app.session_state["problem"].weight
+
+
 def test_another_task_or_a_surrogate_has_no_exposure(visit, store):
     run = add_run(store, "cart", "weight", exposure="years", more=YEARS)
     app = visit("data", run=run)

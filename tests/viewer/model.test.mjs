@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { flowOf } from "../../assets/viewer/color.js";
 import {
   createState, findColumn, fullDepth, indexTree, isAlike, isFiltered, leafPredictions, leavesBelow, neighbour,
   nodeOf, passingNodes, pathKeys, reveal, setLimit, toggleFold, visibleNodes,
@@ -175,6 +176,15 @@ test("classes whose names are cut alike stay apart, and rows count by weight", (
   const index = indexTree({ nodes });
   assert.equal(statusOf(visibleNodes(index, createState()), "11"), "split");
   assert.ok(Math.abs(index.alike[index.byKey.get("00")].confidence - 0.6) < 1e-9);
+});
+
+test("a class has as many rows as it has, or what they weigh where they do not count alike", () => {
+  const data = { flow: { class: "b" }, classes: [{ label: "a" }, { label: "b" }], trees: [{ nodes: [] }] };
+  const flow = (root, node) => flowOf({ ...data, trees: [{ nodes: [root] }] }, node);
+  const { rows, share } = flow({ shares: [0.5, 0.5], rows: 4 }, { shares: [0.5, 0.5], rows: 2 });
+  assert.deepEqual([rows, share], [1, 0.5]);
+  const heavy = flow({ shares: [0.1, 0.9], rows: 2, weight: 10 }, { shares: [0, 1], rows: 1, weight: 0.9 });
+  assert.deepEqual([heavy.rows, heavy.share, heavy.weighted], [0.9, 0.1, true]);
 });
 
 test("who asks sees them apart: all, one branch, a path through it, or what is revealed", () => {

@@ -118,6 +118,8 @@ def cross_validate(
         return 2
     found = folds_of(store, learner, settings, problem)
     scored = {seed: run for seed, run in found.items() if run.metrics}
+    if not scored:
+        raise ValueError("All folds wait or train elsewhere already: see treelab runs.")
     print_splits(scored, as_json=arguments.json)
     return 0
 

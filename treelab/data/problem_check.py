@@ -290,7 +290,9 @@ def _weight_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]
 def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield why the rows that count cannot be split so, or what such a split means."""
     name = problem.split_column
-    if len(rows) < MIN_ROWS:
+    # At random only a small table may lose a class.
+    is_safe = len(rows) >= SMALL_TABLE and not (name or problem.n_folds)
+    if len(rows) < MIN_ROWS or is_safe:
         return
     strata = np.zeros(len(rows), dtype=np.int64)
     if problem.task != "regression":

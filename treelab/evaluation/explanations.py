@@ -377,7 +377,8 @@ def node_means(tree: Tree) -> np.ndarray:
 
 def _rows(tree: Tree) -> np.ndarray:
     """Rows that pass each node; a leaf without any counts as next to none."""
-    return sum_up(tree, np.where(tree.is_leaf, np.maximum(tree.mass, 1e-9), 0.0))
+    least = 1e-9 * (tree.mass[0] or 1.0)
+    return sum_up(tree, np.where(tree.is_leaf, np.maximum(tree.mass, least), 0.0))
 
 
 def ranked(base: float, changes: dict[str, float]) -> Contributions:

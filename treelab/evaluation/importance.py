@@ -234,7 +234,7 @@ class Dependence:
         """Say where the mean prediction, so titled and written, is least and most."""
         mean = self.mean
         low, high = int(mean.argmin()), int(mean.argmax())
-        if mean[high] - mean[low] <= 1e-9 * np.abs(mean).max():
+        if mean[high] - mean[low] <= 1e-12 * np.abs(mean).max():
             return f"The mean {title} does not depend on {self.column}."
         ends = []
         for name, place in (("lowest", low), ("highest", high)):

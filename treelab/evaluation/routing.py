@@ -10,6 +10,7 @@ from treelab.data.problem import Problem
 from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
+from treelab.trees.leaf_codes import depth_first
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
@@ -331,7 +332,8 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 
-    order = _left_to_right(tree)
+    order = depth_first(tree)  # leaves stand as a picture shows them, left to right
+    order = order[tree.is_leaf[order]]
     order = order[rows[:, order].sum(axis=0) > 0]
     counts = rows[:, order].T  # (leaves, classes)
     of_leaf, n_rows = counts.sum(axis=1), counts.sum()
@@ -354,18 +356,6 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
         float(-(fraction * np.log2(fraction)).sum()),
         float(adjusted_mutual_info_score(label, leaf)),
     )
-
-
-def _left_to_right(tree: Tree) -> np.ndarray:
-    """Return the leaves of a tree as a picture shows them."""
-    found, stack = [], [0]
-    while stack:
-        node = stack.pop()
-        if tree.is_leaf[node]:
-            found.append(node)
-        else:
-            stack += [tree.right[node], tree.left[node]]
-    return np.array(found)
 
 
 # Whether other rows fill the nodes of a tree as those do that it was fitted to.
@@ -536,7 +526,7 @@ def _two_sided(hits, rows, other_hits, other_rows) -> np.ndarray:
 
     chance = hypergeom(rows + other_rows, hits + other_hits, rows)
     tail = np.minimum(chance.cdf(hits), chance.sf(hits - 1))
-    return np.minimum(2 * tail, 1.0)
+    return np.fmin(2 * tail, 1.0)  # of no row on both sides it is not known
 
 
 # How alike the routes of classes are: which way each takes through one tree.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from treelab.evaluation.metrics import TITLES, headline, scores
 from treelab.evaluation.node_report import BY_WEIGHT
@@ -71,7 +72,7 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
     if truth is None:
         return Imitation(task, fidelity, is_weighted=is_weighted)
     truth = np.asarray(truth)
-    known = np.array([value == value and value is not None for value in truth.tolist()])
+    known = pd.notna(truth)
     if known.sum() < 2:
         return Imitation(task, fidelity, is_weighted=is_weighted)
     if task != "regression" and not set(truth[known]) & set(of_model.tolist()):

@@ -54,19 +54,19 @@ def size_figure(
     """
     theme = palette(mode)
     done = trials[trials["state"] == "done"].sort_values(
-        ["leaves", "score"], ascending=[True, False]
+        ["n_leaves", "score"], ascending=[True, False]
     )
     frontier = done[done["score"] > done["score"].cummax().shift(fill_value=-np.inf)]
     figure = go.Figure()
     figure.add_scatter(
-        x=frontier["leaves"].tolist(),
+        x=frontier["n_leaves"].tolist(),
         y=frontier["score"].tolist(),
         mode="lines",
         line={"shape": "hv", "color": theme.accent, "width": 2},
         name="frontier",
         hoverinfo="skip",
     )
-    _add_points(figure, done, "leaves", name="trial", color=theme.accent)
+    _add_points(figure, done, "n_leaves", name="trial", color=theme.accent)
     return _laid_out(figure, mode, "leaves", score_title)
 
 
@@ -149,8 +149,8 @@ def _add_points(
     symbol: str = "circle",
 ) -> None:
     """Add a point a trial, with its settings in the hover label."""
-    hidden = {"trial", "state", "score", "seconds", "error", "standard_error", "depth"}
-    shown = [each for each in trials if each not in hidden | {"leaves"}]
+    hidden = {"trial", "state", "score", "seconds", "error", "standard_error"}
+    shown = [each for each in trials if each not in hidden | {"n_leaves", "tree_depth"}]
     words = [
         "<br>".join(
             f"{escape_html(each)} {escape_html(str(value))}"

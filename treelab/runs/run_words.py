@@ -63,9 +63,15 @@ def fitted_words(run: Run) -> str:
     return f"{SPLIT_NAMES[run.fitted_split]} rows"
 
 
-def score(run: Run, split: str = "test", metric: str = "") -> float | None:
-    """Return a run's score on a split, its headline's or a named one; None without."""
-    return run.metrics.get(split, {}).get(metric or run.headline)
+def score(
+    run: Run, split: str = "test", metric: str = "", output: str = ""
+) -> float | None:
+    """Return a run's score on a split, its headline's or a named one; None without.
+
+    Of several outputs it is that of the one named, where the run has each one's.
+    """
+    found: dict = run.metrics.get(split, {})
+    return found.get("outputs", {}).get(output, found).get(metric or run.headline)
 
 
 def score_words(run: Run) -> str:
@@ -230,7 +236,7 @@ def cluster_result_words(runs: list[Run]) -> str:
 
 
 def repeats_words(
-    runs: Sequence[Run], repeats: Sequence[Run], known: Sequence[Run]
+    runs: Sequence[Run], repeats: Sequence[Run], known: Sequence[Run], output: str = ""
 ) -> str:
     """Say on how many data splits runs were trained, and which repeats failed.
 
@@ -240,6 +246,8 @@ def repeats_words(
         None of the repeats is still to be trained.
     known : sequence of Run
         Those that ended with a model.
+    output : str, default=""
+        Of which of several outputs the scores are.
     """
     by_seed = {run.id: runs_by_seed(run, known) for run in runs}
     failed = [
@@ -255,19 +263,19 @@ def repeats_words(
         words = f"Trained on {counted(n_splits[0], 'data split')} each."
     elif n_splits:
         words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
-    words = f"{words} {_fold_words(runs, known)}".strip()
+    words = f"{words} {_fold_words(runs, known, output)}".strip()
     if failed:
         words += f" {counted(len(failed), 'repeat')} failed: "
         words += failed[0].error
     return words
 
 
-def _fold_words(runs: Sequence[Run], known: Sequence[Run]) -> str:
+def _fold_words(runs: Sequence[Run], known: Sequence[Run], output: str) -> str:
     """Write each learner's mean over folds and its standard deviation."""
     found, metric = {}, shared_headline(runs)
     for run in runs:
         of_folds = runs_by_fold(run, known, N_FOLDS).values()
-        known_scores = [score(own, metric=metric) for own in of_folds]
+        known_scores = [score(own, "test", metric, output) for own in of_folds]
         scores = [value for value in known_scores if value is not None]
         if len(scores) > 1:
             mean, spread = float(np.mean(scores)), float(np.std(scores, ddof=1))

@@ -131,8 +131,11 @@ PROCESS = "process"  # of the process that is at a trial
 SEEN = "seen"  # when that process last said so, in seconds since 1970
 JUST_BEGUN = timedelta(seconds=20)
 N_STARTUP = 5  # trials that are never pruned; twice as many are drawn at random
-FACTS = ("leaves", "depth", "seconds", "error", "standard_error")
-"""What is noted of a trial beside its settings and its score."""
+FACTS = {"n_leaves": "leaves", "tree_depth": "depth"} | {
+    name: name for name in ("seconds", "error", "standard_error")
+}
+"""What is noted of a trial beside its settings and its score, by column; settings of
+some learners are called leaves and depth as well."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -184,7 +187,7 @@ def trial_table(study: Study) -> pd.DataFrame:
     trials = study.get_trials(deepcopy=False)
     rows = [
         {"trial": trial.number, "state": _state(trial), "score": _score(trial)}
-        | {name: trial.user_attrs.get(name) for name in FACTS}
+        | {column: trial.user_attrs.get(fact) for column, fact in FACTS.items()}
         | trial.params
         for trial in trials
     ]

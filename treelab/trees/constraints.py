@@ -601,7 +601,8 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
     """Return a tree whose leaves keep the order that monotone columns ask.
 
     Of a classifier the probability of the class that is meant moves, and the other
-    classes share the rest as before. Leaves weigh what their rows do.
+    classes share the rest as before; whether it is predicted keeps the order, too.
+    Leaves weigh what their rows do.
     """
     if not constraints.monotone or tree.n_splits == 0:
         return tree
@@ -613,7 +614,16 @@ def with_order(tree: Tree, constraints: Constraints) -> Tree:
     at = output_of(tree.classes, constraints)
     mass = tree.mass[leaves]
     value[leaves] = ordered_values(value[leaves], mass, pairs, at, tree.classes)
-    return replace(tree, value=value)
+    if tree.decision is None:
+        return replace(tree, value=value)
+    decision, weights = tree.decision.copy(), tree.class_weights
+    is_meant = decision[leaves] == at
+    ordered = isotonic(is_meant.astype(np.float64), mass, pairs) > 0.5
+    others = value[leaves] * (1.0 if weights is None else weights)
+    others[:, at] = -1
+    changed = np.where(ordered, at, others.argmax(axis=1))
+    decision[leaves] = np.where(ordered == is_meant, decision[leaves], changed)
+    return replace(tree, value=value, decision=decision)
 
 
 def ordered_values(

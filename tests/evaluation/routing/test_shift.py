@@ -56,6 +56,8 @@ def test_the_split_that_sends_rows_elsewhere_is_named():
     assert odd.splits.loc[0, ["holds", "fitted_holds"]].tolist() == [1.0, 0.25]
     assert np.isnan(odd.splits["psi"][2])  # none of these rows comes there
     assert odd.psi > 0.25
+    nobody = routing_shift(tree, tree.node_counts(X[:10]), tree.node_counts(X[:5]))
+    assert nobody.splits["p_value"].tolist() == [1.0, 1.0]
 
 
 def test_the_stability_index_is_its_formula_on_large_counts():

@@ -8,7 +8,7 @@ TRIALS = pd.DataFrame(
         "trial": [0, 1, 2, 3, 4],
         "state": ["done", "pruned", "done", "failed", "done"],
         "score": [0.5, 0.4, 0.7, np.nan, 0.6],
-        "leaves": [4.0, None, 9.0, None, 3.0],
+        "n_leaves": [4.0, None, 9.0, None, 3.0],
         "rate": [0.001, 0.1, 1.0, 0.2, 0.01],
         "loss": ["a<b>", "poly", "a<b>", "poly", "poly"],
         "weight": [None, "balanced", None, None, "balanced"],
@@ -39,7 +39,7 @@ def test_the_frontier_has_what_no_smaller_tree_reaches():
 
 
 def test_axes_are_numbers_factors_or_words():
-    labels = {"rate": "rate", "loss": "loss", "weight": "weight", "leaves": "leaves"}
+    labels = {"rate": "rate", "loss": "loss", "weight": "weight", "n_leaves": "leaves"}
     (lines,) = parallel_figure(TRIALS, labels, "macro F1").data
     rate, loss, weight, leaves, score = lines.dimensions
     assert list(rate.values) == [-3, 0, -2]

@@ -115,6 +115,10 @@ def test_a_number_target_has_means_and_one_axis_of_bars():
     assert counts.shape == (len(edges[0]) - 1, 1)
     assert counts.sum() == len(y)
     assert root["gain"] == pytest.approx(y.var() - y[:20].var(), rel=1e-4)
+    far = np.append(np.repeat(y, 10), 1e4)  # beyond the bars that the last one holds
+    X = pd.concat([X.loc[X.index.repeat(10)], X.tail(1)])
+    ends = [e["target_hist"]["open"] for e in only(tree_payload(tree, X, far))]
+    assert ends == [[False, True], [False, False], [False, True]]
 
 
 @pytest.mark.parametrize(

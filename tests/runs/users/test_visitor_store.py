@@ -2,6 +2,7 @@
 
 import inspect
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from tests.runs.conftest import problem_in, small_table
 from tests.runs.workers.slow_tree import SPEC
 from treelab.cli.main import main
 from treelab.learners.registry import LEARNERS
-from treelab.runs.jobs.repeats import create_repeats
+from treelab.runs.jobs.repeats import create_folds, create_repeats
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
@@ -143,6 +144,14 @@ def test_a_repeat_is_as_private_as_its_run(ann):
     ann.set_private(run_id, False)
     (repeat,) = create_repeats(ann, [ann.run(run_id)], 1)
     assert not ann.run(repeat).is_private
+
+
+def test_more_folds_need_not_the_run_that_others_repeat(ann):
+    problem = replace(problem_in(ann), n_folds=2)
+    first, *_ = create_folds(ann, "cart", {}, problem, n_repeats=2)
+    ann.delete(first)
+    later = create_folds(ann, "cart", {}, replace(problem, seed=2), n_repeats=2)
+    assert [ann.run(run_id).problem.seed for run_id in later] == [4, 5]
 
 
 def test_users_take_turns(store, ann, bob):

@@ -71,3 +71,13 @@ def test_leaves_are_put_in_order_by_the_ratios_of_their_weights():
         ordered = with_order(weighed, Constraints(monotone="a: up"))
         found = ordered.value[ordered.is_leaf, 0]
         np.testing.assert_allclose(found, [0, 34 / 31, 34 / 31, 2])
+
+
+def test_classes_that_leaves_chose_are_in_order_as_probabilities_are():
+    values, rows = [[0.1, 0.9], [0.8, 0.2]], pd.DataFrame({"a": [-1.0] + [1.0] * 3})
+    tree = Tree.complete([Feature("a")], [0], [0], [True], values, classes=(0, 1))
+    tree = replace(tree.with_rows(rows, [1, 0, 0, 1]), decision=[0, 1, 0])
+    up = Constraints(monotone="a: up")
+    assert with_order(tree, up).predict(rows).tolist() == [0, 0, 0, 0]
+    in_order = replace(tree, decision=[0, 0, 1])
+    assert with_order(in_order, up).decision.tolist() == [0, 0, 1]

@@ -663,9 +663,14 @@ class TreeWriter:
             if n_rows and (tree.levels or not tree.outputs):
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
             if len(rows := self.rows_at[node]):
+                own, edges = self.y[rows], self.target_edges
                 facts["target_hist"] = {
                     "edges": self._shown_edges,
-                    "counts": counts_between(self.y[rows], self.target_edges),
+                    "counts": counts_between(own, edges),
+                    "open": [
+                        bool((own < edges[0]).any()),
+                        bool((own > edges[-1]).any()),
+                    ],
                 }
             return facts
         best = int(tree.predicted_class[node])

@@ -196,7 +196,7 @@ def create_folds(
     kind = learner, str(json.loads(to_json(complete))), replace(problem, seed=0), ""
     cut_off = cut_off_runs(store)
     title, first = learner_title(learner), problem.seed
-    original = known[first].repeat_of or known[first].id if first in known else ""
+    original = _original(store, known[first]).id if first in known else ""
     for seed in range(first, first + problem.n_folds * n_repeats):
         if seed in known:
             continue

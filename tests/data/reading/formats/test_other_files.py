@@ -110,7 +110,7 @@ def test_codes_with_labels_become_their_labels(tmp_path):
 
 
 def test_codes_that_are_text_become_their_labels_whatever_the_other_rows_hold(tmp_path):
-    labels = {"sex": {"m": "man", "f": "woman"}, "place": {1.0: "north"}}
+    labels = {"sex": {"m": "man", "f": "woman"}, "place": {1.0: "north", 2.0: " "}}
     frame = pd.DataFrame({"sex": ["m", "", "f"], "place": [1.0, 2.0, 1.0]})
     path = tmp_path / "t.sav"
     pyreadstat.write_sav(frame, path, variable_value_labels=labels)

@@ -50,7 +50,8 @@ def categoricals(content: bytes) -> list[str]:
     """Return the columns that pandas wrote as categories, be they numbers or not."""
     about = pyarrow.parquet.read_schema(pa.BufferReader(content)).pandas_metadata or {}
     columns = about.get("columns", [])
-    return [c["name"] for c in columns if c["pandas_type"] == "categorical"]
+    found = [c for c in columns if c["pandas_type"] == "categorical"]
+    return [str(c.get("field_name", c["name"])).strip() for c in found]
 
 
 def _read_columns(

@@ -120,7 +120,8 @@ def _read_statistics(
             month = np.datetime64("1960-01") + passed.to_numpy()
             dates = pd.Series(month.astype("datetime64[s]"), index=frame.index)
             frame[column] = dates.where(frame[column].notna())
-    for column, labels in about.variable_value_labels.items():
+    for column, given in about.variable_value_labels.items():
+        labels = {value: label for value, label in given.items() if label.strip()}
         values = frame[column].dropna()
         is_category = len(labels) > 0 and values.isin(list(labels)).all()
         is_category |= values.dtype == "str"
