@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,27 @@ def pytest_collection_modifyitems(items) -> None:
         return starts.index(True) if any(starts) else len(starts)
 
     items.sort(key=place)
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    """The data folder and the address of the app that tests in a browser share."""
+    from tests.served_app import free_port, served
+
+    folder, port = tmp_path_factory.mktemp("shared"), free_port()
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TREELAB_HOME", str(folder / "home"))
+            patch.setenv("TREELAB_SLOTS", "0")
+            stack.enter_context(served(folder, port, "--server.address=127.0.0.1"))
+        yield folder / "home", f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch) -> Path:
+    """The data folder of a test whose server nobody opened before; empty."""
+    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

@@ -51,7 +51,7 @@ def served(
     What the server prints goes to a file of the folder; a traceback there fails the
     test. ``opener`` is how Python opens the app, from the folder ``cwd``.
     """
-    log = folder / "server.log"
+    log, home = folder / "server.log", os.environ.get("TREELAB_HOME")
     command = [sys.executable, *opener]
     command += [f"--server.port={port}", "--server.headless=true", *options]
     with log.open("wb") as out:
@@ -64,7 +64,7 @@ def served(
         finally:
             server.terminate()
             server.wait(20)
-            Queue(RunStore()).shut_down()
+            Queue(RunStore(home)).shut_down()
     printed = log.read_text(errors="replace")
     assert "Traceback" not in printed, printed[-8000:]
 

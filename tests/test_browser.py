@@ -52,24 +52,29 @@ IN_MODE = "mode => getComputedStyle(document.body).colorScheme === mode"
 
 
 @pytest.fixture
-def workers(monkeypatch):
+def workers(alone, monkeypatch):
     """Workers of the app that ``address`` serves, for a test that trains."""
     monkeypatch.delenv("TREELAB_SLOTS", raising=False)
 
 
 @pytest.fixture
 def address(request, tmp_path, monkeypatch):
-    """The app, served over an empty store; its workers end with it.
+    """The app, served; its workers end with it.
 
-    Without the fixture ``workers`` there are none: to start them takes longer than
-    most pages take.
+    Without the fixtures ``alone`` and ``workers`` it is the one that such tests share,
+    over a store with the runs of all of them, as a server takes long to start, and
+    longer to open its first page. Without ``workers`` nothing trains.
     """
-    monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     if "workers" not in request.fixturenames:
         monkeypatch.setenv("TREELAB_SLOTS", "0")
-    port = free_port()
-    with served(tmp_path, port, "--server.address=127.0.0.1"):
-        yield f"http://127.0.0.1:{port}"
+    if "alone" in request.fixturenames:
+        port = free_port()
+        with served(tmp_path, port, "--server.address=127.0.0.1"):
+            yield f"http://127.0.0.1:{port}"
+    else:
+        home, shared = request.getfixturevalue("shared_server")
+        monkeypatch.setenv("TREELAB_HOME", str(home))
+        yield shared
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +88,8 @@ def browser():
 
 @pytest.fixture
 def page(browser, address):
-    """A browser window on the app's first page."""
+    """A browser window, while the app is served."""
     with window(browser) as page:
-        page.goto(f"{address}/runs")
         yield page
 
 
@@ -224,26 +228,26 @@ def serious(page, *rules: str) -> list:
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_an_earlier_address_leads_on_before_any_page_was_opened(browser, address):
-    with window(browser) as page:
-        page.goto(f"{address}/sweep")
-        opened(page, "Train and watch")
-        assert "tab=Tune" in page.url
-        assert not page.get_by_role("dialog").count()  # such as "Page not found"
+def test_an_earlier_address_leads_on_before_any_page_was_opened(alone, page, address):
+    page.goto(f"{address}/sweep")
+    opened(page, "Train and watch")
+    assert "tab=Tune" in page.url
+    assert not page.get_by_role("dialog").count()  # such as "Page not found"
 
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_deleted_data_folder_is_said_and_begun_anew(page, address, tmp_path):
+def test_a_deleted_data_folder_is_said_and_begun_anew(alone, page, address):
     expect = sync_api.expect
+    page.goto(f"{address}/runs")
     opened(page, "What have I tried?")
-    shutil.rmtree(tmp_path / "home")
+    shutil.rmtree(alone)
     page.goto(f"{address}/runs")
     expect(page.get_by_text("is gone").first).to_be_visible()
     page.get_by_role("button", name="Try again").last.click()
     opened(page, "What have I tried?")
     expect(page.get_by_text("is gone")).to_have_count(0)
-    assert (tmp_path / "home" / "treelab.sqlite").exists()
+    assert (alone / "treelab.sqlite").exists()
 
 
 @pytest.mark.browser
@@ -270,9 +274,10 @@ def bar(page) -> tuple[str, str, str]:
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_newcomers_path(workers, page, tmp_path):
+def test_the_newcomers_path(workers, page, address, tmp_path):
     """Train on the trap, compare, prune, explain a row; then again on an own table."""
     expect = sync_api.expect
+    page.goto(f"{address}/runs")
     opened(page, "What have I tried?")  # an inner page, brought into the app shell
     go(page, "Data", "What do you want to predict?")
     page.get_by_role("button", name="Train with defaults").click()
@@ -352,6 +357,7 @@ def test_first_ten_minutes(workers, page, address):
     expect = sync_api.expect
 
     # A link to an inner page of a fresh server comes into the app shell.
+    page.goto(f"{address}/runs")
     opened(page, "What have I tried?")
     go(page, "Data", "What do you want to predict?")
 

@@ -5,6 +5,7 @@ import io
 import re
 import shlex
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from tests.docs.pages import FENCE, PAGES, ROOT, name_of
 from treelab.cli.main import main
+from treelab.learners.registry import LEARNERS
 
 BLOCK = re.compile(
     r"(?:^<!-- not run: ([^\n]+) -->\n)?" + FENCE.pattern, re.MULTILINE | re.DOTALL
@@ -21,6 +23,7 @@ RUN = re.compile(r"\brun (\w+-\w+)")
 FIGURE = re.compile(r"^print\(.*\)  # (0\.\d{3})$", re.MULTILINE)
 NUMBER = re.compile(r"0\.\d+")
 TABLE = "table.csv"
+QUICK = {"n_restarts": 2, "n_steps": 10, "max_leaf_nodes": 4}
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
@@ -33,7 +36,16 @@ RUNNABLE = [page for page in PAGES if any(not why for why, *_ in blocks(page))]
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch) -> Path:
-    """A folder with the small tables that the pages name, and an empty run store."""
+    """A folder with the small tables that the pages name, and an empty run store.
+
+    What a line trains by default is trained for a moment: which tree it is, no page
+    says, and it would take most of the time.
+    """
+    spec = LEARNERS["gradtree"]
+    settings = (
+        replace(one, default=QUICK.get(one.name, one.default)) for one in spec.settings
+    )
+    monkeypatch.setitem(LEARNERS, spec.key, replace(spec, settings=tuple(settings)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     rng = np.random.default_rng(0)

@@ -14,10 +14,10 @@ from treelab.learners.registry import LEARNERS, make_estimator
 
 SMALL = {
     "cart": {},
-    "gradtree": {"n_restarts": 4, "n_steps": 20, "max_leaf_nodes": 8},
-    "grande": {"n_estimators": 64, "max_epochs": 5},
-    "get": {"max_depth": 3, "n_steps": 40, "n_starts": 4},
-    "argmin": {"depth": 3, "max_epochs": 5},
+    "gradtree": {"n_restarts": 4, "n_steps": 8, "max_leaf_nodes": 8},
+    "grande": {"n_estimators": 16, "max_epochs": 2},
+    "get": {"max_depth": 3, "n_steps": 20, "n_starts": 4},
+    "argmin": {"depth": 3, "max_epochs": 2},
     "optimal": {"max_depth": 2},
 }
 rng = np.random.default_rng(0)

@@ -264,6 +264,6 @@ def test_ten_thousand_rows_predict_alike(kind, weighting, tmp_path):
     table = make_rows(rng, 10_000)
     check_onnx(model, table)
     check_c(model, table, tmp_path)
-    check_python(model, table[:2000])  # an interpreter takes its time
+    check_python(model, table[:500])  # an interpreter takes its time
     if kind in ("numbers", "probabilities"):
-        check_pmml(with_one_weight_a_tree(model), table[:200])
+        check_pmml(with_one_weight_a_tree(model), table[:50])
