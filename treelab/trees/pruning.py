@@ -403,7 +403,7 @@ class _Links:
                 continue
             pruned = self._cut(node)
             for above in self._update_above(node):
-                heappush(heap, (self.strength[above], above))
+                heappush(heap, (self._strength(above), above))
             yield strength, pruned
 
     def _strength(self, node: int) -> float:

@@ -984,7 +984,7 @@ def value_within(
     return with_unit(text, condition.feature.unit)
 
 
-def change_text(feature: Feature, before, now, tree: Tree, row) -> str:
+def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
     """Return what to do with one cell of a row, as a person would say it.
 
     Parameters
@@ -993,8 +993,8 @@ def change_text(feature: Feature, before, now, tree: Tree, row) -> str:
         Of the cell's column.
     before, now : object
         The cell, and what it becomes.
-    tree : Tree
-        Other values that lead to the same leaf are named with the new one.
+    tree : Tree or None
+        With it, the words say how far other values lead to the same leaf.
     row : DataFrame of one row
         With ``now``, and all else that becomes of the row.
 
@@ -1017,7 +1017,8 @@ def change_text(feature: Feature, before, now, tree: Tree, row) -> str:
     start = cell_text(feature, before) if is_date else shortest(float(before))
     verb = "move" if is_date else "lower" if falls else "raise"
     found = f"{verb} {name} from {start} to"
-    for condition in path_conditions(tree, tree.apply(row)[0]):
+    leads = path_conditions(tree, tree.apply(row)[0]) if tree is not None else []
+    for condition in leads:
         is_own = condition.column == feature.column
         if is_own and isinstance(condition, NumberCondition):
             low, high = condition.low_text, condition.high_text
