@@ -155,7 +155,7 @@ def _since_1960(steps, unit: str):
     import pandas as pd
 
     passed = steps.fillna(0).to_numpy().astype(np.int64).astype(f"timedelta64[{unit}]")
-    dates = (np.datetime64("1960", unit) + passed).astype("datetime64[s]")
+    dates = (np.datetime64("1960") + passed).astype("datetime64[s]")
     return pd.Series(dates, index=steps.index).where(steps.notna())
 
 
