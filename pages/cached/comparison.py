@@ -185,7 +185,7 @@ def on_frontier(loaded: LoadedRun, leaves: int | None = None) -> RunOnFrontier:
     chosen = steps.own
     if leaves in (sizes := steps.table["leaves"].tolist()):
         chosen = sizes.index(leaves)
-    return RunOnFrontier(loaded, frontier_line(steps.table, chosen), steps.trees)
+    return RunOnFrontier(loaded, frontier_line(steps.judged, chosen), steps.trees)
 
 
 def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier]:
@@ -253,4 +253,4 @@ def _line(home: Path, run_id: str, output: str) -> FrontierLine | None:
     own = one_output(own, output) if output else own
     path = path if path is not None and pruning_table.is_scored(path) else None
     steps = pruning_table.pruning_steps(own.model, path, own.split, own.fitted_split)
-    return frontier_line(steps.table, steps.chosen)
+    return frontier_line(steps.judged, steps.chosen)

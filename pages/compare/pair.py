@@ -5,7 +5,7 @@ import streamlit as st
 from pages.cached.runs import LoadedRun, load_readable
 from pages.state.choices import PAIR, current_runs, new_in_address, write_address
 from pages.widgets.page import end_page, mode
-from pages.widgets.runs import loaded_or_end, pick_loaded_run
+from pages.widgets.runs import loaded_or_end, pick_output, pick_whole_run
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.figures.style import learner_color, shade
 from treelab.runs.run_words import run_name, run_names
@@ -19,7 +19,7 @@ Names = tuple[str, str]
 
 def pick_runs() -> tuple[Pair, list[LoadedRun]]:
     """Return the run that is chosen to compare with, the bar's, and up to two more."""
-    loaded = pick_loaded_run(growing=False)
+    loaded = pick_output(pick_whole_run(growing=False))
     partners = {
         run.id: run
         for run in current_runs()

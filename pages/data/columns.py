@@ -162,7 +162,17 @@ def _apply(key: str, base_key: str, problem: Problem) -> None:
 
     def change(now: Problem) -> Problem:
         both = {name: unit for name, unit in (dict(now.units) | units).items() if unit}
-        return replace(now, columns=used, kinds=kinds, units=pairs(both), rare=rare)
+        # What was said of columns that stand elsewhere, as of a target, stays.
+        shown = {*edited["column"]}
+        before = [own for own in now.kinds if own[0] not in shown]
+        rare_before = [own for own in now.rare if own[0] not in shown]
+        return replace(
+            now,
+            columns=used,
+            kinds=(*before, *kinds),
+            units=pairs(both),
+            rare=(*rare_before, *rare),
+        )
 
     change_problem(problem, change)
 

@@ -26,7 +26,7 @@ from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing import edits as kinds
 from treelab.editing.apply import apply_edit
-from treelab.editing.candidates import Candidate, gain_of
+from treelab.editing.candidates import Candidate, by_column, gain_of
 from treelab.editing.edited import Edited
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
@@ -270,7 +270,7 @@ def _pick_column(editing: Editing) -> _Choice | None:
         help="The best split of each column among the training rows of this node, by "
         "how much impurity (Gini, or variance) it removes.",
     )
-    features = {feature.column: feature for feature in edited.features}
+    features = by_column(edited.features)
     at, is_now = bench(editing.loaded).train.at(tree, node), column == now
     own = tree, node, features.get(column), at, is_now and path in edited.locked
     return _Choice(column, is_now, of.get(column), *own)

@@ -16,7 +16,7 @@ from pages.cached.runs import (
 from pages.cached.store import queue, store
 from pages.widgets.page import mode, show_figure
 from pages.widgets.tree_viewer import show_tree
-from pages.widgets.words import fitted_words, plain, short_rule, split_words
+from pages.widgets.words import capital, fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.data.writing import defused
 from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
@@ -132,7 +132,7 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
-            f"{words[0].upper()}{words[1:]}.",
+            f"{capital(words)}.",
             help="Mean negative logarithm of the probability that the true class was "
             "given, in nats: lower is better. Class frequencies are those of the "
             "training rows.",

@@ -86,10 +86,10 @@ def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
 def _explain(loaded: LoadedRun) -> None:
     """Say which rows these are, and what the rates mean."""
     st.caption(
-        f"{capital(split_words(loaded, 'test'))}. {_MEANINGS[0].upper()}"
-        f"{_MEANINGS[1:]}. A dash: the group has no such row. A difference is the "
-        "highest rate minus the lowest; in brackets 95% of bootstrap resamples. Among "
-        "small groups chance alone makes a difference."
+        f"{capital(split_words(loaded, 'test'))}. {capital(_MEANINGS)}. A dash: the "
+        "group has no such row. A difference is the highest rate minus the lowest; in "
+        "brackets 95% of bootstrap resamples. Among small groups chance alone makes a "
+        "difference."
     )
 
 

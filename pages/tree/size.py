@@ -177,7 +177,7 @@ def show_curve(size: Size) -> None:
         "right; with a label column, chosen on Train, their purity is measured."
     )
     if size.run.has_labels:
-        words = steps.sentences(size.run.fitted_split)
+        words = steps.sentences()
     st.caption(f"{line}. {words}")
 
 

@@ -83,15 +83,6 @@ def _note(run: Run) -> str:
     return words if wait is None else f"{words}, begins within {duration(wait)}"
 
 
-def pick_loaded_run(*, growing: bool = True) -> LoadedRun:
-    """Load the run that the bar names; stop the page where there is nothing to show.
-
-    Of a run in training it is the newest tree, unless ``growing`` is false. Of several
-    outputs the visitor chooses which one the page speaks of; see ``pick_output``.
-    """
-    return pick_output(pick_whole_run(growing=growing))
-
-
 def pick_output(loaded: LoadedRun) -> LoadedRun:
     """Let the visitor choose one of several outputs, where there are several."""
     if not loaded.outputs:
@@ -110,7 +101,10 @@ def pick_output(loaded: LoadedRun) -> LoadedRun:
 
 
 def pick_whole_run(*, growing: bool = True) -> LoadedRun:
-    """Load the run that the bar names as ``pick_loaded_run`` does, with all outputs."""
+    """Load the run that the bar names; stop the page where there is nothing to show.
+
+    Of a run in training it is the newest tree, unless ``growing`` is false.
+    """
     run = current_run()
     if run is None:
         now = current_problem()

@@ -145,7 +145,7 @@ def _cells_box() -> None:
             pd.DataFrame(
                 {"column": columns, "missing": "", "keep_na": False, "as_text": False}
             ),
-            key="upload-cells",
+            key=_cells_key(),
             hide_index=True,
             disabled=["column"],
             height=220,
@@ -162,6 +162,12 @@ def _cells_box() -> None:
                 ),
             },
         )
+
+
+def _cells_key() -> str:
+    """Return the key of the editor, which names rows: of a file, and its columns."""
+    columns = tuple(st.session_state.get("upload-columns", ()))
+    return f"upload-cells-{st.session_state.get('upload-read')}-{hash(columns)}"
 
 
 def reading_notes() -> list[str]:
@@ -190,7 +196,7 @@ def _store_upload() -> None:
         return
     st.session_state["upload-read"] = read_id
     clear_report()
-    own = ("choices", "form", "header", "query", "columns", "cells", *TEXT_OPTIONS)
+    own = ("choices", "form", "header", "query", "columns", *TEXT_OPTIONS)
     for key in (f"upload-{name}" for name in own):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
@@ -213,7 +219,7 @@ def _store_chosen() -> None:
         **{name: st.session_state.get(f"upload-{name}") for name in TEXT_OPTIONS},
         **said_of_cells(
             st.session_state.get("upload-columns", []),
-            st.session_state.get("upload-cells", {}).get("edited_rows", {}),
+            st.session_state.get(_cells_key(), {}).get("edited_rows", {}),
         ),
     )
 

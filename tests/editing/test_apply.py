@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,13 +229,16 @@ def test_paths_are_the_viewers_keys_in_letters():
     assert path_of_key("010") == "LRL"
 
 
-def test_an_imported_tree_of_categories_is_edited_too():
-    xgboost = pytest.importorskip("xgboost")
-    frame = table()[COLUMNS].astype({"job": "category"})
-    y = frame["job"] == "pilot"
-    model = xgboost.XGBRegressor(n_estimators=1, enable_categorical=True)
-    tree = treelab.from_xgboost(model.fit(frame, y)).with_rows(frame, y)
-    rows = EditRows(tree, frame, y)
-    edit = SetSplit("", "job", categories=("cook", "smith"))
-    edited = refit(apply_edits(tree, [edit], rows), rows)
-    assert edited.n_rows[edited.left[0]] == frame["job"].isin(edit.categories).sum()
+@pytest.mark.parametrize("are_named", [True, False])
+def test_an_imported_tree_of_categories_is_edited_too(are_named):
+    lightgbm = pytest.importorskip("lightgbm")
+    jobs = table()["job"].astype("category")
+    frame = pd.DataFrame({"job": jobs if are_named else jobs.cat.codes})
+    names = ("cook", "pilot") if are_named else ("0", "2")
+    options = {"min_data_per_group": 1, "cat_smooth": 0, "verbose": -1}
+    model = lightgbm.LGBMRegressor(n_estimators=1, num_leaves=3, **options)
+    model.fit(frame, jobs.cat.codes % 3, categorical_feature=["job"])
+    tree = treelab.from_lightgbm(model).with_rows(frame, jobs.cat.codes)
+    rows = EditRows(tree, frame, jobs.cat.codes)
+    edited = refit(apply_edits(tree, [SetSplit("", "job", None, names)], rows), rows)
+    assert edited.n_rows[edited.left[0]] == jobs.isin(["cook", "pilot"]).sum()

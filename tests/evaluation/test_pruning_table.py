@@ -6,8 +6,14 @@ import pytest
 
 from tests.pages.stores import pruning_path, single_tree, table
 from treelab.data.problem import make_problem
+from treelab.data.split import JOINED
+from treelab.evaluation.frontier import frontier_line
 from treelab.evaluation.metrics import headline, scores
-from treelab.evaluation.pruning import cost_complexity_table, trained_path_table
+from treelab.evaluation.pruning import (
+    cost_complexity_table,
+    pruning_steps,
+    trained_path_table,
+)
 from treelab.trees.pruning import cost_complexity_path
 
 
@@ -64,3 +70,16 @@ def test_each_step_of_cost_complexity_is_scored_as_its_tree_predicts(target):
             pruned.n_leaves,
             pruned.depth,
         )
+
+
+@pytest.mark.parametrize("fitted", ["train", JOINED])
+def test_rows_that_a_tree_was_fitted_to_are_not_held_out(fitted):
+    _, split, classes = problem_of("kind")
+    tree = single_tree(classes, "kind", split, fitted)
+    steps = pruning_steps(tree, None, split, fitted)
+    line = frontier_line(steps.judged, steps.own)
+    assert line.table["held_out"].notna().all() == (fitted == "train")
+    assert line.table["test"].notna().all()
+    assert ("its validation score is too high" in steps.sentences()) == (
+        fitted == JOINED
+    )

@@ -138,13 +138,18 @@ def test_an_upload_becomes_the_table_in_view(store, visit):
 
 def test_one_sheet_of_a_workbook_is_chosen(store, visit):
     rows = [["size", "kind"], *([i % 7, "ab"[i % 2]] for i in range(60))]
-    book = xlsx(Little=sheet_xml(rows[:30]), Much=sheet_xml(rows))
+    other = [["width", "sort"], *rows[1:]]
+    book = xlsx(Other=sheet_xml(other), Much=sheet_xml(rows))
     app = visit("data")
     app.file_uploader(key="upload").upload("book.xlsx", book).run()
     assert not app.error
-    app.selectbox(key="upload-sheet").select("Much")
-    app.number_input(key="upload-header").set_value(1)
-    app.button(key="read-chosen").click().run()
+    editors = []
+    for sheet in ("Other", "Much"):
+        app.selectbox(key="upload-sheet").select(sheet)
+        app.number_input(key="upload-header").set_value(1)
+        app.button(key="read-chosen").click().run()
+        editors += [own.proto.id for own in app.dataframe if "as_text" in own.value]
+    assert len(set(editors)) == 2  # what is said of columns is not said of others
     assert store.tables()[0].name == "book.xlsx, Much"
     assert box(app, "Target").value == "kind"
     assert not app.error

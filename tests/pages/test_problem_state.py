@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pages.cached import store as cached
+from pages.data import columns
 from pages.state import choices as state
 from tests.pages.stores import add_run
 
@@ -32,6 +33,20 @@ def test_a_widget_of_the_page_before_changes_nothing(trap, name):
     state.choose_problem(trap)
     state.change_problem(shown, lambda now: replace(now, seed=7))
     assert state.current_problem() == trap
+
+
+def test_edits_of_columns_leave_what_was_said_of_a_target(trap):
+    said = {"kinds": {"ripe": "category"}, "rare": {"ripe": 5.0}}
+    problem = replace(
+        trap, target="ripe", **{k: tuple(v.items()) for k, v in said.items()}
+    )
+    state.choose_problem(problem)
+    edited = {"edited_rows": {0: {"use": False}}}
+    state.st.session_state |= {"base": columns._rows(problem), "editor": edited}
+    columns._apply("editor", "base", problem)
+    now = state.current_problem()
+    assert set(now.columns) == set(problem.columns) - {"radius"}
+    assert (now.kinds, now.rare) == (problem.kinds, problem.rare)
 
 
 def test_a_large_table_is_shared_as_a_small_one_is(visit, store, monkeypatch):

@@ -97,7 +97,8 @@ def test_values_far_from_zero_are_told_apart(store, monkeypatch):
 
 
 def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
-    more = {"accuracy": table()["ripe"]}  # a column named as a rate is
+    # A column named as a rate is, and groups as what stands beside them.
+    more = {"accuracy": table()["ripe"].map({True: "node", False: "difference"})}
     run = add_run(store, "cart", more=more)
     app = visit("tree", tab="Scores", run=run, node="r0")
     app.selectbox(key="group-column-tree").set_value("accuracy").run()  # left out
@@ -106,7 +107,7 @@ def test_rates_by_group_are_shown_on_the_tree_and_at_its_nodes(visit, store):
     assert "Differences: selection rate" in text
     assert "At the selected node" in text
     shown = [own.value for own in app.dataframe if "selection rate" in own.value]
-    assert {"True", "False", "all"} == set(shown[0]["group"])
+    assert {"“node”", "“difference”", "all"} == set(shown[0]["group"])
 
 
 def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store):

@@ -320,3 +320,12 @@ def test_a_weighting_must_be_known_and_some_tree_decide():
             replace(trees, max_deciders=limit)
     with pytest.raises(ValueError, match="weighting"):
         replace(trees, weighting="sparsemax")
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_a_split_of_one_tree_shows_the_mean_of_what_it_predicts(n_classes):
+    rng = np.random.default_rng(0)
+    table = make_table(rng, 60)
+    tree = make_ensemble(rng, 1, 3, n_classes).with_rows(table).estimator(0)
+    means = tree.value[tree.apply(table)].mean(axis=0)
+    np.testing.assert_allclose(tree.value[0], means)

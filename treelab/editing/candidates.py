@@ -78,15 +78,25 @@ def candidates(
     min_samples_leaf : int, default=5
         Rows that either side must have.
     """
-    first: dict[str, Feature] = {}
-    for feature in features:
-        first.setdefault(feature.column, feature)
     found = [
         best_split(rows, at, feature, min_samples_leaf)
-        for column, feature in first.items()
+        for column, feature in by_column(features).items()
         if column not in forbidden
     ]
     return sorted((own for own in found if own), key=lambda one: -one.gain)
+
+
+def by_column(features: tuple[Feature, ...]) -> dict[str, Feature]:
+    """Return by which feature a new split tests each column.
+
+    It is the first of the column, or the first of categories where there are any.
+    """
+    found: dict[str, Feature] = {}
+    for feature in features:
+        known = found.get(feature.column)
+        if known is None or (known.kind, feature.kind) == ("number", "category"):
+            found[feature.column] = feature
+    return found
 
 
 def best_split(

@@ -9,6 +9,7 @@ from treelab.editing.candidates import (
     MIN_SAMPLES_LEAF,
     Candidate,
     best_split,
+    by_column,
     candidates,
 )
 from treelab.editing.edits import SetSplit
@@ -53,9 +54,8 @@ class Edited:
         return self.start.features
 
     def feature_of(self, column: str) -> Feature:
-        """Return the feature by which a new split tests a column, the first of it."""
-        found = next((own for own in self.features if own.column == column), None)
-        if found is None:
+        """Return the feature by which a new split tests a column; ValueError: none."""
+        if (found := by_column(self.features).get(column)) is None:
             raise ValueError(f"The tree knows no column {column!r}.")
         return found
 
@@ -106,10 +106,10 @@ class Edited:
 
         def split_of(column: str) -> Candidate | None:
             """Return the best split of a column."""
-            return best_split(rows, at, self.feature_of(column), least)
+            return best_split(rows, at, features[column], least)
 
-        columns = [*dict.fromkeys(feature.column for feature in self.features)]
-        columns = [column for column in columns if column not in closed]
+        features = by_column(self.features)
+        columns = [column for column in features if column not in closed]
         wanted = self.preferred_at(path)
         liked = [split_of(column) for column in columns if column in wanted]
         own = max((one for one in liked if one), key=lambda one: one.gain, default=None)

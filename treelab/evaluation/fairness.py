@@ -23,6 +23,8 @@ from treelab.trees.words import percent, shortest
 
 MISSING = "(missing)"
 OTHERS = "(others)"
+# What else stands among groups in tables of rates; a group of such a name is in quotes.
+_TAKEN = (MISSING, OTHERS, "all", "node", "n_rows", "difference")
 MOST_GROUPS = 8  # the largest; the rest are taken together
 N_RESAMPLES = 500
 RATES = {
@@ -78,7 +80,9 @@ def groups_of(column: pd.Series) -> pd.Series:
         return text.where(column.notna(), MISSING).astype(
             pd.CategoricalDtype(order, ordered=True)
         )
-    text = column.astype(object).where(column.notna(), MISSING).map(str)
+    text = column.astype(object).map(str)
+    text = text.where(~text.isin(_TAKEN), "“" + text + "”")
+    text = text.where(column.notna(), MISSING)
     counts = text.value_counts(sort=True)
     if len(counts) > MOST_GROUPS:
         rare = counts.index[MOST_GROUPS - 1 :]

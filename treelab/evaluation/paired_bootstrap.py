@@ -245,7 +245,7 @@ def _resample_values(loss, y_true, first, second, weight, rng) -> dict:
     costs = [] if loss is None else _costs(loss, y, [first, second], weight)
     unit = power_of_two(y)
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
-    y_centred = y - y.mean()
+    y_centred = y - np.median(y)  # most resamples lie around it, outliers or not
     errors = [predicted - y for predicted in (first, second)]
     columns = np.column_stack(
         [

@@ -313,7 +313,8 @@ def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
             continue
         seen.add(column)
         codes, levels = categories(X[column])
-        unknown = [level not in set(feature.categories) for level in levels]
+        known = set(feature.categories)
+        unknown = [level not in known for level in levels]
         names = [level for level, new in zip(levels, unknown) if new]
         if not names:
             continue

@@ -321,6 +321,7 @@ class PruningSteps:
     # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
     is_by_hand: bool = False  # whether a person chose the step, and no cross-validation
+    fitted: str = "train"  # rows that the trees were fitted to, as ``DataSplit`` has it
 
     @property
     def labels(self) -> list[str]:
@@ -336,12 +337,16 @@ class PruningSteps:
         """What the trees are, in a sentence."""
         return _ABOUT[self.kind]
 
-    def sentences(self, fitted_split: str) -> str:
-        """Say what the trees are, and what their scores are worth.
+    @property
+    def judged(self) -> pd.DataFrame:
+        """The table without scores of validation rows that the trees were fitted to."""
+        if self.fitted == "train":
+            return self.table
+        return self.table.drop(columns="valid_score", errors="ignore")
 
-        ``fitted_split`` are the rows it was fitted to, as ``DataSplit`` names them.
-        """
-        of_training = fitted_split == "train"
+    def sentences(self) -> str:
+        """Say what the trees are, and what their scores are worth."""
+        of_training = self.fitted == "train"
         if self.kind == "leaves":
             how = "by cross-validation, each row by a tree that was not fitted to it"
             how = "the validation rows" if of_training else how
@@ -375,9 +380,9 @@ class PruningSteps:
             is_tuned = self.chosen is not None and not self.is_by_hand
             words = ", smallest within one standard error" if is_tuned else ""
             return {self.own: f"retained{words}"}
-        if judged_by(self.table) not in self.table:
+        if judged_by(self.judged) not in self.judged:
             return {self.own: "retained"}
-        small = knee_of(self.table)
+        small = knee_of(self.judged)
         words = f"smallest within {KNEE_TOLERANCE} of the best"
         if small == self.own:
             return {small: f"retained, {words}"}
@@ -416,19 +421,17 @@ def pruning_steps(
         table = trained_path_table(
             model, trees, split if has_labels else None, tree_alone=tree_alone
         )
-        return PruningSteps(trees, table, model.chosen, "lambda")
+        return PruningSteps(trees, table, model.chosen, "lambda", fitted=fitted)
     if path is not None and is_scored(path):
         chosen = len(path) - 1 - path.chosen
-        return PruningSteps(
-            path.trees[::-1], size_path_table(path, split), chosen, "leaves"
-        )
+        table = size_path_table(path, split)
+        return PruningSteps(path.trees[::-1], table, chosen, "leaves", fitted=fitted)
     tree = shown_tree(model)
     if np.isnan(tree.impurity).any():
         tree = tree.with_rows(*split.rows(fitted))
     pruned = cost_complexity_path(tree)
-    return PruningSteps(
-        pruned.trees, cost_complexity_table(pruned, split), None, "alpha"
-    )
+    table = cost_complexity_table(pruned, split)
+    return PruningSteps(pruned.trees, table, None, "alpha", fitted=fitted)
 
 
 def is_scored(path: SizePath) -> bool:

@@ -282,7 +282,7 @@ class RunFacts:
             return None
         path = self.store.path(self.run.id)
         steps = pruning_steps(self.model, path, self.split, self.run.fitted_split)
-        return frontier_line(steps.table, steps.chosen)
+        return frontier_line(steps.judged, steps.chosen)
 
 
 def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:

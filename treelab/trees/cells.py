@@ -343,21 +343,22 @@ def unread_sentence(name: object, value: object, form: CellForm, place: str) -> 
 def _as_categories(values, form, levels, column, codes, place_of) -> list:
     """Return each distinct value as the category that it is, NaN where it is a mark."""
     missing = form.missing if form is not None else ()
+    known = set(levels)
     read: list = []
     by_value: dict | None = None
     for place, value in enumerate(values):
         # Without a form, a level may be how Python writes the value.
-        text = str(value) if str(value) in levels else value_text(value)
+        text = str(value) if str(value) in known else value_text(value)
         if isinstance(value, str):
             text = value if form is None else value.strip()
-            if text not in levels and text.lower() in _BOOLS:
+            if text not in known and text.lower() in _BOOLS:
                 spelt = [level for level in levels if level.lower() == text.lower()]
                 text = spelt[0] if len(spelt) == 1 else text
         if text in missing:
             read.append(np.nan)
             continue
         # A frame has numbers, and what is written like one of them is that number.
-        if isinstance(value, str) or (form is None and text in levels):
+        if isinstance(value, str) or (form is None and text in known):
             read.append(text)
             continue
         # As written in a file 7.1 and 7.10 are two categories, and as numbers one.

@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from treelab.trees.colors import Mode, NodeColors, Palette, class_fractions, mix
 from treelab.trees.colors import palette as palette_of
 from treelab.trees.text import (
@@ -14,7 +16,7 @@ from treelab.trees.text import (
     split_text,
     value_word,
 )
-from treelab.trees.tree import Tree
+from treelab.trees.tree import Tree, sum_up
 from treelab.trees.words import clean, counted, percent, short
 
 # Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
@@ -188,7 +190,8 @@ class _Picture:
 
     def stub(self, node: int) -> list[str]:
         """Return the lines that stand for all nodes below a split."""
-        hidden = counted(_count_below(self.tree, node), "node")
+        n_below = int(sum_up(self.tree, np.ones(self.tree.n_nodes))[node]) - 1
+        hidden = counted(n_below, "node")
         return [
             f'more{node} [shape="plaintext", style="", label="{hidden} more", '
             f'fontcolor="{self.theme.muted}", fontsize="10"];',
@@ -325,14 +328,3 @@ def _header(tree: Tree, theme: Palette, direction: str) -> list[str]:
         f'edge [arrowhead="none", fontname="{_FONT}", fontsize="10", '
         f'fontcolor="{theme.muted}", color="{theme.line}"];',
     ]
-
-
-def _count_below(tree: Tree, node: int) -> int:
-    """Count the nodes below a node."""
-    found, waiting = 0, [node]
-    while waiting:
-        here = waiting.pop()
-        if not tree.is_leaf[here]:
-            found += 2
-            waiting += [int(tree.left[here]), int(tree.right[here])]
-    return found

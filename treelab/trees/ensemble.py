@@ -23,6 +23,7 @@ from treelab.trees.tree import (
     check_class_weights,
     check_predictions,
     most_probable,
+    sum_up,
     task_of,
 )
 
@@ -348,7 +349,7 @@ class WeightedTrees(Arrays):
             Which tree, 0 to E - 1.
         X, y : table and target, or None
             Rows whose numbers the tree shows; None: the training rows' counts, where
-            they are known.
+            they are known, and at each split the mean of what it predicts for them.
 
         Returns
         -------
@@ -375,14 +376,19 @@ class WeightedTrees(Arrays):
             notes=self.notes,
             loss=self.loss,
         )
+        if X is not None:
+            tree = tree.with_rows(X, y)
+        elif self.n_rows is not None:
+            n_rows = self.n_rows[e]
+            at_leaf = np.where(tree.is_leaf, n_rows, 0)[:, None] * tree.value
+            mean = sum_up(tree, at_leaf) / np.maximum(n_rows, 1)[:, None]
+            is_mean = ~tree.is_leaf & (n_rows > 0)
+            value = np.where(is_mean[:, None], mean, tree.value)
+            tree = replace(tree, n_rows=n_rows, value=value)
         if self.class_weights is not None:
             by_class = as_matrix(self.class_weights)
             chosen, own = (tree.value @ by_class).argmax(axis=1), by_class.sum(axis=1)
             tree = replace(tree, decision=chosen, class_weights=own)
-        if X is not None:
-            tree = tree.with_rows(X, y)
-        elif self.n_rows is not None:
-            tree = replace(tree, n_rows=self.n_rows[e])
         return simplify(tree)
 
     def with_rows(self, X, y=None) -> "WeightedTrees":

@@ -3,7 +3,7 @@
 The fractions of few rows are too sure of themselves. Each node takes ``strength`` rows
 more that are mixed as the node above says: the m-estimate (Cestnik, "Estimating
 probabilities", ECAI 1990), along the path as in "Hierarchical Shrinkage" (Agarwal et
-al., ICML 2022, arXiv:2202.00858). 0 leaves fractions of rows, infinity gives every node
+al., ICML 2022, arXiv:2202.00858). 0 leaves fractions of rows, very many give every node
 those of the root.
 """
 

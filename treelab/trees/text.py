@@ -875,8 +875,7 @@ def to_text(tree: Tree) -> str:
     while waiting:
         node, before, below, side = waiting.pop()
         if tree.is_leaf[node]:
-            rows = rows_text(tree, node)
-            text = prediction_text(tree, node) + (f" · {rows}" if rows else "")
+            text = node_text(tree, node)
         else:
             text = f"{split_text(tree, node)}?"
             waiting.append(
@@ -985,9 +984,7 @@ def value_within(
     return with_unit(text, condition.feature.unit)
 
 
-def change_text(
-    feature: Feature, before, now, tree: Tree | None = None, row=None
-) -> str:
+def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
     """Return what to do with one cell of a row, as a person would say it.
 
     Parameters
@@ -996,9 +993,9 @@ def change_text(
         Of the cell's column.
     before, now : object
         The cell, and what it becomes.
-    tree : Tree or None, default=None
+    tree : Tree or None
         With it, the words say how far other values lead to the same leaf.
-    row : DataFrame of one row or None
+    row : DataFrame of one row
         With ``now``, and all else that becomes of the row.
 
     Returns
@@ -1022,9 +1019,8 @@ def change_text(
     found = f"{verb} {name} from {start} to"
     leads = path_conditions(tree, tree.apply(row)[0]) if tree is not None else []
     for condition in leads:
-        if not isinstance(condition, NumberCondition):
-            continue
-        if condition.column == feature.column:
+        is_own = condition.column == feature.column
+        if is_own and isinstance(condition, NumberCondition):
             low, high = condition.low_text, condition.high_text
             if falls and high and not low:
                 if is_date:

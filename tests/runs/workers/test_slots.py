@@ -52,7 +52,9 @@ def test_a_number_of_slots_that_is_none_is_refused(monkeypatch):
     ("printed", "visible", "names"),
     [
         ("NVIDIA H200\nNVIDIA H200\n", None, ("NVIDIA H200",) * 2),
-        ("NVIDIA H200\nNVIDIA H200\n", "1", ("NVIDIA H200",)),
+        ("NVIDIA A10\nNVIDIA H200\n", "1", ("NVIDIA H200",)),
+        ("NVIDIA A10\nNVIDIA H200\n", "1,7", ("NVIDIA H200",)),
+        ("NVIDIA A10\nNVIDIA H200\n", "GPU-4f2a", ("NVIDIA A10",)),
         ("NVIDIA H200\n", "", ()),
         ("NVIDIA H200\n", "-1", ()),
         ("", None, ()),

@@ -98,10 +98,13 @@ class _Optimal(OptimalSettings, GrownTree):
 
     def _search(self, candidates: Candidates, data: TrainingData, settings):
         """Run STreeD; return its root and whether no better tree exists."""
+        most_leaves = 2**settings.max_depth
+        if settings.max_leaf_nodes is not None:
+            most_leaves = min(most_leaves, settings.max_leaf_nodes)
         solver = _solvers()[self.objective](
             self.objective,
             max_depth=settings.max_depth,
-            max_num_nodes=_most_splits(settings),
+            max_num_nodes=most_leaves - 1,
             min_leaf_node_size=settings.min_samples_leaf,
             time_limit=settings.time_limit,
             random_seed=int(check_random_state(self.random_state).randint(2**31)),
@@ -176,14 +179,6 @@ def _solvers() -> dict[str, type]:
             "Optimal trees need the package pystreed: pip install 'pystreed>=1.4,<2'."
         ) from error
     return {"accuracy": STreeDClassifier, "regression": STreeDRegressor}
-
-
-def _most_splits(settings: OptimalSettings) -> int:
-    """Most splits that the depth and the number of leaves allow."""
-    of_depth = 2**settings.max_depth - 1
-    if settings.max_leaf_nodes is None:
-        return of_depth
-    return min(of_depth, settings.max_leaf_nodes - 1)
 
 
 def _complete(root, candidates: Candidates, depth: int):

@@ -62,7 +62,9 @@ def gpu_names() -> tuple[str, ...]:
     if visible is None:
         return names
     chosen = [part for part in visible.split(",") if part.strip() not in ("", "-1")]
-    return names[: len(chosen)]
+    # By number; one that is named by its UUID may be any.
+    places = (int(c) if c.strip().isdecimal() else k for k, c in enumerate(chosen))
+    return tuple(names[place] for place in places if place < len(names))
 
 
 def slots_wanted() -> int | None:

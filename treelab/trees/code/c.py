@@ -1,6 +1,7 @@
 """Trees and ensembles as C."""
 
 from collections.abc import Mapping
+from math import nan
 
 import numpy as np
 
@@ -103,6 +104,26 @@ def _byte(byte: int) -> str:
     return character if plain else f"\\{byte:03o}"
 
 
+def _class_lines(classes: tuple) -> list[str]:
+    """Write the labels of the classes as a table."""
+    names = (f"    {c_text(str(label))}," for label in classes)
+    opening = "const char *const tree_classes[TREE_N_CLASSES] = {"
+    return [f"#define TREE_N_CLASSES {len(classes)}", "", opening, *names, "};"]
+
+
+def _score_function(
+    index: int, missing: float, scores: Mapping[str, float], unseen: float
+) -> list[str]:
+    """Write the number of each category of a feature as a function."""
+    lines = [f"static double score_{index}(const char *category)", "{"]
+    lines.append(f"    if (category == NULL) return {number(missing)};")
+    for category, score in scores.items():
+        lines.append(
+            f"    if (same(category, {c_text(category)})) return {number(score)};"
+        )
+    return [*lines, f"    return {number(unseen)};", "}"]
+
+
 # An ensemble as functions in C99; NaN and NULL are missing values.
 
 
@@ -147,10 +168,7 @@ def _tables(model: WeightedTrees, used: list[int]) -> list[str]:
     }
     lines = [f"#define TREE_{name} {size}" for name, size in sizes.items()]
     if model.classes is not None:
-        lines += [f"#define TREE_N_CLASSES {len(model.classes)}", ""]
-        lines.append("const char *const tree_classes[TREE_N_CLASSES] = {")
-        lines += [f"    {c_text(str(label))}," for label in model.classes]
-        lines.append("};")
+        lines += _class_lines(model.classes)
         weights = np.ones(len(model.classes))
         if model.class_weights is not None:
             weights = model.class_weights
@@ -188,12 +206,8 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
         source = source_of(feature)
         value = member(source, names[source])
         if feature.kind != "number":
-            score = [f"static double score_{j}(const char *category)", "{"]
-            score.append("    if (category == NULL) return NAN;")
-            for category, its in scores_of(feature).items():
-                held = f"same(category, {c_text(category)})"
-                score.append(f"    if ({held}) return {number(its)};")
-            functions.append([*score, f"    return {number(feature.unseen)};", "}"])
+            own = scores_of(feature)
+            functions.append(_score_function(j, nan, own, feature.unseen))
             value = f"score_{j}({value})"
         lines.append(f"    x[{i}] = {value};")
     used_helpers = ["same"] * bool(functions) + ["unless"] * ("unless(" in str(lines))
@@ -409,9 +423,8 @@ class _File(NestedWriter):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        self.scores: dict[
-            int, list[str]
-        ] = {}  # feature index to the lines of its function
+        # Feature index to the lines of its function.
+        self.scores: dict[int, list[str]] = {}
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
         self.kind = "double" if tree.classes is None else "int"
@@ -450,14 +463,10 @@ class _File(NestedWriter):
 
     def _tables(self) -> list[str]:
         """Write the classes, and their probabilities at each leaf."""
-        tree, classes = self.tree, self.tree.classes or ()
-        lines = [f"#define TREE_N_CLASSES {len(classes)}", ""]
-        lines.append("const char *const tree_classes[TREE_N_CLASSES] = {")
-        lines += [f"    {c_text(str(label))}," for label in classes]
-        lines += ["};", ""]
-        lines.append(
-            f"static const double leaf_value[{len(self.place)}][TREE_N_CLASSES] = {{"
-        )
+        tree = self.tree
+        shape = f"[{len(self.place)}][TREE_N_CLASSES]"
+        lines = [*_class_lines(tree.classes or ()), ""]
+        lines.append(f"static const double leaf_value{shape} = {{")
         for leaf in self.place:
             probabilities = ", ".join(map(number, tree.value[leaf].tolist()))
             lines.append(f"    {{{probabilities}}},")
@@ -514,19 +523,9 @@ class _File(NestedWriter):
         name = member(term.source, self.names[term.source])
         if term.scores is None:
             return name if term.may_fail else f"filled({name}, {number(term.fill)})"
-        self.scores[term.index] = _score_function(term)
+        found = _score_function(term.index, term.fill, term.scores, term.unseen)
+        self.scores[term.index] = found
         return f"score_{term.index}({name})"
-
-
-def _score_function(term: Term) -> list[str]:
-    """Write the number of each category as a function."""
-    lines = [f"static double score_{term.index}(const char *category)", "{"]
-    lines.append(f"    if (category == NULL) return {number(term.fill)};")
-    for category, score in (term.scores or {}).items():
-        lines.append(
-            f"    if (same(category, {c_text(category)})) return {number(score)};"
-        )
-    return [*lines, f"    return {number(term.unseen)};", "}"]
 
 
 _CLASS_FUNCTIONS = """

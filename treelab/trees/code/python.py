@@ -384,9 +384,8 @@ class _Module(NestedWriter):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        self.scores: dict[
-            int, list[str]
-        ] = {}  # feature index to the lines of its table of scores
+        # Feature index to the lines of its table of scores.
+        self.scores: dict[int, list[str]] = {}
 
     def text(self) -> str:
         """Write the module."""

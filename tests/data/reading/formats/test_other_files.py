@@ -130,7 +130,7 @@ def test_times_of_statistics_programs_are_hours_beyond_a_day_too(tmp_path):
         assert "'t' holds times, which became hours" in result.notes[0]
 
 
-def test_dates_are_dates_however_stata_and_spss_show_them(tmp_path):
+def test_dates_are_dates_however_stata_spss_and_sas_show_them(tmp_path):
     shown = {"a": "%tdDD/NN/CCYY", "b": "%tcDDmonCCYY_HH:MM", "c": "%tm", "d": "%tq"}
     cells = [[21915.0] * 2, [21915 * 86_400_000.0] * 2, [720, np.nan], [240, 241]]
     frame = pd.DataFrame(dict(zip(shown, cells)))
@@ -143,6 +143,14 @@ def test_dates_are_dates_however_stata_and_spss_show_them(tmp_path):
     path = tmp_path / "t.sav"
     pyreadstat.write_sav(month, path, variable_format={"m": "MOYR8"})
     assert read_table(path).frame["m"].tolist() == [2020, 2020]
+    moment = pd.DataFrame(
+        {"n": [1.0, 2.0], "m": [1_893_456_000.0, np.nan], "o": [3, 4]}
+    )
+    path = tmp_path / "t.xpt"
+    pyreadstat.write_xport(moment, path, variable_format={"m": "DTDATE9"})
+    found = read_table(path).frame
+    assert list(found) == ["n", "m", "o"]
+    assert found["m"].tolist()[:1] == [2020]
 
 
 def test_a_transport_file_of_several_data_sets_is_refused(tmp_path):

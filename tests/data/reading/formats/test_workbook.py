@@ -87,20 +87,23 @@ def test_merged_headers_are_joined_with_the_names_below():
         ["Bern", 1, 2, 3, 4],
         ["Basel", 5, 6, 7, 8],
     ]
-    frame, notes = read(xlsx(A=sheet_xml(rows, ("A1:A2", "B1:C1", "D1:E1"))))
-    assert list(frame.columns) == [
-        *("place", "sales 2023", "sales 2024"),
-        *("cost 2023", "cost 2024"),
-    ]
-    assert frame["cost 2024"].tolist() == [4, 8]
-    assert "rows 1 to 2" in notes
+    merged = {"place": (2, 1), "sales": (1, 2), "cost": (1, 2)}
+    book = xlsx(A=sheet_xml(rows, ("A1:A2", "B1:C1", "D1:E1")))
+    for frame, notes in (read(book), read(ods(rows, merged))):
+        assert list(frame.columns) == [
+            *("place", "sales 2023", "sales 2024"),
+            *("cost 2023", "cost 2024"),
+        ]
+        assert frame["cost 2024"].tolist() == [4, 8]
+        assert "rows 1 to 2" in notes
 
 
 def test_merged_cells_below_the_header_hold_their_value_in_each_row():
     rows = [["place", "n"], ["Bern", 1], [None, 2], ["Basel", 3]]
-    frame, notes = read(xlsx(A=sheet_xml(rows, ("A2:A3",))))
-    assert frame["place"].tolist() == ["Bern", "Bern", "Basel"]
-    assert "Merged cells below the header (1, the first in row 2)" in notes
+    book = xlsx(A=sheet_xml(rows, ("A2:A3",)))
+    for frame, notes in (read(book), read(ods(rows, {"Bern": (2, 1)}))):
+        assert frame["place"].tolist() == ["Bern", "Bern", "Basel"]
+        assert "Merged cells below the header (1, the first in row 2)" in notes
 
 
 def test_the_row_of_the_header_can_be_set():

@@ -123,8 +123,17 @@ def xlsb(rows: list[list]) -> bytes:
     )
 
 
-def ods(rows: list[list]) -> bytes:
-    """An OpenDocument workbook of one sheet, texts and numbers; "=" is an error."""
+def ods(rows: list[list], merged: dict | None = None) -> bytes:
+    """An OpenDocument workbook of one sheet, texts and numbers; "=" is an error.
+
+    Merged texts have rows and columns of their cells, the covered ones of which are
+    None.
+    """
+    spans = {
+        text: f' table:number-rows-spanned="{down}" '
+        f'table:number-columns-spanned="{across}"'
+        for text, (down, across) in (merged or {}).items()
+    }
     kind = "urn:oasis:names:tc:opendocument:xmlns:"
     lines = "".join(
         "<table:table-row>"
@@ -132,9 +141,11 @@ def ods(rows: list[list]) -> bytes:
             '<table:table-cell office:value-type="float" office:value="0" '
             'table:formula="of:=1/0"><text:p>#DIV/0!</text:p></table:table-cell>'
             if v == "="
-            else f'<table:table-cell office:value-type="string"><text:p>{v}</text:p>'
-            "</table:table-cell>"
+            else f'<table:table-cell office:value-type="string"{spans.get(v, "")}>'
+            f"<text:p>{v}</text:p></table:table-cell>"
             if isinstance(v, str)
+            else "<table:covered-table-cell/>"
+            if v is None
             else f'<table:table-cell office:value-type="float" office:value="{v}"/>'
             for v in row
         )

@@ -85,7 +85,6 @@ def _read_statistics(
     Those that are numbers do where all have one, or where training rows held
     categories: there what a code is does not depend on the other rows.
     """
-    import numpy as np
     import pandas as pd
     import pyreadstat
 
@@ -108,18 +107,25 @@ def _read_statistics(
     if kind == "stata":
         days = [f for f in formats.values() if _STATA_DATE.match(f)]
         moments = [f for f in formats.values() if _STATA_MOMENT.match(f)]
+    # Days of moments, which pyreadstat takes for days.
+    is_sas = kind in ("sas", "xport")
+    seconds = [column for column, f in formats.items() if is_sas and f[:2] == "DT"]
     frame, about = read(
         io.BytesIO(content),
+        usecols=[column for column in formats if column not in seconds],
         dates_as_pandas_datetime=True,
         extra_date_formats=days,
         extra_datetime_formats=moments,
     )
+    if seconds:
+        choices = {"usecols": seconds, "disable_datetime_conversion": True}
+        raw = read(io.BytesIO(content), **choices)[0]
+        frame[seconds] = raw[seconds].apply(_since_1960, args=("s",))
+        frame = frame[list(formats)]
     for column, form in formats.items():
         if kind == "stata" and form[:3] in _STATA_MONTHS:
-            passed = frame[column].fillna(0).astype(np.int64) * _STATA_MONTHS[form[:3]]
-            month = np.datetime64("1960-01") + passed.to_numpy()
-            dates = pd.Series(month.astype("datetime64[s]"), index=frame.index)
-            frame[column] = dates.where(frame[column].notna())
+            steps = frame[column] * _STATA_MONTHS[form[:3]]
+            frame[column] = _since_1960(steps, "M")
     for column, given in about.variable_value_labels.items():
         labels = {value: label for value, label in given.items() if label.strip()}
         values = frame[column].dropna()
@@ -141,6 +147,16 @@ def _read_statistics(
         texts = frame[column].map(lambda cell: None if pd.isna(cell) else str(cell))
         frame[column] = texts.replace("", None)
     return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def _since_1960(steps, unit: str):
+    """Return dates (Series) so many steps of a unit after the year 1960 began."""
+    import numpy as np
+    import pandas as pd
+
+    passed = steps.fillna(0).to_numpy().astype(np.int64).astype(f"timedelta64[{unit}]")
+    dates = (np.datetime64("1960") + passed).astype("datetime64[s]")
+    return pd.Series(dates, index=steps.index).where(steps.notna())
 
 
 if __name__ == "__main__":

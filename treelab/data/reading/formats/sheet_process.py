@@ -30,6 +30,9 @@ _NO_RESULT = re.compile(
     rb"(?:<(?:\w+:)?v>0?<|<(?:\w+:)?v ?/>|</(?:\w+:)?c>)"
 )
 _UNCALCULATED = re.compile(rb'<(?:\w+:)?calcPr\b[^>]*\bfullCalcOnLoad="(1|true)"')
+# Rows and cells of .ods with their attributes, and a cell that covers others.
+_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-(row|cell)(?=[\s/>])([^>]*)>")
+_ODS_MERGED = re.compile(rb'table:number-(?:rows|columns)-spanned="(?!1")')
 # The same as an error in .ods.
 _ODS_ERROR = re.compile(
     rb"<table:table-cell [^>]*table:formula=[^>]*>\s*<text:p>"
@@ -79,11 +82,14 @@ def sheet_as_text(
         if type(error).__name__ != "PanicException":  # of Rust
             raise
         raise _damaged(name, error) from error
-    errors = _errors(content, page.name, name)
+    ods = _ods_sheet(content, page.name)
+    _refuse_error(ods or b"", page.name, name)
+    errors = _errors(content, page.name, name) if ods is None else {}
+    merged = page.merged_cell_ranges if ods is None else _ods_merges(ods)
     left = page.start[1] if page.start else 0
     merges = [
         ((top, first - left), (bottom, last - left))
-        for (top, first), (bottom, last) in page.merged_cell_ranges or []
+        for (top, first), (bottom, last) in merged or []
     ]
 
     def page_rows() -> Iterator[Row]:
@@ -138,8 +144,8 @@ def _pick_sheet(book, name: str, sheet: str | None) -> str:
 def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] | None:
     """Return the errors, such as #DIV/0!, by row and column of a sheet of .xlsx.
 
-    Those of .xls and .xlsb are not known: None. An .ods with one is refused, as some
-    programs write it as zero, and so is an .xlsx whose formulas have no results yet.
+    Those of .xls and .xlsb are not known: None. An .xlsx whose formulas have no results
+    yet is refused.
     """
     found: dict[int, dict[int, str]] = {}
     if content[:2] != b"PK":
@@ -147,16 +153,11 @@ def _errors(content: bytes, sheet: str, name: str) -> dict[int, dict[int, str]] 
     book = zipfile.ZipFile(io.BytesIO(content))
     if "xl/workbook.bin" in book.namelist():
         return None
-    is_ods = "content.xml" in book.namelist()
     try:
-        part = "content.xml" if is_ods else _part_of(book, sheet)
-        text = book.read(part)
+        text = book.read(_part_of(book, sheet))
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, StopIteration):
         return found  # only the sheets themselves are whole
     except ElementTree.ParseError:
-        return found
-    if is_ods:
-        _refuse_error(text, sheet, name)
         return found
     if _NO_RESULT.search(text) and _UNCALCULATED.search(book.read("xl/workbook.xml")):
         raise TableError(
@@ -184,17 +185,54 @@ def _part_of(book: zipfile.ZipFile, sheet: str) -> str:
     return posixpath.join("/xl", target[link])[1:]
 
 
-def _refuse_error(text: bytes, sheet: str, name: str) -> None:
-    """Raise TableError where a cell of a sheet of .ods shows an error."""
+def _ods_sheet(content: bytes, sheet: str) -> bytes | None:
+    """Return the XML of a sheet of .ods; None where it is another kind of workbook."""
+    book = zipfile.ZipFile(io.BytesIO(content)) if content[:2] == b"PK" else None
+    if book is None or "content.xml" not in book.namelist():
+        return None
+    try:
+        text = book.read("content.xml")
+    except zipfile.BadZipFile:  # only the sheets themselves are whole
+        return b""
     for part in text.split(b"<table:table ")[1:]:
-        tag = part[: part.find(b">") + 1]
-        found = _ODS_ERROR.search(part)
-        if found and f"table:name={quoteattr(sheet)}".encode() in tag:
-            raise TableError(
-                f"{name}: a formula in the sheet {sheet!r} has no value, but shows "
-                f"{found.group(1).decode()}, which OpenDocument files hold as zero or "
-                "as an empty cell. Empty such cells, or save the workbook as .xlsx."
-            )
+        if f"table:name={quoteattr(sheet)}".encode() in part[: part.find(b">") + 1]:
+            return part
+    return b""
+
+
+def _ods_merges(part: bytes) -> list[Merge]:
+    """Return the ranges of merged cells of a sheet of .ods."""
+    merges: list[Merge] = []
+    row = column = next_row = 0
+
+    def number(name: bytes, attributes: bytes) -> int:
+        found = re.search(rb'table:number-%s="(\d+)"' % name, attributes)
+        return int(found[1]) if found else 1
+
+    for kind, attributes in _ODS_CELL.findall(part) if _ODS_MERGED.search(part) else ():
+        if kind == b"row":
+            row, column = next_row, 0
+            next_row += number(b"rows-repeated", attributes)
+            continue
+        down = number(b"rows-spanned", attributes)
+        across = number(b"columns-spanned", attributes)
+        if down * across > 1:
+            merges.append(((row, column), (row + down - 1, column + across - 1)))
+        column += number(b"columns-repeated", attributes)
+    return merges
+
+
+def _refuse_error(part: bytes, sheet: str, name: str) -> None:
+    """Raise TableError where a cell of a sheet of .ods shows an error.
+
+    Some programs write it as zero.
+    """
+    if found := _ODS_ERROR.search(part):
+        raise TableError(
+            f"{name}: a formula in the sheet {sheet!r} has no value, but shows "
+            f"{found.group(1).decode()}, which OpenDocument files hold as zero or "
+            "as an empty cell. Empty such cells, or save the workbook as .xlsx."
+        )
 
 
 def _filled_extent(rows: Iterable[Row]) -> tuple[int, int]:
