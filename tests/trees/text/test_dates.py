@@ -95,7 +95,8 @@ def test_a_reader_of_rules_of_dates_sends_each_row_to_its_leaf(moments, with_tim
     if not with_times:  # then no other day changes sides either
         days = table(pd.date_range("1801-01-01", "2199-12-31", freq="97D"))
         goes_left = tree.margin(days)[:, 0] >= 0
-        said = [holds(split_text(tree, 0), day) for day in years(*days["admitted"])]
+        rule = split_text(tree, 0)
+        said = [holds(rule, day) for day in years(*days["admitted"])]
         assert said == goes_left.tolist()
 
 
