@@ -14,3 +14,9 @@ def _on_the_cpu(monkeypatch):
 def _without_interim_reports(monkeypatch):
     """Tests count reports: a slow machine sends none more, between its epochs."""
     monkeypatch.setattr("treelab.training.events.REPORT_SECONDS", float("inf"))
+
+
+@pytest.fixture
+def folds_drawn_once(monkeypatch):
+    """Folds are drawn once, as of a large table, which is faster."""
+    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)

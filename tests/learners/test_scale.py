@@ -22,6 +22,8 @@ from treelab.learners.optimal.estimators import (
     OptimalTreeRegressor,
 )
 
+pytestmark = pytest.mark.usefixtures("folds_drawn_once")
+
 CART = {"max_leaf_nodes": 6, "tune": False}
 GRADTREE = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 20}
 PAPER = {"recipe": "paper", "max_depth": 2, "n_restarts": 1, "max_epochs": 15}
@@ -100,12 +102,6 @@ def r2(truth, predicted):
     size = np.abs(truth).max()
     error, variation = ((truth - predicted) / size) ** 2, (truth / size) ** 2
     return 1 - error.sum() / variation.sum()
-
-
-@pytest.fixture(autouse=True)
-def _one_fold(monkeypatch):
-    """Folds are drawn once, as of a large table, which is faster."""
-    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
 
 
 @pytest.fixture(scope="module")
