@@ -98,9 +98,10 @@ def test_the_same_table_uploaded_again_mends_it(store, uploaded):
 
 
 def test_a_damaged_table_that_is_chosen_leaves_the_one_before(store, uploaded):
+    damaged = store.tables()[0].id
     app = AppTest.from_file(str(APP), default_timeout=30).run()
     before = app.selectbox(key="bar-table").value
-    app.selectbox(key="bar-table").set_value(store.tables()[0].id).run()
+    app.selectbox(key="bar-table").set_value(damaged).run()
     assert not app.exception
     assert "Give the same table again" in errors(app)
     assert app.selectbox(key="bar-table").value == before
