@@ -139,8 +139,8 @@ def test_random_models_predict_alike(seed, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(60, 360, 100))
-def test_three_hundred_random_models_predict_alike(first, tmp_path):
+@pytest.mark.parametrize("first", range(60, 1060, 100))
+def test_a_thousand_random_models_predict_alike(first, tmp_path):
     for seed in range(first, first + 100):
         random_model(seed, tmp_path)
 
