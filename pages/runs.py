@@ -99,6 +99,7 @@ picked = st.dataframe(
     column_config={name: name.capitalize() for name in table.columns}
     | {
         "learner": st.column_config.TextColumn("Learner", width=95),
+        "target": st.column_config.TextColumn("Target", width=110),
         "name": st.column_config.TextColumn("Name", width=140),
         "score": st.column_config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."

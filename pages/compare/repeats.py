@@ -178,8 +178,7 @@ def show_seeds(pair: Pair, names: Names) -> None:
             shown = True
     if not shown:
         st.markdown(
-            "From two data splits on it is tested here whether the difference is more "
-            "than chance."
+            "With two or more data splits, a test of the difference stands here."
         )
 
 
