@@ -752,11 +752,11 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     if isinstance(model, WeightedTrees):
         n_splits = model.feature.shape[1]
         tests = model.divides.astype(float)  # below a leaf rows are sent one way
-        if model.n_rows is not None:
-            tests *= model.n_rows[:, :n_splits]
+        if model.mass is not None:
+            tests *= model.mass[:, :n_splits]
         np.add.at(use, model.feature.ravel(), tests.ravel())
     else:
-        tests = np.maximum(model.n_rows, 0.0)
+        tests = np.maximum(model.mass, 0.0)
         axis = model.feature >= AXIS
         np.add.at(use, model.feature[axis], tests[axis])
         if model.weights is not None:

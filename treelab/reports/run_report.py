@@ -254,7 +254,8 @@ class RunFacts:
         """Of an ensemble the tree of highest mean weight on the test rows."""
         if not isinstance(self.model, WeightedTrees):
             return None
-        return int(heaviest_estimators(self.model, self.split.X_test, 1)[0][0])
+        X, _, weight = self.split.rows("test")
+        return int(heaviest_estimators(self.model, X, 1, weight)[0][0])
 
     @cached_property
     def tree(self) -> Tree:
