@@ -175,7 +175,7 @@ def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray
     """
     expected = probabilities @ costs
     least = expected.min(axis=1, keepdims=True)
-    ties = np.isclose(expected, least, rtol=1e-12, atol=1e-12)
+    ties = np.isclose(expected, least, rtol=1e-12, atol=0)
     return np.where(ties, probabilities, -1).argmax(axis=1)
 
 

@@ -705,10 +705,11 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
         if words:
             return f"B{words[1:]}." if needed else f"Mainly {words}."
         return "No feature speaks more for this class than it does on average."
-    rises = found.prediction >= found.base
-    words = because(listed, rises, most=most)
+    moved, changes = found.prediction - found.base, found.changes.values()
+    words = because(listed, moved >= 0, most=most)
     base = with_unit(significant(found.base), model.target_unit)
-    side = "Above" if rises else "Below"
+    is_same = abs(moved) <= 1e-9 * max(map(abs, changes), default=0.0)
+    side = "At" if is_same else "Above" if moved > 0 else "Below"
     return f"{side} {base_words(model)} of {base} {words}".rstrip() + "."
 
 
