@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from treelab.data.split import some_rows
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.learners.common.origin import (
