@@ -16,8 +16,8 @@ from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
-    TargetScale,
 )
+from treelab.learners.common.target import TargetScale
 from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.losses import SQUARED_ERROR, Loss
