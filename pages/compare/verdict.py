@@ -89,6 +89,8 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
             if loaded is not runs[0]:
                 own = score_differences(runs[0], loaded)[best]
                 against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
+                if own.same:
+                    against = "same predictions"
             row[f"− {names[0]} (95% CI)"] = against
         summary = loaded.run.summary
         for key, name in SIZES.items():
