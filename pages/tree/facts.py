@@ -250,7 +250,7 @@ def show_surrogate(loaded: LoadedRun) -> None:
     if known:  # it is opened again
         run_id = known[0].id
     else:
-        run_id = store().create("cart", {}, problem, title=title)
+        run_id = store().create("cart", {}, problem, title=title, parent=loaded.run)
         queue().submit(run_id)
     st.switch_page("pages/train.py", query_params={"run": run_id})
 

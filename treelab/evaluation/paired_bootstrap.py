@@ -136,10 +136,9 @@ def paired_bootstrap(
     differences, same = {}, bool((first == second).all())
     for metric, (one, two) in pairs.items():
         # The first entry is the score on the rows as they are.
-        low, high = np.nanquantile((two - one)[1:], _ENDS)
-        differences[metric] = ScoreDifference(
-            metric, *map(float, (one[0], two[0], low, high)), n_rows, same
-        )
+        on_rows = float(one[0]), float(two[0])
+        low, high = map(float, np.nanquantile((two - one)[1:], _ENDS))
+        differences[metric] = ScoreDifference(metric, *on_rows, low, high, n_rows, same)
     return differences
 
 
