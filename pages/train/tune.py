@@ -169,10 +169,12 @@ def _space_table(
             },
         )
         st.caption(f"{words} Delete a row to leave a setting at its default.")
+    tried = edited[["setting", "what is tried"]].dropna()
+    if twice := [*tried["setting"][tried["setting"].duplicated()]]:
+        raise ValueError(f"The search space names {twice[0]} twice: delete a row.")
     return {
         name: parse_tried(settings[name], text, parse_setting)
-        for name, text in edited[["setting", "what is tried"]].itertuples(index=False)
-        if isinstance(name, str) and isinstance(text, str)
+        for name, text in tried.itertuples(index=False)
     }
 
 
