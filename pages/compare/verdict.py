@@ -12,7 +12,7 @@ from pages.cached.tree_pictures import tree_picture
 from pages.compare.costs import cost_words
 from pages.compare.pair import SIDES, Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import cells, mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.ensembles import are_equal
@@ -108,12 +108,11 @@ def show_trees(
     trees = [*map(run_tree, runs, estimators)]
     marked = marked_splits(pair, (estimators[0], estimators[1]))
     across = 3 if len(runs) == 3 else 2
-    n_rows = -(-len(runs) // across)
-    height = TREE_HEIGHT if n_rows == 1 else LOW_HEIGHT
+    height = TREE_HEIGHT if len(runs) <= across else LOW_HEIGHT
     given = {"place": place, "scale": value_scale(trees), "height": height}
-    places = [own for _ in range(n_rows) for own in st.columns(across, gap="large")]
+    columns = cells(len(runs), across, gap="large")
     marks = (*marked, *([] for _ in others))
-    for column, *side, own in zip(places, runs, all_names, SIDES, estimators, marks):
+    for column, *side, own in zip(columns, runs, all_names, SIDES, estimators, marks):
         with column:
             _show_side(*side, marked=own, **given)
     found = " and ".join(
