@@ -39,8 +39,8 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
 def train(problem: Problem) -> None:
     """Show the form in one row and a drawer, and below them the runs."""
     form, below = st.container(), st.container()
-    shown = choices.current_run()
-    runs = [run for run in choices.current_runs() if not run.repeat_of or run == shown]
+    chosen, known = st.session_state.get("run"), choices.current_runs()
+    runs = [run for run in known if not run.repeat_of or run.id == chosen]
     newest = runs[0].id if runs else ""
     is_new = newest != st.session_state.get("newest-shown", "")
     st.session_state["newest-shown"] = newest
