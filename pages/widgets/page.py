@@ -1,6 +1,7 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
@@ -244,6 +245,30 @@ def show_figure(
         return st.plotly_chart(
             figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select
         )
+
+
+def pick_one(label: str, options: Iterable, key: str, **given):
+    """Let the visitor choose one of a few, at first the first; a mapping names them."""
+    names = options if isinstance(options, Mapping) else {}
+    return st.segmented_control(
+        label,
+        list(options),
+        format_func=lambda one: str(names.get(one, one)),
+        key=key,
+        **{"default": next(iter(options)), "required": True} | given,
+    )
+
+
+def pick_moment(label: str, key: str, unit: str = "D", **given):
+    """Let the visitor choose a day, or a minute, of any year."""
+    field = st.date_input if unit == "D" else st.datetime_input
+    ends = {"min_value": date.min, "max_value": date.max}
+    return field(label, None, key=key, **ends, **given)
+
+
+def cells(n: int, across: int, gap: str = "medium") -> list:
+    """Return places for ``n`` things, so many beside each other."""
+    return [own for _ in range(0, n, across) for own in st.columns(across, gap=gap)]
 
 
 def show_bars(key: str, words: str, *bars, **given) -> None:
