@@ -80,7 +80,7 @@ def tree_viewer(
         height=total,
         data=data,
         default={"at": {"key": wanted, "frame": None}},
-        on_at_change=_rerun,
+        on_at_change=lambda: None,  # the page runs again; the value has what is needed
     )
     return selection(key)
 
@@ -124,7 +124,3 @@ def total_height(
     total += payload.scrubber
     notes = sum(4 + 18 * math.ceil(n / _LETTERS) for n in payload.notes)
     return total + min(notes, _MOST_NOTES)
-
-
-def _rerun() -> None:
-    """Let the page run again; what is needed is in the component's value."""
