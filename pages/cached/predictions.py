@@ -8,7 +8,6 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import Rows
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.ensembles import (
@@ -46,24 +45,10 @@ from treelab.trees.tree import Tree
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
 
-WHOLE = "table"  # all rows of the run's table, whatever their data split
-
-
-def rows_of(loaded: LoadedRun, split: str) -> Rows:
-    """Return the rows of a data split, or of the ``WHOLE`` table; never changed."""
-    return _whole(loaded) if split == WHOLE else loaded.rows(split)
-
-
-@shared(2)
-def _whole(loaded: LoadedRun) -> Rows:
-    """All rows of a run's table that have a target, in the table's order."""
-    return loaded.split.whole()
-
-
 @shared(48)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(rows_of(loaded, split).X)
+    return loaded.model.predict(loaded.rows(split).X)
 
 
 @copied(96)
@@ -72,9 +57,8 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     if stored := loaded.run.metrics.get(split):
         return stored
     _, truth, weight = loaded.split.rows(split)
-    task, predicted = loaded.run.problem.task, predictions(loaded, split)
-    own = {"sample_weight": weight, "loss": loaded.model.loss}
-    return scores(task, truth, predicted, **own)
+    given = loaded.run.problem.task, truth, predictions(loaded, split)
+    return scores(*given, sample_weight=weight, loss=loaded.model.loss)
 
 
 def tree_score(loaded: LoadedRun, tree: Tree) -> float:
@@ -190,7 +174,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return class probabilities of a data split, in [0, 1]; None for regression."""
     if loaded.model.classes is None:
         return None
-    return np.clip(loaded.model.predict_proba(rows_of(loaded, split).X), 0, 1)
+    return np.clip(loaded.model.predict_proba(loaded.rows(split).X), 0, 1)
 
 
 @shared(64)
@@ -198,7 +182,7 @@ def ranked_rows(
     loaded: LoadedRun, order: str, label=None, split: str = "test"
 ) -> np.ndarray:
     """Return places, from 0, of a data split's rows in an order; typical of a label."""
-    X, y, _ = rows_of(loaded, split)
+    X, y, _ = loaded.rows(split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
@@ -236,22 +220,18 @@ def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
     return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
 
 
-HELD_OUT = ("valid", "test")
-
-
 @copied(16, "Letting fewer trees decide…")
 def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
     """Return how many trees are tried, and their scores on each held-out data split.
 
     Counts ascend, the last is all; scores are (n_counts,) by data split that has rows.
     """
-    counts = counts_to_try(loaded.model)
-    rows = {split: loaded.split.rows(split) for split in HELD_OUT}
-    scores = {
-        split: scores_of_heaviest(loaded.model, X, y, counts, weight)
-        for split, (X, y, weight) in rows.items()
-        if len(y)
-    }
+    counts, scores = counts_to_try(loaded.model), {}
+    for split in ("valid", "test"):
+        X, y, weight = loaded.split.rows(split)
+        if len(y):
+            given = X, y, counts, weight
+            scores[split] = scores_of_heaviest(loaded.model, *given)
     return counts, scores
 
 

@@ -11,7 +11,7 @@ from pages.cached.predictions import (
     score_differences,
     top_estimators,
 )
-from pages.cached.runs import LoadedRun, shared
+from pages.cached.runs import LoadedRun, shared, size_path_of
 from pages.cached.store import store
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
@@ -146,7 +146,7 @@ def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
     if isinstance(loaded.model, PruningPath) and not tree_alone:
         model = replace(loaded.model, chosen=step)
     elif steps.kind == "leaves":
-        path = cached.scored_path_of(loaded)
+        path = size_path_of(loaded.run)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
 

@@ -85,7 +85,7 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
             train(visit), json.dumps(treelab.from_sklearn(model).to_dict())
         )
     assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
-    assert live_tree(store.runs()[0]).words == "tree 0 of 30, all of equal weight"
+    assert live_tree(store.runs()[0])[0] == "tree 0 of 30, all of equal weight"
     captions = [caption.value for caption in visit("compare").caption]
     expected = "Tree 0 of 30; all have the same weight and predict together."
     assert captions.count(expected) == 2
