@@ -406,10 +406,10 @@ def start_longer(run: Run) -> None:
         _once(("longer", run.id), lambda: _submit([train_longer(store(), run)]))
 
 
-def resume_run(run: Run) -> None:
+def resume_run(run_id: str) -> None:
     """Queue a paused, interrupted or failed run to go on."""
-    if store().resume(run.id):
-        _submit([run.id])
+    if store().resume(run_id):
+        queue().submit(run_id)
 
 
 def _submit(ids: Iterable[str]) -> list[str]:
