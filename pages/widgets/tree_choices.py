@@ -142,11 +142,9 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
     with st.container(horizontal=True, key="thumbnails"):
         for estimator, mean in zip(index.tolist(), weight.tolist()):
             with st.container(width=_WIDTH, gap="xxsmall"):
-                chosen, tree = (
-                    st.session_state[key] == estimator,
-                    run_tree(loaded, estimator),
-                )
+                chosen = st.session_state[key] == estimator
                 look = {"mode": mode(), "highlighted": chosen}
+                tree = run_tree(loaded, estimator)
                 picture = thumbnail_svg(tree, run_colors(loaded), **look)
                 st.image(picture, width=_WIDTH, alt=tree_alt(tree))
                 st.button(
