@@ -13,6 +13,7 @@ from pages.cached.runs import LoadedRun, load_readable, ranked_classes
 from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import capital, named_with_unit, plain, split_words, with_unit
+from treelab.data.split import some_rows
 from treelab.evaluation.comparison import (
     Disagreement,
     agreement,
@@ -255,7 +256,7 @@ def show_residuals(pair: Pair, names: Names) -> None:
         typical = with_unit(pair[0], float(np.sqrt(square)))
         words.append(f"{name} misses by {typical} (mean {significant(mean)})")
     st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
-    some = np.random.default_rng(0).permutation(len(truth))[:MOST_POINTS]
+    some = some_rows(len(truth), MOST_POINTS)
     ends = _ends(predicted), _ends(residuals)
     shown = zip(
         st.columns(2), pair, names, pair_colors(pair), zip(predicted, residuals)

@@ -12,7 +12,7 @@ from pages.cached.tree_pictures import tree_picture
 from pages.compare.costs import cost_words
 from pages.compare.pair import Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import cells, mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.ensembles import are_equal
@@ -114,11 +114,11 @@ def show_trees(
     scale = value_scale([run_tree(own, _heaviest(own)) for own in runs])
     marked = marked_splits(pair, estimators)
     across = 3 if len(runs) == 3 else 2
-    n_rows = -(-len(runs) // across)
-    given = {"scale": scale, "height": TREE_HEIGHT if n_rows == 1 else LOW_HEIGHT}
-    places = [own for _ in range(n_rows) for own in st.columns(across, gap="large")]
+    height = TREE_HEIGHT if len(runs) <= across else LOW_HEIGHT
+    given = {"scale": scale, "height": height}
+    columns = cells(len(runs), across, gap="large")
     marks = (*marked, *([] for _ in others))
-    for column, *side, own in zip(places, runs, all_names, SIDES, marks):
+    for column, *side, own in zip(columns, runs, all_names, SIDES, marks):
         with column:
             _show_side(*side, place, marked=own, **given)
     found = " and ".join(

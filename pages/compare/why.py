@@ -17,7 +17,7 @@ from pages.cached.runs import (
 from pages.compare.pair import Names, Pair
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, with_unit
-from treelab.data.split import SPLIT_NAMES
+from treelab.data.split import SPLIT_NAMES, some_rows
 from treelab.evaluation.comparison import SplitLine, lines_between, plane_points
 from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.optimality import optimality_gap
@@ -102,7 +102,7 @@ def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
     X, y, _ = loaded.rows("fitted")
     points, axes, lines = node_plane(tree, gap.node, gap.axes, X, y)
     known = points.dropna()
-    drawn = known.sample(min(MOST_POINTS, len(known)), random_state=0)
+    drawn = known.iloc[some_rows(len(known), MOST_POINTS)]
     show_figure(
         plane_figure(
             drawn,

@@ -1,6 +1,6 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -235,6 +235,24 @@ def show_figure(
         return st.plotly_chart(
             figure, theme=None, key=key, config=_CONFIG, alt=alt, on_select=on_select
         )
+
+
+def pick_one(label: str, options: Iterable, key: str, **given):
+    """Let the visitor choose one of a few, at first the first; a mapping names them."""
+    names = options if isinstance(options, Mapping) else {}
+    return st.segmented_control(
+        label,
+        list(options),
+        required=True,
+        format_func=lambda one: str(names.get(one, one)),
+        key=key,
+        **{"default": next(iter(options))} | given,
+    )
+
+
+def cells(n: int, across: int, gap: str = "medium") -> list:
+    """Return places for ``n`` things, so many beside each other."""
+    return [own for _ in range(0, n, across) for own in st.columns(across, gap=gap)]
 
 
 def show_bars(key: str, words: str, *bars, **given) -> None:

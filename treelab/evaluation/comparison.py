@@ -8,6 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
+from treelab.data.split import some_rows
 from treelab.evaluation.frontier import FrontierLine
 from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
@@ -653,7 +654,7 @@ def plane_points(
     followed = points.iloc[[] if place is None else [place]]
     points = points.drop(followed.index).dropna()
     room = most - len(followed)
-    points = points.sample(min(room, len(points)), random_state=0)
+    points = points.iloc[some_rows(len(points), room)]
     if place is not None:
         followed = followed.assign(label=f"test row {place + 1:,}").dropna()
     return pd.concat([points, followed])

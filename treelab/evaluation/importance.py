@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
+from treelab.data.split import some_rows
 from treelab.evaluation.metrics import headline, scores
 from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
@@ -51,11 +52,9 @@ def permutation_importances(
     from sklearn.frozen import FrozenEstimator
     from sklearn.inspection import permutation_importance
 
-    y = np.asarray(y)
-    if len(X) > MOST_ROWS:
-        rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
-        X, y = X.iloc[rows], y[rows]
-        weight = None if weight is None else weight[rows]
+    some = some_rows(len(X), MOST_ROWS)
+    X, y = X.iloc[some], np.asarray(y)[some]
+    weight = None if weight is None else weight[some]
     used = [column for column in X.columns if str(column) in set(model.columns)]
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if used:
@@ -293,7 +292,4 @@ def grid(values: pd.Series) -> np.ndarray:
 
 def sample_rows(X: pd.DataFrame) -> pd.DataFrame:
     """Return a random sample of rows, in the table's order, or all where few."""
-    if len(X) <= MOST_DEPENDENCE_ROWS:
-        return X
-    rows = np.random.default_rng(0).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
-    return X.iloc[np.sort(rows)]
+    return X.iloc[some_rows(len(X), MOST_DEPENDENCE_ROWS)]

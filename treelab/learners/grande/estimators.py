@@ -16,15 +16,12 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
-    resolve_device,
 )
 from treelab.learners.common.folds import FEWEST_ROWS, assign_folds
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
-    TargetScale,
-    loss_of,
 )
 from treelab.learners.common.origin import with_origin
 from treelab.learners.common.settings import (
@@ -33,6 +30,7 @@ from treelab.learners.common.settings import (
     growing_weights,
     read_settings,
 )
+from treelab.learners.common.target import TargetScale, loss_of
 from treelab.learners.grande.calibration import (
     Calibration,
     Move,
@@ -50,6 +48,7 @@ from treelab.learners.grande.fit import (
 )
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSettings
+from treelab.training.device import resolve_device
 from treelab.training.events import TRAINING, Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.ensemble import WeightedTrees

@@ -141,7 +141,7 @@ def device_used(run: Run) -> str:
     spec = find_spec(run.learner)
     if spec is not None and spec.cpu_only:
         return "CPU"
-    from treelab.learners.common.base import device_name, resolve_device  # loads torch
+    from treelab.training.device import device_name, resolve_device  # loads torch
 
     return device_name(resolve_device(run.device))
 
