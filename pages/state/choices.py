@@ -174,7 +174,7 @@ def _problem(target: str, *, table_id: str, **given) -> Problem:
 
 
 AIM = "aim"  # key of the choice; one for the session, on every page
-PREDICT, CLUSTER = AIMS = ("predict", "clusters")
+PREDICT, CLUSTER = "predict", "clusters"
 
 
 def finds_clusters() -> bool:

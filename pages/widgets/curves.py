@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import baseline_loss, target_variance
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
@@ -53,19 +53,11 @@ def show_curves(
     figure = _figure(ends, curves, X_TITLES[by], is_apart, unit, mode(), baseline)
     # Above the chart: one that grows would push its own control off the screen.
     with st.popover("View", icon=":material/tune:", type="tertiary"):
-        given = {"required": True, "persist_state": "session"}
+        given = {"persist_state": "session"}
         if unit != OWN_LOSS:
-            st.segmented_control(
-                "Curves", [TOGETHER, APART], default=TOGETHER, key="curves-as", **given
-            )
-        st.segmented_control(
-            "x axis",
-            list(X_TITLES),
-            default="progress",
-            key="curves-by",
-            help="Progress: share of the epochs that a run trains, at most.",
-            **given,
-        )
+            pick_one("Curves", [TOGETHER, APART], "curves-as", **given)
+        given["help"] = "Progress: share of the epochs that a run trains, at most."
+        pick_one("x axis", [*X_TITLES], "curves-by", **given)
     show_figure(figure, key="loss")
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
     weighted = {run.problem.weighted_words for run in runs}

@@ -16,7 +16,7 @@ from pages.cached.runs import (
 )
 from pages.cached.store import place_in_queue, queue, store
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
-from pages.widgets.page import end_page, mode, page_link
+from pages.widgets.page import end_page, mode, page_link, pick_one
 from pages.widgets.words import explained, plain
 from treelab.figures.html import dot
 from treelab.figures.style import learner_color, palette, shade
@@ -76,11 +76,11 @@ def pick_output(loaded: LoadedRun) -> LoadedRun:
     if not loaded.outputs:
         return loaded
     st.session_state[OUTPUT] = chosen_output(loaded)
-    chosen = st.segmented_control(
+    chosen = pick_one(
         "Quantile" if loaded.model.levels else "Target",
         loaded.outputs,
-        required=True,
-        key=OUTPUT,
+        OUTPUT,
+        default=None,  # that of the session
         persist_state="session",
         wrap=True,
         help="The tree predicts them all; what stands here is of this one.",

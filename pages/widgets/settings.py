@@ -10,16 +10,17 @@ import streamlit as st
 from pages.cached.store import column_kinds, problem_errors, store, table
 from pages.state.choices import (
     AIM,
-    AIMS,
     CLUSTER,
     PREDICT,
     base_table,
     changes,
     columns_and,
+    finds_clusters,
     set_parameter,
     setting_key,
     with_targets,
 )
+from pages.widgets.page import pick_one
 from pages.widgets.words import plain
 from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
@@ -432,12 +433,10 @@ def learners_form(
     ):
         weight_fields(problem)
         settings, complete = settings_form(specs, problem.task)
-        st.segmented_control(
+        pick_one(
             "Data splits",
-            [*N_SPLITS, FOLDS] if problem.can_have_folds else [*N_SPLITS[:1]],
-            default=N_SPLITS[0],
-            required=True,
-            key=SPLITS,
+            [*N_SPLITS, FOLDS] if problem.can_have_folds else N_SPLITS[:1],
+            SPLITS,
             persist_state="session",
             help="More than one: learners are trained again on other random splits. "
             "5 folds: each row is a test row once; press again for a new shuffle. "
@@ -457,15 +456,12 @@ def learners_form(
 
 def pick_aim() -> bool:
     """Let the visitor choose what trees are trained for; True for clusters."""
-    if st.session_state.get(AIM) not in AIMS:
-        st.session_state[AIM] = PREDICT
-    words = {PREDICT: "Predict", CLUSTER: "Find clusters"}
-    chosen = st.segmented_control(
+    st.session_state[AIM] = CLUSTER if finds_clusters() else PREDICT
+    chosen = pick_one(
         "Goal",
-        AIMS,
-        format_func=words.__getitem__,
-        required=True,
-        key=AIM,
+        {PREDICT: "Predict", CLUSTER: "Find clusters"},
+        AIM,
+        default=None,  # that of the session
         persist_state="session",
         help="Clusters need no target: similar rows end in the same leaf of one tree.",
     )
