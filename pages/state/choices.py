@@ -141,13 +141,8 @@ def target_names(problem: Problem) -> list[str]:
 
 def with_target(problem: Problem, target: str) -> Problem:
     """Return the problem with another target, all else chosen as for a new table."""
-    fresh = _problem(
-        target,
-        table_id=problem.table_id,
-        table_name=problem.table_name,
-        seed=problem.seed,
-        units=problem.units,
-    )
+    same = ("table_id", "table_name", "seed", "units")
+    fresh = _problem(target, **{name: getattr(problem, name) for name in same})
     return replace(fresh, kinds=problem.kinds)
 
 
@@ -208,7 +203,8 @@ def fill_form(run: Run) -> None:
     spec = LEARNERS[run.learner]
     st.session_state["learners"] = [run.learner]
     for setting in spec.form_settings_of(run.problem.task):
-        value = _shown(setting, run.settings[setting.name])
+        # A run of an earlier version lacks what came since.
+        value = _shown(setting, run.settings.get(setting.name, setting.default))
         st.session_state[setting_key(run.learner, setting)] = value
 
 
