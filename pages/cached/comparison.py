@@ -148,11 +148,7 @@ def without_sizes(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.summary.get("pruned_from") not in ids]
 
 
-@st.cache_resource(
-    show_spinner=False,
-    max_entries=64,
-    hash_funcs={RunOnFrontier: lambda own: (own.loaded.key, own.line is None)},
-)
+@shared(64)
 def small_pictures(own: RunOnFrontier) -> str:
     """Return the trees of a run's line as small pictures, in JSON; null without."""
     if own.line is None:

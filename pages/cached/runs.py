@@ -104,6 +104,7 @@ BY_KEY: dict[str | type, Callable] = {
     LoadedRun: attrgetter("key"),
     Run: lambda run: (default_home(), run.id),
     "pages.cached.predictions.GivenTable": attrgetter("key"),
+    "pages.cached.comparison.RunOnFrontier": attrgetter("loaded.key"),
     RoutedRows: attrgetter("key"),
     **dict.fromkeys(EDITS.values(), lambda edit: json.dumps(edit.to_dict())),
     Tree: lambda tree: (tree.threshold.tobytes(), tree.value.tobytes()),

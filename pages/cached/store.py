@@ -87,10 +87,8 @@ def find_run(run_id: str | None) -> Run | None:
     """Return a run by its id, or None where there is none of this id."""
 
     def read() -> Run | None:
-        try:
+        with suppress(LookupError):
             return store().run(run_id) if run_id else None
-        except LookupError:
-            return None
 
     return read_once(("run", run_id), read)
 

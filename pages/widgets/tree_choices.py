@@ -87,24 +87,25 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
 
 def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
     """Let the visitor choose one or two test rows; return their places, from 0."""
-    n_rows = len(loaded.split.y_test)
+    words = {
+        "First": "Its decision path is highlighted.",
+        "Second": "With both, the node where their paths part is marked.",
+    }
     found = [
-        st.number_input(
-            f"{name} test row, 1 to {n_rows:,}",
-            1,
-            n_rows,
-            value=None,
-            step=1,
-            key=f"follow-{name}-{loaded.run.id}",
-            placeholder="none",
-            help=help_words,
-        )
-        for name, help_words in (
-            ("First", "Its decision path is highlighted."),
-            ("Second", "With both, the node where their paths part is marked."),
-        )
+        pick_row(loaded, f"{name} test row", f"follow-{name}-{loaded.run.id}", own)
+        for name, own in words.items()
     ]
-    return tuple(place - 1 for place in dict.fromkeys(found) if place is not None)
+    return tuple(place for place in dict.fromkeys(found) if place is not None)
+
+
+def pick_row(
+    loaded: LoadedRun, label: str, key: str, words: str, **given
+) -> int | None:
+    """Let the visitor choose a test row to follow; return its place, from 0."""
+    n_rows = loaded.n_rows("test")
+    given |= {"key": key, "help": words, "placeholder": "none", "value": None}
+    row = st.number_input(f"{label}, 1 to {n_rows:,}", 1, n_rows, step=1, **given)
+    return None if row is None else row - 1
 
 
 _THUMBNAILS = 6  # shown at first

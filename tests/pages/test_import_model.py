@@ -4,6 +4,7 @@ import json
 import re
 
 import lightgbm
+import numpy as np
 import pandas as pd
 import pytest
 import xgboost
