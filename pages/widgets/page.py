@@ -28,7 +28,12 @@ def show_bar() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="bar"
     ):
-        _pick_table(problem)
+        key, titles = choices.table_key(problem), choices.table_titles()
+        if key not in titles:
+            titles = {key: problem.table_name} | titles
+        titles = distinct(titles)
+        how = {"format_func": titles.__getitem__, "width": 210}
+        _pick("Table", "bar-table", list(titles), key, choices.choose_table, **how)
         st.html(_THEN, width="content")
         _pick_target(problem)
         st.html(_THEN, width="content")
@@ -68,14 +73,6 @@ def _pick(
     st.session_state[key] = chosen
     given |= {"label_visibility": "collapsed", "on_change": explained(follow)}
     st.selectbox(label, options, key=key, **given)
-
-
-def _pick_table(problem: Problem) -> None:
-    """Let the visitor turn to another table."""
-    key, titles = choices.table_key(problem), choices.table_titles()
-    titles = distinct(titles if key in titles else {key: problem.table_name} | titles)
-    how = {"format_func": titles.__getitem__, "width": 210}
-    _pick("Table", "bar-table", list(titles), key, choices.choose_table, **how)
 
 
 def _pick_target(problem: Problem) -> None:

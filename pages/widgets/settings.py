@@ -38,11 +38,8 @@ from treelab.trees.constraints import DOWN, UP, Constraints
 def weight_fields(problem: Problem) -> None:
     """Let the visitor choose more targets, and the columns of weights and exposure."""
     apart = {*problem.targets, problem.truth, problem.weight, problem.exposure}
-    numbers = [
-        name
-        for name, kind in column_kinds(problem).items()
-        if kind == "number" and name not in apart
-    ]
+    kinds = column_kinds(problem).items()
+    numbers = [name for name, kind in kinds if kind == "number" and name not in apart]
     is_amount = problem.task == "regression" and not problem.is_surrogate
     with st.container(horizontal=True, key="weights"):
         _column_field(
@@ -51,15 +48,12 @@ def weight_fields(problem: Problem) -> None:
             "It is not predicted from; rows of weight 0 are left out.",
         )
         if is_amount and not problem.exposure:
+            chosen = list(problem.more_targets)
+            more = [name for name in numbers if name != problem.split_column]
             st.multiselect(
                 "More targets",
-                [
-                    *problem.more_targets,
-                    *(name for name in numbers if name != problem.split_column),
-                ],
-                **changes(
-                    problem, "more-targets", list(problem.more_targets), with_targets
-                ),
+                [*chosen, *more],
+                **changes(problem, "more-targets", chosen, with_targets),
                 placeholder="none",
                 help="Numbers that the same tree predicts, too: every leaf has one for "
                 "each. CART, GradTree and GET do that.",
@@ -146,23 +140,25 @@ def constraint_fields(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[st
     return given
 
 
-def read_constraints(
-    given: dict[str, Any], problem: Problem, specs: Sequence[LearnerSpec]
-) -> tuple[Any, bool]:
-    """Return constraints as a run takes them, and whether all learners keep them.
+def add_constraints(
+    settings: dict[str, dict], given: dict[str, Any], problem: Problem
+) -> bool:
+    """Add constraints to learners' settings; False where they cannot be kept or read.
 
-    None where nothing is asked, or where they cannot be read: the page shows why.
+    The page shows why.
     """
     try:
         constraints = Constraints.read(given)
         constraints.check_columns(problem.columns)
         constraints.check_classes([*map(str, _labels(problem))] or None)
-        for spec in specs:
-            spec.check_constraints(constraints, problem.task)
+        for learner, own in settings.items():
+            LEARNERS[learner].check_constraints(constraints, problem.task)
+            if LEARNERS[learner].kept_constraints(problem.task):
+                own["constraints"] = constraints.to_dict() or None
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-        return None, False
-    return constraints.to_dict() or None, True
+        return False
+    return True
 
 
 def _monotone(
@@ -445,10 +441,7 @@ def learners_form(
         asked = constraint_fields(problem, specs)
         if not (errors := problem_errors(problem)):
             import_box(problem)
-    constraints, can_keep = read_constraints(asked, problem, specs)
-    for spec in specs:
-        if spec.kept_constraints(problem.task):
-            settings[spec.key]["constraints"] = constraints
+    can_keep = add_constraints(settings, asked, problem)
     for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors
