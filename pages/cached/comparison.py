@@ -44,10 +44,8 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 @shared(32, "Growing greedy trees at every split…")
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
-    train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(
-        run_tree(loaded), train.sample(GREEDY_ROWS), test.sample(GREEDY_ROWS)
-    )
+    rows = [loaded.rows(name).sample(GREEDY_ROWS) for name in ("fitted", "test")]
+    return greedy_gap(run_tree(loaded), *rows)
 
 
 @copied(32)

@@ -79,14 +79,9 @@ def score_differences(
 ) -> dict[str, ScoreDifference]:
     """Return how a second run's test scores differ; of one loss, its D², too."""
     loss = first.model.loss if first.model.loss == second.model.loss else None
-    return paired_bootstrap(
-        first.run.problem.task,
-        first.split.y_test.to_numpy(),
-        predictions(first, "test"),
-        predictions(second, "test"),
-        first.split.rows("test").weight,
-        loss=loss,
-    )
+    task, (_, truth, weight) = first.run.problem.task, first.split.rows("test")
+    predicted = predictions(first, "test"), predictions(second, "test")
+    return paired_bootstrap(task, truth.to_numpy(), *predicted, weight, loss=loss)
 
 
 @copied(16)
@@ -126,14 +121,9 @@ def read_given(
         loaded.model, loaded.run.problem, lambda table_id, names: table(table_id)[names]
     )
     found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
-    return GivenTable(
-        found.frame,
-        found.cells,
-        f"{name}, {sheet}" if sheet else name,
-        f"{key} {sheet or ''}",
-        tuple(found.notes),
-        tuple(found.dates),
-    )
+    title, key = f"{name}, {sheet}" if sheet else name, f"{key} {sheet or ''}"
+    notes, dates = tuple(found.notes), tuple(found.dates)
+    return GivenTable(found.frame, found.cells, title, key, notes, dates)
 
 
 @shared(1)

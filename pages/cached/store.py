@@ -321,10 +321,9 @@ def target_colors(problem: Problem) -> dict:
 @st.cache_data(show_spinner=False, max_entries=64)
 def baseline_loss(problem: Problem) -> float:
     """Loss on the validation rows of predicting the same for every row."""
-    split = split_of(problem)
-    _, train, weight_train = split.rows("train")
-    _, valid, weight = split.rows("valid")
-    return metrics.baseline_loss(problem.task, train, valid, weight_train, weight)
+    train, valid = map(split_of(problem).rows, ("train", "valid"))
+    weights = train.weight, valid.weight
+    return metrics.baseline_loss(problem.task, train.y, valid.y, *weights)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -30,16 +30,12 @@ from treelab.trees.words import counted
 @shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     """Return a path's trees with scores; ``tree_alone``: their leaves predict."""
-    # The trees by size have every output.
-    has_path = loaded.epoch is None and not loaded.output
-    steps = pruning.pruning_steps(
-        loaded.model,
-        size_path_of(loaded.run) if has_path else None,
-        loaded.split,
-        loaded.fitted_split,
-        has_labels=loaded.has_labels,
-        tree_alone=tree_alone,
-    )
+    path = size_path_of(loaded.run) if loaded.epoch is None else None
+    if loaded.output:  # its trees have every output
+        path = None
+    about = loaded.model, path, loaded.split, loaded.fitted_split
+    how = {"has_labels": loaded.has_labels, "tree_alone": tree_alone}
+    steps = pruning.pruning_steps(*about, **how)
     return replace(steps, is_by_hand="pruned_from" in loaded.run.summary)
 
 

@@ -51,14 +51,7 @@ def show_bar() -> None:
         )
 
 
-def _pick(
-    label: str,
-    key: str,
-    options: list,
-    chosen: str | None,
-    turn: Callable[[str], object],
-    **given,
-) -> None:
+def _pick(label: str, key: str, options: list, chosen, turn: Callable, **given) -> None:
     """Show a choice whose value is that of the session, not of the browser.
 
     ``turn`` gets what is picked, unless another table or target is current by then.

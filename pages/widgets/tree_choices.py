@@ -124,10 +124,8 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
         st.session_state[key] = index[0]
     which = f"these are the first {len(index)}; all have the same weight."
     if not equal:
-        which = (
-            f"these {len(index)} have the highest weight on the "
-            f"{len(loaded.split.X_test):,} test rows."
-        )
+        n_rows = counted(loaded.n_rows("test"), "test row")
+        which = f"these {len(index)} have the highest weight on the {n_rows}."
     st.markdown(
         "**The ensemble predicts, not this one tree.** Each prediction is the weighted "
         f"sum of {counted(n_estimators, 'tree')}; {which}"
