@@ -3,12 +3,11 @@
 import streamlit as st
 
 from pages.cached.store import folder_words, store
-from pages.compare.pair import MOST_OTHERS
+from pages.compare.pair import MOST_OTHERS, why_not_compared
 from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.page import end_page, page_title
 from pages.widgets.runs import pause_or_resume, state_color
 from pages.widgets.words import confirm_delete, explained, plain
-from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.reports.runs_table import runs_table
 from treelab.runs.jobs.repeats import repeats_of
@@ -46,16 +45,6 @@ def rename(run: Run) -> None:
     title = st.session_state[f"title-{run.id}"].strip()
     first = f"{learner_title(run.learner)} · {run.problem.table_name}"
     store().set_title(run.id, title or first)
-
-
-def why_not_compared(first: Run, second: Run) -> str:
-    """Return why two runs cannot be compared, "" where they can."""
-    for run in (first, second):
-        if not (run.is_finished and run.has_model):
-            return f"{run.title} has no model."
-    if not have_same_test_rows(first.problem, second.problem):
-        return "They were tested on other rows: table, target or seed differ."
-    return ""
 
 
 page_title(

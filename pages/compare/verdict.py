@@ -10,7 +10,7 @@ from pages.cached.predictions import score_differences, split_scores, top_estima
 from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import tree_picture
 from pages.compare.costs import cost_words
-from pages.compare.pair import Names, Pair, names_of, pair_colors
+from pages.compare.pair import SIDES, Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
 from pages.widgets.page import cells, mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
@@ -79,18 +79,13 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
     best = shared_headline([loaded.run for loaded in runs])
     rows = []
     for loaded in runs:
-        found = split_scores(loaded, "test")
-        row = {}
-        for metric in (best, *(key for key in TITLES if key in found and key != best)):
-            row[TITLES[metric]] = significant(found[metric])
-            if metric != best:
-                continue
-            against = ""
-            if loaded is not runs[0]:
-                own = score_differences(runs[0], loaded)[best]
-                against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
-            row[f"− {names[0]} (95% CI)"] = against
-        summary = loaded.run.summary
+        found, summary = split_scores(loaded, "test"), loaded.run.summary
+        against = ""
+        if loaded is not runs[0]:
+            own = score_differences(runs[0], loaded)[best]
+            against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
+        row = {TITLES[best]: "", f"− {names[0]} (95% CI)": against}
+        row |= {TITLES[key]: significant(found[key]) for key in TITLES if key in found}
         for key, name in SIZES.items():
             row[name] = f"{summary[key]:,}" if key in summary else ""
         is_known = loaded.run.learner != IMPORTED
@@ -102,7 +97,6 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
 
 
 TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees
-SIDES = ("first", "second", "third", "fourth")
 
 
 def show_trees(
@@ -110,20 +104,20 @@ def show_trees(
 ) -> None:
     """Draw the trees, three beside each other or two and two, and a test row's path."""
     runs, all_names = [*pair, *others], [*names, *names_of(others)]
-    estimators = _heaviest(pair[0]), _heaviest(pair[1])
-    scale = value_scale([run_tree(own, _heaviest(own)) for own in runs])
-    marked = marked_splits(pair, estimators)
+    estimators = [_heaviest(loaded) for loaded in runs]
+    trees = [*map(run_tree, runs, estimators)]
+    marked = marked_splits(pair, (estimators[0], estimators[1]))
     across = 3 if len(runs) == 3 else 2
     height = TREE_HEIGHT if len(runs) <= across else LOW_HEIGHT
-    given = {"scale": scale, "height": height}
+    given = {"place": place, "scale": value_scale(trees), "height": height}
     columns = cells(len(runs), across, gap="large")
     marks = (*marked, *([] for _ in others))
-    for column, *side, own in zip(columns, runs, all_names, SIDES, marks):
+    for column, *side, own in zip(columns, runs, all_names, SIDES, estimators, marks):
         with column:
-            _show_side(*side, place, marked=own, **given)
+            _show_side(*side, marked=own, **given)
     found = " and ".join(
-        f"{len(own):,} of {run_tree(loaded, at).n_splits:,} in {plain(name)}"
-        for own, loaded, at, name in zip(marked, pair, estimators, names)
+        f"{len(own):,} of {tree.n_splits:,} in {plain(name)}"
+        for own, tree, name in zip(marked, trees, names)
     )
     rows = " and ".join(dict.fromkeys(map(fitted_words, pair)))
     st.caption(
@@ -133,7 +127,7 @@ def show_trees(
 
 
 def _show_side(
-    loaded: LoadedRun, name: str, key: str, place: int | None, **options
+    loaded: LoadedRun, name: str, key: str, estimator: int | None, place, **options
 ) -> None:
     """Draw one run's tree, of an ensemble the one of highest weight."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
@@ -142,7 +136,6 @@ def _show_side(
         value = split_scores(loaded, "test")[loaded.headline]
     if value is not None or not loaded.variant:
         label += f" · {loaded.run.state if value is None else significant(value)}"
-    estimator = _heaviest(loaded)
     words = ["" if loaded.variant else origin_words(loaded.run)]
     if estimator is not None:
         of_all = f"Tree {estimator} of {loaded.model.n_estimators:,}"
