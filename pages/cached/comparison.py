@@ -27,8 +27,7 @@ from pages.cached.store import (
 )
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
-from treelab.evaluation import comparison
-from treelab.evaluation import pruning as pruning_table
+from treelab.evaluation import comparison, pruning
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
 from treelab.figures.viewer.payload import keys, small_trees, to_json
@@ -227,5 +226,5 @@ def _line(home: Path, run_id: str, output: str) -> FrontierLine | None:
         return None
     own = LoadedRun(run, model, split)
     own = one_output(own, output) if output else own
-    steps = pruning_table.pruning_steps(own.model, path, own.split, own.fitted_split)
+    steps = pruning.pruning_steps(own.model, path, own.split, own.fitted_split)
     return frontier_line(steps.judged, steps.chosen)

@@ -8,23 +8,10 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
+from treelab.evaluation import ensembles, importance
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
-from treelab.evaluation.ensembles import (
-    DecidedRows,
-    counts_to_try,
-    heaviest_estimators,
-    rows_decided_by_one,
-    scores_of_heaviest,
-)
 from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
-from treelab.evaluation.importance import (
-    Dependence,
-    dependence,
-    grid,
-    permutation_importances,
-    sample_rows,
-)
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
@@ -70,7 +57,8 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return trees by mean weight on the test rows, the heaviest first, and these."""
-    return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
+    given = loaded.model, loaded.split.X_test, MOST_ESTIMATORS
+    return ensembles.heaviest_estimators(*given)
 
 
 @copied(32, "Resampling the test rows…")
@@ -195,16 +183,18 @@ def known_values(loaded: LoadedRun) -> KnownValues:
 @copied(16, "Shuffling one feature after the other…")
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    X, y, weight = loaded.split.rows("test")
-    return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
+    (X, y, weight), task = loaded.split.rows("test"), loaded.run.problem.task
+    return importance.permutation_importances(loaded.model, X, y, task, weight)
 
 
 @shared(64)
-def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
+def run_dependence(
+    loaded: LoadedRun, column: str, output: int
+) -> importance.Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
-    values = grid(loaded.split.X_train[column])
-    rows = sample_rows(loaded.split.X_test)
-    found = dependence(loaded.model, rows, column, values, output)
+    values = importance.grid(loaded.split.X_train[column])
+    rows = importance.sample_rows(loaded.split.X_test)
+    found = importance.dependence(loaded.model, rows, column, values, output)
     if loaded.split.weight is None:
         return found
     return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
@@ -216,17 +206,17 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 
     Counts ascend, the last is all; scores are (n_counts,) by data split that has rows.
     """
-    counts, scores = counts_to_try(loaded.model), {}
+    counts, scores = ensembles.counts_to_try(loaded.model), {}
     for split in ("valid", "test"):
         X, y, weight = loaded.split.rows(split)
         if len(y):
             given = X, y, counts, weight
-            scores[split] = scores_of_heaviest(loaded.model, *given)
+            scores[split] = ensembles.scores_of_heaviest(loaded.model, *given)
     return counts, scores
 
 
 @shared(32, "Looking for simple rules…")
-def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
+def decided_rows(loaded: LoadedRun, share: float) -> list[ensembles.DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
     X, y, _ = loaded.split.rows("test")
-    return rows_decided_by_one(loaded.model, X, y, share=share)
+    return ensembles.rows_decided_by_one(loaded.model, X, y, share=share)

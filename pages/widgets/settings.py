@@ -8,30 +8,16 @@ from typing import Any
 import streamlit as st
 
 from pages.cached.store import column_kinds, problem_errors, store, table
-from pages.state.choices import (
-    AIM,
-    CLUSTER,
-    PREDICT,
-    base_table,
-    changes,
-    columns_and,
-    finds_clusters,
-    set_parameter,
-    setting_key,
-    with_targets,
-)
+from pages.state import choices
+from pages.state.choices import with_targets
 from pages.widgets.page import pick_one
 from pages.widgets.words import plain
 from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
+from treelab.runs.jobs import import_model as jobs
 from treelab.runs.jobs.clusters import clusters_problem
-from treelab.runs.jobs.import_model import (
-    import_model,
-    model_from_bytes,
-    read_categories,
-)
 from treelab.trees.constraints import DOWN, UP, Constraints
 
 
@@ -53,7 +39,7 @@ def weight_fields(problem: Problem) -> None:
             st.multiselect(
                 "More targets",
                 [*chosen, *more],
-                **changes(problem, "more-targets", chosen, with_targets),
+                **choices.changes(problem, "more-targets", chosen, with_targets),
                 placeholder="none",
                 help="Numbers that the same tree predicts, too: every leaf has one for "
                 "each. CART, GradTree and GET do that.",
@@ -76,14 +62,14 @@ def _column_field(
     def with_column(now: Problem, column: str) -> Problem:
         """Take a column; the one that was chosen before is predicted from again."""
         both = {"weight": now.weight, "exposure": now.exposure} | {name: column}
-        columns = columns_and(now, [getattr(now, name)])
+        columns = choices.columns_and(now, [getattr(now, name)])
         return weighted_problem(now, **both, columns=columns)
 
     st.selectbox(
         name.capitalize(),
         list(dict.fromkeys(["", *numbers, chosen])),
         format_func=lambda column: column or none,
-        **changes(problem, name, chosen, with_column),
+        **choices.changes(problem, name, chosen, with_column),
         help=words,
         width=260,
     )
@@ -237,10 +223,11 @@ def import_box(problem: Problem) -> None:
         if st.button("Import", disabled=file is None, key="import-start"):
             try:
                 lines = filter(str.strip, unsaid.pop("categories", []))
-                given = unsaid | {"categories": read_categories(lines)}
-                model = model_from_bytes(file.getvalue(), file.name, classes, **given)
+                given = unsaid | {"categories": jobs.read_categories(lines)}
+                content = file.getvalue()
+                model = jobs.model_from_bytes(content, file.name, classes, **given)
                 title = file.name.rpartition(".")[0]
-                run_id = import_model(store(), model, problem, title)
+                run_id = jobs.import_model(store(), model, problem, title)
             except ValueError as error:
                 st.error(plain(error), icon=":material/error:")
                 return
@@ -311,7 +298,7 @@ def settings_form(
 
 def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     """Show one setting; return its value, or _INVALID where it cannot be read."""
-    key = setting_key(spec.key, setting)
+    key = choices.setting_key(spec.key, setting)
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
         at = setting.choices.index(setting.default)
@@ -407,7 +394,7 @@ def pick_learners() -> list[str]:
         persist_state="session",
     )
     is_default = [*chosen] == [*DEFAULT_LEARNERS]
-    set_parameter(ADDRESS, None if is_default else ",".join(chosen))
+    choices.set_parameter(ADDRESS, None if is_default else ",".join(chosen))
     return chosen
 
 
@@ -449,21 +436,22 @@ def learners_form(
 
 def pick_aim() -> bool:
     """Let the visitor choose what trees are trained for; True for clusters."""
-    st.session_state[AIM] = CLUSTER if finds_clusters() else PREDICT
+    goal = choices.CLUSTER if choices.finds_clusters() else choices.PREDICT
+    st.session_state[choices.AIM] = goal
     chosen = pick_one(
         "Goal",
-        {PREDICT: "Predict", CLUSTER: "Find clusters"},
-        AIM,
+        {choices.PREDICT: "Predict", choices.CLUSTER: "Find clusters"},
+        choices.AIM,
         default=None,  # that of the session
         persist_state="session",
         help="Clusters need no target: similar rows end in the same leaf of one tree.",
     )
-    return chosen == CLUSTER
+    return chosen == choices.CLUSTER
 
 
 def pick_labels(problem: Problem) -> str | None:
     """Let the visitor name the column of known labels; None for none."""
-    base = base_table(problem)
+    base = choices.base_table(problem)
     names = ["none", *map(str, table(base).columns)]
     has_classes = problem.task != "regression" and problem.target in names[1:]
     place = st.selectbox(
@@ -487,7 +475,7 @@ def clusters_form(
     Returns what a run is to be about, its settings, and whether all can be read; no
     problem where the table allows no clusters.
     """
-    base, wanted = base_table(problem), None
+    base, wanted = choices.base_table(problem), None
     columns = {*problem.columns, problem.target} - {known}
     given = {name: getattr(problem, name) for name in ("table_name", "seed", "units")}
     given["kinds"] = [pair for pair in problem.kinds if pair[0] in columns]
