@@ -24,11 +24,8 @@ def explain(loaded: LoadedRun) -> None:
         row = pick_row(loaded, new)
         show_prediction(loaded, row)
         show_other_outputs(whole, row)
-    for tab, show in (
-        (why, show_why),
-        (what_if, show_what_if),
-        (overall, show_overall),
-    ):
+    shows = show_why, show_what_if, show_overall
+    for tab, show in zip((why, what_if, overall), shows):
         if tab.open:
             with tab:
                 show(loaded, row)

@@ -46,11 +46,8 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         else:
             show_editing(own, view)
         return
-    size = None
-    if not own.is_ensemble:
-        alone = sizes.pick_predictor(own)
-        size = sizes.size_of(own, view, choices.split, alone)
-    loaded = own if size is None else size.shown
+    size = sizes.size_of(own, view, choices.split)
+    loaded = size.shown if size else own
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")
     with left:
@@ -185,14 +182,10 @@ def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
         return
     st.subheader(outcomes_title(loaded), anchor=False)
     show_outcomes(loaded, "tree")
-    if loaded.model.classes is None:
-        return
-    st.subheader("Rates by group", anchor=False)
-    if loaded.is_ensemble or loaded.model.has_predictor:
-        show_groups_of_tree(loaded, None, None)
-        return
-    key = selected_node(loaded.run.id)
-    show_groups_of_tree(loaded, tree, None if key is None else node_at(tree, key))
+    if loaded.model.classes is not None:
+        st.subheader("Rates by group", anchor=False)
+        key = selected_node(loaded.run.id)
+        show_groups_of_tree(loaded, tree, None if key is None else node_at(tree, key))
 
 
 page_title(

@@ -57,8 +57,8 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return trees by mean weight on the test rows, the heaviest first, and these."""
-    given = loaded.model, loaded.split.X_test, MOST_ESTIMATORS
-    return ensembles.heaviest_estimators(*given)
+    X, _, weight = loaded.split.rows("test")
+    return ensembles.heaviest_estimators(loaded.model, X, MOST_ESTIMATORS, weight)
 
 
 @copied(32, "Resampling the test rows…")
@@ -98,6 +98,7 @@ class GivenTable:
     key: str  # what caches know it by
     notes: tuple[str, ...] = ()  # how it was read
     dates: tuple[str, ...] = ()  # its columns of dates
+    fill_absent: bool = False  # whether columns that it lacks are read as empty
 
 
 @shared(4, "Reading the new rows…")
@@ -114,28 +115,27 @@ def read_given(
     return GivenTable(found.frame, found.cells, title, key, notes, dates)
 
 
-@shared(1)
-def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
+@shared(2)
+def ready_table(loaded: LoadedRun, given: GivenTable) -> NewTable:
     """Return a table as the run's model reads it; see ``new_table``."""
-    return new_table(loaded.model, given.frame, given.name, fill_absent=fill_absent)
+    how = {"fill_absent": given.fill_absent}
+    return new_table(loaded.model, given.frame, given.name, **how)
 
 
 @shared(2, "Predicting…")
 def predicted_columns(
-    loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
+    loaded: LoadedRun, given: GivenTable, parts: tuple[str, ...]
 ) -> pd.DataFrame:
     """Return what a run predicts for a table; see ``prediction_columns``."""
-    X = ready_table(loaded, given, fill_absent).X
+    X = ready_table(loaded, given).X
     predicted = prediction_columns(loaded.model, X, parts)
     return with_amounts(predicted, given.frame, loaded.run.problem)
 
 
 @copied(8)
-def scores_on(
-    loaded: LoadedRun, given: GivenTable, fill_absent: bool
-) -> tuple[dict[str, float], str]:
+def scores_on(loaded: LoadedRun, given: GivenTable) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
-    X = ready_table(loaded, given, fill_absent).X
+    X = ready_table(loaded, given).X
     found, note = new_scores(loaded.model, given.frame, X, loaded.run.problem)
     if found and loaded.run.learner != IMPORTED:
         own = table(loaded.run.problem.table_id)

@@ -103,7 +103,7 @@ def is_single_tree(run: Run) -> bool:
 BY_KEY: dict[str | type, Callable] = {
     LoadedRun: attrgetter("key"),
     Run: lambda run: (default_home(), run.id),
-    "pages.cached.predictions.GivenTable": attrgetter("key"),
+    "pages.cached.predictions.GivenTable": attrgetter("key", "fill_absent"),
     "pages.cached.comparison.RunOnFrontier": attrgetter("loaded.key"),
     RoutedRows: attrgetter("key"),
     **dict.fromkeys(EDITS.values(), lambda edit: json.dumps(edit.to_dict())),

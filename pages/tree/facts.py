@@ -14,7 +14,7 @@ from pages.cached.runs import (
     shared,
 )
 from pages.cached.store import queue, store
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import capital, fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
@@ -54,17 +54,14 @@ from treelab.trees.words import counted, percent, significant
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     """Show a tree's score, size and constraints; ``own`` has the run's own tree."""
     _show_score(loaded, tree, own)
-    sizes = {
-        "Leaves": f"{tree.n_leaves:,}",
-        "Splits": f"{tree.n_splits:,}",
-        "Depth": f"{tree.depth:,}",
-        "Features used": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
-    }
+    sizes = {}
     if loaded.is_ensemble:
         depth = loaded.run.summary.get("depth", tree.depth)
-        ensemble = f"{loaded.model.n_estimators:,} trees × depth {depth}"
-        sizes = {"Ensemble": ensemble} | sizes
-    st.html(facts_table(sizes))
+        sizes["Ensemble"] = f"{loaded.model.n_estimators:,} trees × depth {depth}"
+    counts = {"Leaves": tree.n_leaves, "Splits": tree.n_splits, "Depth": tree.depth}
+    sizes |= {name: f"{count:,}" for name, count in counts.items()}
+    used = f"{len(tree.columns)} of {len(loaded.run.problem.columns)}"
+    st.html(facts_table(sizes | {"Features used": used}))
     _show_constraints(loaded, tree)
 
 
@@ -73,7 +70,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     asked = loaded.run.constraints
     if not asked:
         return
-    lines = []
+    lines = ["**Constraints**"]
     if asked.monotone_class:
         of = plain(asked.monotone_class)
         lines.append(f"Up and down are of the probability of {of}.")
@@ -87,7 +84,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
         if own := getattr(asked, name):
             said = Constraints(**{name: own}).sentences()
             lines.append(f":material/balance: {plain('; '.join(said))}")
-    st.markdown("**Constraints**  \n" + "  \n".join(lines))
+    st.markdown("  \n".join(lines))
 
 
 def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
@@ -99,17 +96,17 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     problem, scores = loaded.run.problem, split_scores(loaded, "test")
     best, shown = loaded.headline, _test_score(loaded)
     moved, against = shown - _test_score(own), None
+    is_same = abs(moved) < 0.0005
     if loaded.variant:
         leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
-        against = f"{moved:+.3f} against the retained tree, {leaves}"
-        if abs(moved) < 0.0005:
-            against = f"as the retained tree, {leaves}"
+        how = "as" if is_same else f"{moved:+.3f} against"
+        against = f"{how} the retained tree, {leaves}"
     title = f"mean {TITLES[best]}" if problem.more_targets else TITLES[best]
     st.metric(
         f"{title} · {split_words(loaded, 'test')}",
         significant(shown),
         against,
-        delta_color="off" if abs(moved) < 0.0005 else "normal",
+        delta_color="off" if is_same else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     if loaded.model.has_predictor:
@@ -126,9 +123,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
-    if words := output_words(scores):
-        st.caption(plain(f"{words}."))
-    if words := total_words(scores, problem.target, problem.weight):
+    totals = total_words(scores, problem.target, problem.weight)
+    for words in filter(None, (output_words(scores), totals)):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
@@ -245,12 +241,10 @@ def show_surrogate(loaded: LoadedRun) -> None:
     except ValueError as error:
         st.info(plain(error), icon=":material/info:")
         return
-    title = residual_title(loaded.run)
-    known = [r for r in store().runs() if r.title == title and r.problem == problem]
-    if known:  # it is opened again
-        run_id = known[0].id
-    else:
-        run_id = store().create("cart", {}, problem, title=title)
+    title, runs = residual_title(loaded.run), store().runs()
+    known = (r.id for r in runs if (r.title, r.problem) == (title, problem))
+    if (run_id := next(known, None)) is None:  # else it is opened again
+        run_id = store().create("cart", {}, problem, title=title, parent=loaded.run)
         queue().submit(run_id)
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
@@ -316,19 +310,16 @@ def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
     report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
     if tree.feature[node] == OBLIQUE:
-        name = sum_names(tree)[node]
-        bound = bound_text(tree, node)
-        st.markdown(f"**{name} ≤ {plain(bound)}?**")
+        bound = plain(bound_text(tree, node))
+        st.markdown(f"**{sum_names(tree)[node]} ≤ {bound}?**")
         st.html(sum_terms(tree, node))
     else:
         st.markdown(f"**{plain(node_title(tree, node))}**")
-    if report.rule != "every row":
-        rule = short_rule(tree, node)
-        if (tree.feature == OBLIQUE).any():
-            rule = rule_with_sums(tree, path_conditions(tree, node))
-        st.markdown(f"Rows with {plain(rule)}.")
-    else:
-        st.markdown("All rows pass this node.")
+    rule = short_rule(tree, node)
+    if (tree.feature == OBLIQUE).any():
+        rule = rule_with_sums(tree, path_conditions(tree, node))
+    is_root = report.rule == "every row"
+    st.markdown("All rows pass this node." if is_root else f"Rows with {plain(rule)}.")
     titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
     st.html(statistics_table(tree, node, titles, run_colors(loaded)))
     st.caption(statistics_words(tree, node, plain(tree.target_unit)))
@@ -350,14 +341,8 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             alt=f"{title}: {words}",
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        split = st.segmented_control(
-            "Rows at this node",
-            SPLITS[::-1],
-            default="test",
-            required=True,
-            format_func=SPLIT_NAMES.__getitem__,
-            key=f"rows-of-{loaded.run.id}",
-        )
+        names = {split: SPLIT_NAMES[split] for split in SPLITS[::-1]}
+        split = pick_one("Rows at this node", names, f"rows-of-{loaded.run.id}")
         X, y, _ = loaded.split.rows(split)
 
         def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
@@ -375,8 +360,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-    first = rows()
-    key = f"rows-at-{loaded.run.id}"
+    first, key = rows(), f"rows-at-{loaded.run.id}"
     st.dataframe(first, hide_index=True, placeholder="–", key=key)
     shown = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
     if len(first) == MOST_ROWS:

@@ -8,9 +8,8 @@ import streamlit as st
 
 from pages.cached import routing as cached
 from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
-from pages.explain.new_rows import given_table
+from pages.explain.new_rows import given_table, uploaded
 from pages.widgets.page import cells, mode, pick_one, show_figure
-from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
     counted_split,
@@ -19,7 +18,6 @@ from pages.widgets.words import (
     plain,
     short_rule,
 )
-from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
 from treelab.evaluation import routing
 from treelab.evaluation.metrics import dendrogram_purity
@@ -79,12 +77,8 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
     split = pick_one("Rows", offered | {FILE: FILE}, "routing-rows", **given)
     if split != FILE:
         return cached.routed_split(loaded, split, estimator)
-    file = st.file_uploader(
-        LABEL,
-        type=KINDS,
-        key="routing-file",
-        help="It is read for this page and not stored.",
-    )
+    words = "It is read for this page and not stored."
+    file = uploaded("routing-file", help=words)
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns, write=quoted)
         problem = loaded.run.problem
@@ -97,8 +91,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         st.info(plain(words), icon=":material/info:")
         return None
     try:
-        given = given_table(loaded, file.getvalue(), file.name, file.file_id)
-        return cached.routed_file(loaded, estimator, given)
+        return cached.routed_file(loaded, estimator, given_table(loaded, *file))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None

@@ -1,6 +1,7 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
@@ -233,11 +234,17 @@ def pick_one(label: str, options: Iterable, key: str, **given):
     return st.segmented_control(
         label,
         list(options),
-        required=True,
         format_func=lambda one: str(names.get(one, one)),
         key=key,
-        **{"default": next(iter(options))} | given,
+        **{"default": next(iter(options)), "required": True} | given,
     )
+
+
+def pick_moment(label: str, key: str, unit: str = "D", **given):
+    """Let the visitor choose a day, or a minute, of any year."""
+    field = st.date_input if unit == "D" else st.datetime_input
+    ends = {"min_value": date.min, "max_value": date.max}
+    return field(label, None, key=key, **ends, **given)
 
 
 def cells(n: int, across: int, gap: str = "medium") -> list:
