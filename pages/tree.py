@@ -139,11 +139,6 @@ def show_parts(
     """Show what is said of the tree, or of one of its outputs, a tab at a time."""
     tree, own = run_tree(loaded, estimator), size.run if size else loaded
 
-    def rules() -> None:
-        facts.show_rules(loaded, tree, estimator)
-        if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
-            facts.show_lens(loaded)
-
     def others() -> None:
         if loaded is not own and not own.outputs:
             st.caption("Compared with the retained tree, not the size above.")
@@ -155,6 +150,7 @@ def show_parts(
             st.caption("Report and model card are of the retained tree.")
         report_buttons([own])
 
+    rules = partial(facts.show_rules, loaded, tree, estimator)
     parts = {"Rules": rules, "Routes": partial(show_routes, loaded, estimator)}
     if is_single_tree(own.run) and own.epoch is None:
         parts["Alternatives"] = others
