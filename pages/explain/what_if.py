@@ -84,8 +84,8 @@ def _edited(loaded: LoadedRun, row: Row) -> Row | None:
     values, changed = row.values.copy(), []
     for column, now in new.items():
         before = row.values[column].iloc[0]
-        if now is None or pd.isna(before):
-            same = now is None and bool(pd.isna(before))
+        if pd.isna(before):
+            same = now is None
         else:
             same = str(before) == now if isinstance(now, str) else before == now
         if not same:

@@ -138,9 +138,8 @@ def _structure(own: _Set) -> TreeFilter:
     low, high = min(sizes), max(sizes)
     most = None
     if low < high:
-        most = middle.slider(
-            "At most leaves", low, high, high, key=f"rashomon-leaves-{low}-{high}"
-        )
+        key = f"rashomon-leaves-{low}-{high}"
+        most = middle.slider("At most leaves", low, high, high, key=key)
     tree, column, monotone = own.trees.tree, None, ()
     numbers = [own.column for own in tree.features if own.kind == "number"]
     if numbers and tree.weights is None:
@@ -170,10 +169,8 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     left, right = st.columns(2)
     rate = left.selectbox("Rate", list(RATES), key="rashomon-rate")
-    words = (
-        "Highest minus lowest rate of the groups, on the rows the run was fitted to."
-    )
-    given = {"key": "rashomon-apart", "help": words}
+    words = "Highest minus lowest rate of the groups, on the rows the run was fitted to"
+    given = {"key": "rashomon-apart", "help": f"{words}."}
     most = right.slider("At most apart", 0.0, 1.0, 1.0, 0.01, **given)
     label, group = asked
     code = list(own.loaded.model.classes).index(label)

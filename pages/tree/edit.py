@@ -13,12 +13,7 @@ from pages.cached.predictions import tree_score
 from pages.cached.runs import LoadedRun, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
-from pages.state.choices import (
-    edit_session,
-    select_node,
-    selected_node,
-    set_edit_session,
-)
+from pages.state import choices
 from pages.widgets.page import (
     ASSETS,
     mode,
@@ -115,7 +110,7 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
     """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
     run_id, before = loaded.run.id, after(loaded, ())
     try:
-        now = after(loaded, edit_session(run_id).current)
+        now = after(loaded, choices.edit_session(run_id).current)
     except ValueError as error:
         change_session(loaded, start_over)
         st.warning(plain(f"The edits no longer fit this tree: {error}"))
@@ -125,13 +120,15 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
         selection = tree_viewer(
             tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}").payload,
             view,
-            select=selected_node(run_id) or "",
+            select=choices.selected_node(run_id) or "",
             height=HEIGHT + MORE,
         )
     key = selection.key or ""
     key = "" if node_at(now.tree, key) is None else key
-    select_node(run_id, key)
-    editing = Editing(loaded, edit_session(run_id), now, before, path_of_key(key))
+    choices.select_node(run_id, key)
+    editing = Editing(
+        loaded, choices.edit_session(run_id), now, before, path_of_key(key)
+    )
     with right.container(height=PANEL + MORE, border=False, key="beside"):
         if (reason := st.session_state.pop("edit-refused", None)) is not None:
             st.warning(plain(reason), icon=":material/block:")
@@ -151,18 +148,18 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
 
 def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
     """Do one edit, or remember why it cannot be done."""
-    session = edit_session(loaded.run.id).do(edit)
+    session = choices.edit_session(loaded.run.id).do(edit)
     try:
         after(loaded, session.current)
     except ValueError as error:
         st.session_state["edit-refused"] = str(error)
         return
-    set_edit_session(loaded.run.id, session)
+    choices.set_edit_session(loaded.run.id, session)
 
 
 def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
     """Undo, redo or end what was done, as the session does it."""
-    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
+    choices.set_edit_session(loaded.run.id, change(choices.edit_session(loaded.run.id)))
 
 
 def show_node_title(editing: Editing) -> None:
@@ -375,7 +372,7 @@ def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     An interrupted page's field is reported as changed once more, though nobody wrote
     in it, or its edit is done, or undone, already.
     """
-    now, then = edit_session(editing.loaded.run.id), editing.session
+    now, then = choices.edit_session(editing.loaded.run.id), editing.session
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
     if threshold in (None, drawn) or is_late:
@@ -585,9 +582,7 @@ def start_over(session: Session) -> Session:
     return Session(seen_test=None if session.seen_test is None else 0)
 
 
-def log_of(
-    loaded: LoadedRun, session: Session, training: Training | None = None
-) -> EditLog:
+def log_of(loaded: LoadedRun, session: Session, training: Training | None) -> EditLog:
     """Return the edits that are in force as a log, with what is to be trained."""
     seen = session.position if session.seen_test is None else session.seen_test
     log = replace(bench(loaded).start(), edits=session.current, training=training)
@@ -611,7 +606,7 @@ def show_log(editing: Editing) -> None:
     with st.container(horizontal=True, key=editing.key("log")):
         st.download_button(
             "Download as JSON",
-            lambda: log_of(loaded, session).to_json(),
+            lambda: log_of(loaded, session, None).to_json(),
             f"{loaded.run.id}-edits.json",
             "application/json",
             key=editing.key("log-file"),
@@ -711,7 +706,7 @@ def _offer_training(editing: Editing) -> None:
 
 def _make(loaded: LoadedRun, training: Training | None) -> None:
     """Make a run of the edits, which ends the session; say so where it cannot be."""
-    log = log_of(loaded, edit_session(loaded.run.id), training)
+    log = log_of(loaded, choices.edit_session(loaded.run.id), training)
     try:
         if training is None:
             save_edited(store(), loaded.run, log)

@@ -5,14 +5,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import (
-    LoadedRun,
-    copied,
-    kept_constraints,
-    run_colors,
-    run_tree,
-    shared,
-)
+from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree, shared
 from pages.cached.store import queue, store
 from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.tree_viewer import show_tree
@@ -151,7 +144,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     return int(points[0]["id"]) if points else None
 
 
-@copied(16)
+@shared(16)
 def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
     """Draw the areas once; the key names the tree."""
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
