@@ -86,7 +86,8 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return trees by mean weight on the test rows, the heaviest first, and these."""
-    return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
+    X, _, weight = loaded.split.rows("test")
+    return heaviest_estimators(loaded.model, X, MOST_ESTIMATORS, weight)
 
 
 @copied(32, "Resampling the test rows…")

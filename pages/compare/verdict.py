@@ -84,6 +84,7 @@ def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFram
         if loaded is not runs[0]:
             own = score_differences(runs[0], loaded)[best]
             against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
+            against = "same predictions" if own.same else against
         row = {TITLES[best]: "", f"− {names[0]} (95% CI)": against}
         row |= {TITLES[key]: significant(found[key]) for key in TITLES if key in found}
         for key, name in SIZES.items():

@@ -24,7 +24,6 @@ from treelab.trees.words import counted, shortest
 _TEST, _NEW = "test", "new"
 _SOURCES = {_TEST: "Test rows", cached.WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
-_PREDICTION = "prediction"
 _MOST_CLASSES = 12  # of which typical rows are offered
 _HELP = (
     "Least sure: the two largest probabilities differ least (numbers: the leaf's "
@@ -187,9 +186,17 @@ def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     return pd.Series(cached.predictions(loaded, source), index=y.index)
 
 
+def _prediction(loaded: LoadedRun) -> str:
+    """Return what the prediction is called among what rows can be filtered by."""
+    name = "prediction"
+    while name in (loaded.model.target, *loaded.split.X_test.columns):
+        name = f"model's {name}"
+    return name
+
+
 def _pick_filter(loaded: LoadedRun, source: str) -> None:
     """Let the visitor choose a condition on one column."""
-    names = [loaded.model.target, _PREDICTION, *loaded.split.X_test.columns]
+    names = [loaded.model.target, _prediction(loaded), *loaded.split.X_test.columns]
     column = st.selectbox(
         "Rows by",
         list(dict.fromkeys(names)),

@@ -221,7 +221,7 @@ def show_surrogate(loaded: LoadedRun) -> None:
     title, runs = residual_title(loaded.run), store().runs()
     known = (r.id for r in runs if (r.title, r.problem) == (title, problem))
     if (run_id := next(known, None)) is None:  # else it is opened again
-        run_id = store().create("cart", {}, problem, title=title)
+        run_id = store().create("cart", {}, problem, title=title, parent=loaded.run)
         queue().submit(run_id)
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
