@@ -18,7 +18,7 @@ from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
-from pages.widgets.page import ASSETS, mode, show_figure
+from pages.widgets.page import ASSETS, mode, pick_one, show_figure
 from pages.widgets.runs import names_and_colors
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import explained, guarded, plain
@@ -50,7 +50,7 @@ def take_click(chart: str, runs: Sequence[RunOnFrontier]) -> None:
     for point in clicked_points(chart):
         named = point.get("customdata")
         if isinstance(named, list | tuple):  # that of a mean has none
-            _use(runs[int(named[0])], int(named[1]))
+            explained(_use, runs[int(named[0])], int(named[1]))()
 
 
 def clicked_points(chart: str) -> list:
@@ -108,11 +108,10 @@ def _use(own: RunOnFrontier, place: int) -> None:
         step = int(own.line.table["step"][place])
         if step != pruning_steps(own.loaded).own:
             if own.loaded.output:
-                st.session_state["what-failed"] = ValueError(
+                raise ValueError(
                     "This size is of one output alone. On Tree, Keep this size saves "
                     "a tree of all of them."
                 )
-                return
             run_id = save_step(own.loaded, step)
     choose_run(run_id)
 
@@ -141,12 +140,9 @@ def show_frontier(pair: Pair) -> None:
     titles = [names[own.loaded.run.id][0] for own in runs]
     held_out = {own.run.held_out_title for own in pair}
     with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
-        column = st.segmented_control(
+        column = pick_one(
             "Scores on",
-            list(COLUMNS) if len(held_out) == 1 else [TEST],
-            default=TEST,
-            required=True,
-            format_func=COLUMNS.__getitem__,
+            COLUMNS if len(held_out) == 1 else {TEST: COLUMNS[TEST]},
             key=f"frontier-{key}",
             help="Test rows chose nothing. Held-out rows chose the size: those of "
             "cross-validation, or the validation rows.",

@@ -8,7 +8,7 @@ from streamlit import column_config as config
 
 from pages.cached.store import find_run, place_in_queue, queue, store
 from pages.state.choices import write_address
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
@@ -104,13 +104,11 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
             width=200,
         )
         known = presets(learner)
-        name = st.segmented_control(
+        name = pick_one(
             "Preset",
-            list(known),
-            default="treelab",
-            required=True,
-            format_func=lambda key: "paper's" if key == "paper" else key,
+            {key: "paper's" if key == "paper" else key for key in known},
             key=f"sweep-preset-{learner}",
+            default="treelab",
             help="Fills the search space, which can be changed below.",
         )
         preset = known[name].of_task(LEARNERS[learner], problem.task)

@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 
 from pages.cached.runs import run_events
+from pages.state import choices
 from pages.train.training import _Training
 from tests.pages.shown import cards, components, conditions, figures, page_text, viewers
 from tests.pages.stores import add_run, report
@@ -247,6 +248,19 @@ def test_each_point_of_a_cross_validation_is_drawn_as_it_comes(store):
         st.cache_resource.clear()  # what one watcher read serves the others a moment
         seen.append(watched.curves_version())
     assert len(set(seen)) == 4
+
+
+def test_a_repeat_in_training_is_shown_however_far_it_is_by_now(
+    store, visit, monkeypatch
+):
+    first = add_run(store, "cart")
+    repeat = add_run(store, "gradtree", state="running", repeat_of=first)
+    find = choices.find_run
+    further = {"epoch": 7}  # than when all runs were read
+    monkeypatch.setattr(
+        choices, "find_run", lambda run: find(run) and replace(find(run), **further)
+    )
+    assert "GradTree" in cards(visit("train", run=repeat))
 
 
 def test_a_finished_curve_begins_at_its_start_by_name(store, visit):
