@@ -14,7 +14,7 @@ from treelab.data.split import Rows
 from treelab.data.values import cast_column
 from treelab.data.writing import defused
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.evaluation.predictions import forms_to_read, new_table
+from treelab.evaluation.predictions import forms_to_read, new_table, true_classes
 from treelab.reports.run_report import decision_words, prediction_words, value_words
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.ensemble import WeightedTrees
@@ -135,6 +135,10 @@ def _new_rows(
         exposure = read.frame.get(problem.exposure, np.nan)
         target = cast_column(target, "number") / exposure
         target = target.where(np.isfinite(target))  # no exposure, no rate
+    if target is not None and model.classes is not None:
+        labels = {str(label): label for label in model.classes}
+        known = true_classes(model, target.dropna()).astype(object)
+        target = known.replace(labels).reindex(target.index)
     return table.X, target
 
 

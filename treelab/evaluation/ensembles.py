@@ -44,21 +44,27 @@ _BLOCK = 2_000  # rows at once; the weights of all rows and trees are large
 _EQUAL = 1e-9  # weights that differ by no more are one
 
 
-def mean_estimator_weights(ensemble: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
+def mean_estimator_weights(
+    ensemble: WeightedTrees, X: pd.DataFrame, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Return each tree's mean weight over some rows, (n_estimators,); zero without any.
 
     A tree's weight on one row is its share of the prediction, in [0, 1]; the weights
-    of a row add up to 1.
+    of a row add up to 1. Each row counts by ``weight`` (n_rows,); None: all alike.
     """
+    each = np.ones(len(X)) if weight is None else weight
     total = np.zeros(ensemble.n_estimators)
     for start in range(0, len(X), _BLOCK):
-        block = X.iloc[start : start + _BLOCK]
-        total += ensemble.estimator_weights(block).sum(axis=0)
-    return total / max(len(X), 1)
+        rows = slice(start, start + _BLOCK)
+        total += each[rows] @ ensemble.estimator_weights(X.iloc[rows])
+    return total / (each.sum() or 1)
 
 
 def heaviest_estimators(
-    ensemble: WeightedTrees, X: pd.DataFrame, most: int
+    ensemble: WeightedTrees,
+    X: pd.DataFrame,
+    most: int,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight over some rows, and these weights.
 
@@ -69,7 +75,7 @@ def heaviest_estimators(
     weight : float array of shape (k,)
         Mean weight, in [0, 1].
     """
-    mean = mean_estimator_weights(ensemble, X)
+    mean = mean_estimator_weights(ensemble, X, weight)
     index = np.argsort(-mean, kind="stable")[:most]
     return index, mean[index]
 
