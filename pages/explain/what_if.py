@@ -147,26 +147,16 @@ def _field(label: str, key: str, now, seen: pd.Series):
     words = {own: names.get(own, own) for own in sorted(known)}
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
+        given = {"persist_state": "session", "help": "Nothing chosen means missing."}
+        is_required = pd.notna(now) and not seen.isna().any()
         chosen = pick_one(
-            label,
-            words,
-            key,
-            default=None,
-            required=pd.notna(now) and not seen.isna().any(),
-            persist_state="session",
-            help="Nothing chosen means missing.",
+            label, words, key, default=None, required=is_required, **given
         )
     elif is_number:
         return _number_field(label, key, seen.astype(float))
     else:
-        chosen = st.selectbox(
-            label,
-            list(words),
-            index=None,
-            key=key,
-            help="Empty means missing.",
-            **_EMPTY,
-        )
+        given = {"index": None, "help": "Empty means missing."} | _EMPTY
+        chosen = st.selectbox(label, list(words), key=key, **given)
     return None if chosen is None else known[chosen]
 
 

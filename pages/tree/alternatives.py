@@ -362,8 +362,7 @@ def _show_newest(run: Run) -> None:
         choose_run(child.id)
 
 
-MOST_MAPPED = 200
-MOST_NAMED = 12
+MOST_MAPPED, MOST_NAMED = 200, 12  # trees of the map, columns of a list
 
 
 def _show_finding(own: _Set) -> None:
@@ -433,23 +432,17 @@ def _show_map(own: _Set, places: np.ndarray) -> int | None:
     if len(mapped) < 3:
         st.caption("A map needs three trees.")
         return None
-    hover = []
-    for i in mapped.tolist():
+    hover, drawn = [], mapped.tolist()
+    for i in drawn:
         columns = escape_html(", ".join(trees.trees[i].columns[:6]))
         leaves = counted(trees.trees[i].n_leaves, "leaf", "leaves")
         score = significant(trees.score[i])
         hover.append(f"{own.name(i)}: {score}, {leaves}<br>{columns}")
-    ours = np.flatnonzero(mapped == trees.chosen)
+    ours = drawn.index(trees.chosen) if trees.chosen in drawn else None
+    points = cached.map_of(loaded, tuple(drawn)), trees.score[mapped], drawn, hover
+    look = {"score_title": own.metric, "mode": mode()}
     picked = show_figure(
-        likeness_map(
-            cached.map_of(loaded, tuple(mapped.tolist())),
-            trees.score[mapped],
-            mapped.tolist(),
-            hover,
-            own=int(ours[0]) if len(ours) else None,
-            score_title=own.metric,
-            mode=mode(),
-        ),
+        likeness_map(*points, own=ours, **look),
         key="rashomon-map",
         alt=f"Map of {len(mapped)} trees by how alike they predict.",
         on_select="rerun",
