@@ -147,11 +147,9 @@ def _field(label: str, key: str, now, seen: pd.Series):
     words = {own: names.get(own, own) for own in sorted(known)}
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
-        given = {"persist_state": "session", "help": "Nothing chosen means missing."}
-        is_required = pd.notna(now) and not seen.isna().any()
-        chosen = pick_one(
-            label, words, key, default=None, required=is_required, **given
-        )
+        given = {"default": None, "required": pd.notna(now) and not seen.isna().any()}
+        given |= {"persist_state": "session", "help": "Nothing chosen means missing."}
+        chosen = pick_one(label, words, key, **given)
     elif is_number:
         return _number_field(label, key, seen.astype(float))
     else:

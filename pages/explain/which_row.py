@@ -82,12 +82,9 @@ def pick_row(loaded: LoadedRun, new: cached.GivenTable | None) -> Row:
         places = np.arange(len(X))
         if source != _NEW:
             orders = _orders(loaded)
+            go, own = partial(_go, loaded, 0), _key(loaded, "order")
             given = {"format_func": orders.__getitem__, "width": 210, "help": _HELP}
-            given |= {
-                "key": _key(loaded, "order"),
-                "on_change": partial(_go, loaded, 0),
-            }
-            st.selectbox("Go through", list(orders), **given)
+            st.selectbox("Go through", list(orders), key=own, on_change=go, **given)
             with st.popover("Filter", icon=":material/filter_alt:"):
                 _pick_filter(loaded, source)
             places = _places(loaded, source)
