@@ -55,7 +55,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     if asked.monotone_class:
         of = plain(asked.monotone_class)
         lines.append(f"Up and down are of the probability of {of}.")
-    for found in kept_constraints(loaded.run.id, tree, asked):
+    for found in kept_constraints(loaded.run, tree):
         icon, word = ":green[:material/check_circle:]", f"holds {found.where}"
         if not found.holds:
             icon = ":red[:material/error:]"
