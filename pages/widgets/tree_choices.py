@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.cached.runs import (
-    LoadedRun,
-    is_single_tree,
-    ranked_classes,
-    run_colors,
-    run_tree,
-)
+from pages.cached.runs import LoadedRun, ranked_classes, run_colors, run_tree
 from pages.cached.store import store
 from pages.state.choices import edit_session
 from pages.widgets.page import mode, pick_one
@@ -41,7 +35,7 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
     row = {"horizontal": True, "vertical_alignment": "bottom"}
     with st.container(key="tree-choices", horizontal_alignment="distribute", **row):
         place = st.container(**row)
-        if is_single_tree(loaded.run) and loaded.epoch is None:
+        if loaded.is_single_tree:
             n_edits = edit_session(loaded.run.id).position
             edits = st.toggle(
                 f"Edit ({n_edits})" if n_edits else "Edit",
