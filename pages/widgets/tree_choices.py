@@ -13,10 +13,10 @@ from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.figures.viewer.payload import MOST_CLASSES
+from treelab.runs.run_words import distinct
 from treelab.trees.words import counted, percent
 
 TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
-PREDICTION = "prediction"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
 
 
@@ -62,13 +62,15 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
     classes = [str(own) for own in ranked_classes(loaded)]
     if view == TREE and classes:
         most = MOST_CLASSES if len(classes) <= MOST_CLASSES else MOST_CLASSES - 1
-        colored = st.selectbox(
+        names = distinct(dict(enumerate(["prediction", *classes[:most]])))
+        place = st.selectbox(
             "Colour by",
-            [PREDICTION, *classes[:most]],
+            list(names),
+            format_func=names.__getitem__,
             key=f"color-{loaded.run.id}",
             width=170,
         )
-        label = None if colored == PREDICTION else colored
+        label = classes[place - 1] if place else None
     offered, key = SPLITS, "tree-rows"
     if (fitted := loaded.fitted_split) != "train":
         offered, key = (fitted, "test"), "tree-rows-joined"
