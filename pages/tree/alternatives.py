@@ -270,7 +270,7 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     )
     words = [", ".join(tree.columns), *facts]
     if not is_own and loaded.model.classes is not None:
-        words.append(f"predicts {percent(_apart(own, place))} of the rows otherwise")
+        words.append(f"predicts {percent(_apart(own, place))} of the rows differently")
     st.caption(f"{plain('; '.join(words))}.")
     if st.button(
         "Choose this tree",
@@ -488,7 +488,7 @@ def _show_disputed(own: _Set) -> None:
     row = int(share.argmax())
     st.markdown(
         f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
-        "trees predict otherwise."
+        "trees predict differently."
     )
     label = "Explain the most disputed row"
     page_link("explain", label, run=loaded.run.id, row=str(row + 1))

@@ -687,7 +687,7 @@ def _offer_training(editing: Editing) -> None:
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
     n_leaves = sum(own.startswith(path) for own in below)
     leaves = st.number_input(
-        "Most leaves",
+        "Max leaves",
         2,
         64,
         min(64, max(4, n_leaves)),

@@ -20,14 +20,14 @@ from treelab.runs.store.run import Run
 
 
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
-    """Return names and colours by run id; a learner's newest has its full colour."""
+    """Return names and colours by run id; a learner's newest has its full one."""
     found: dict[str, tuple[str, str]] = {}
     names = run_names(runs)
     of_color: Counter[str] = Counter()
     for run in runs:
         color = learner_color(run.learner, run.settings)
         found[run.id] = names[run.id], shade(color, of_color[color], mode())
-        of_color[color] += 1
+        of_color[color] += run.state != "failed"
     return found
 
 
