@@ -78,6 +78,7 @@ picked = st.dataframe(
     column_config={name: name.capitalize() for name in table.columns}
     | {
         "learner": config.TextColumn("Learner", width=95),
+        "target": config.TextColumn("Target", width=110),
         "name": config.TextColumn("Name", width=140),
         "score": config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, is_single_tree, run_tree
+from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import training_picture, tree_picture
 from pages.compare.errors import outcomes_title, show_outcomes
 from pages.state.choices import select_node, selected_node
@@ -144,7 +144,7 @@ def show_parts(
 
     rules = partial(facts.show_rules, loaded, tree, estimator)
     parts = {"Rules": rules, "Routes": partial(show_routes, loaded, estimator)}
-    if is_single_tree(own.run) and own.epoch is None:
+    if own.is_single_tree:
         parts["Alternatives"] = others
     scores = partial(show_scores, loaded, size, tree)
     show_tabs(parts | {"Scores": scores, "Export": export})

@@ -67,17 +67,10 @@ def show_alternatives(loaded: LoadedRun) -> None:
         words = f"There are no other trees to compare with this one: {reason}."
         st.info(words, icon=":material/info:")
         return
-    tolerance = st.slider(
-        "Tolerance",
-        0.0,
-        _MOST,
-        cached.DEFAULT_TOLERANCE,
-        0.005,
-        format="%.3f",
-        key="rashomon-tolerance",
-        width=420,
-        help="How far below this run's tree another one may score.",
-    )
+    words = "How far below this run's tree another one may score."
+    given = {"format": "%.3f", "width": 420, "key": "rashomon-tolerance", "help": words}
+    first = cached.DEFAULT_TOLERANCE
+    tolerance = st.slider("Tolerance", 0.0, _MOST, first, 0.005, **given)
     own = _Set(loaded, trees, tolerance, trees.within(tolerance))
     st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
     _show_finding(own)
@@ -270,7 +263,7 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     )
     words = [", ".join(tree.columns), *facts]
     if not is_own and loaded.model.classes is not None:
-        words.append(f"predicts {percent(_apart(own, place))} of the rows otherwise")
+        words.append(f"predicts {percent(_apart(own, place))} of the rows differently")
     st.caption(f"{plain('; '.join(words))}.")
     if st.button(
         "Choose this tree",
@@ -308,14 +301,10 @@ def _ask_for_all(run: Run) -> None:
     given = {"default": 2, "help": "Most splits on a path."}
     depths = list(jobs.N_THRESHOLDS)
     depth = pick_one("Depth", depths, f"rashomon-depth-{run.id}", **given)
-    n_thresholds = st.number_input(
-        "Candidate thresholds of a column",
-        1,
-        100,
-        jobs.N_THRESHOLDS[depth],
-        key=f"rashomon-thresholds-{run.id}-{depth}",
-        help="At quantiles of its values; a column of fewer values gets them all.",
-    )
+    label = "Candidate thresholds of a column"
+    words = "At quantiles of its values; a column of fewer values gets them all."
+    given = {"key": f"rashomon-thresholds-{run.id}-{depth}", "help": words}
+    n_thresholds = st.number_input(label, 1, 100, jobs.N_THRESHOLDS[depth], **given)
     st.caption(
         "Every tree over these thresholds is looked at, as a run of its own, and those "
         "near the best are listed: then it is known that there are no others. They "
@@ -481,7 +470,7 @@ def _show_disputed(own: _Set) -> None:
     row = int(share.argmax())
     st.markdown(
         f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
-        "trees predict otherwise."
+        "trees predict differently."
     )
     label = "Explain the most disputed row"
     page_link("explain", label, run=loaded.run.id, row=str(row + 1))

@@ -685,14 +685,8 @@ def _offer_training(editing: Editing) -> None:
     tree, path = editing.now.edited.tree, editing.path
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
     n_leaves = sum(own.startswith(path) for own in below)
-    leaves = st.number_input(
-        "Most leaves",
-        2,
-        64,
-        min(64, max(4, n_leaves)),
-        key=f"{editing.key('leaves')}-{path}",
-        width=130,
-    )
+    most, key = min(64, max(4, n_leaves)), f"{editing.key('leaves')}-{path}"
+    leaves = st.number_input("Max leaves", 2, 64, most, key=key, width=130)
     _button(
         editing,
         *("regrow", "Regrow from here", "forest"),

@@ -99,6 +99,7 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     captions = [caption.value for caption in visit("compare").caption]
     expected = "Tree 0 of 30; all have the same weight and predict together."
     assert captions.count(expected) == 2
+    assert sum("trained elsewhere" in caption for caption in captions) == 1
 
 
 @pytest.mark.slow
