@@ -9,8 +9,8 @@ from sklearn.metrics import f1_score
 
 from benchmarks.large import TARGET, large_table
 from treelab.bench import machine
-from treelab.learners.common.base import device_name, resolve_device
 from treelab.learners.registry import make_estimator
+from treelab.training.device import device_name, resolve_device
 
 N_COLUMNS = 21  # with the target
 N_TEST = 2000

@@ -1,7 +1,6 @@
 """Data: choose a table and what to predict, see what is in it, start training."""
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
@@ -29,28 +28,21 @@ def runs_on(table_id: str) -> list[Run]:
     return [run for run in cached.store().runs() if table_id in run.table_ids]
 
 
-def may_delete(table_id: str) -> bool:
-    """Whether the visitor may delete a table with the runs on it."""
-    may_change = all(cached.store().may_change(run) for run in runs_on(table_id))
-    return may_change and cached.store().may_delete_table(table_id)
-
-
 def ask_to_delete(table_id: str, name: str) -> None:
-    """Ask once more, then delete a table with the runs on it."""
+    """Ask once more, then delete a table with the runs on it, and show the first."""
+
+    def delete() -> None:
+        for run in runs_on(table_id):
+            cached.store().delete(run.id)
+        cached.store().delete_table(table_id)
+        st.session_state.get("problems", {}).pop(table_id, None)
+        choices.choose_table(choices.FIRST_TABLE)
+
     words = f"The table {plain(name)}"
     if n_runs := len(runs_on(table_id)):
         words += f" and the {counted(n_runs, 'run')} trained on it, with curves, trees "
         words += "and models"
-    confirm_delete(f"{words}.", "Delete", partial(delete_table, table_id))
-
-
-def delete_table(table_id: str) -> None:
-    """Delete a table with its runs, and show the first one."""
-    for run in runs_on(table_id):
-        cached.store().delete(run.id)
-    cached.store().delete_table(table_id)
-    st.session_state.get("problems", {}).pop(table_id, None)
-    choices.choose_table(choices.FIRST_TABLE)
+    confirm_delete(f"{words}.", "Delete", delete)
 
 
 def with_task(problem: Problem, task: str) -> Problem:
@@ -90,16 +82,16 @@ def show_first_rows(problem: Problem, key: str) -> None:
                 key="open-real-table",
                 on_click=explained(choices.choose_table, choices.REAL_TABLE),
             )
+        store, runs = cached.store(), runs_on(key)
+        may_delete = all(map(store.may_change, runs)) and store.may_delete_table(key)
+        why = "Only its owner or an admin can delete it, while no run of another "
         if key not in BUILTIN and st.button(
             "Delete this table",
             icon=":material/delete:",
             type="tertiary",
             key="delete-table",
-            disabled=not may_delete(key),
-            help=None
-            if may_delete(key)
-            else "Only its owner or an admin can delete it, while no run of "
-            "another person uses it.",
+            disabled=not may_delete,
+            help=None if may_delete else f"{why}person uses it.",
         ):
             ask_to_delete(key, titles[key])
 

@@ -84,7 +84,8 @@ STRANGERS = {
     "pages.widgets": PAGES,
 }
 
-# What the app imports before anybody trains; none of it may load torch.
+# What the app imports before anybody trains, and what the worker of quick learners
+# does, which has a newcomer's first tree; none of it may load torch.
 LIGHT = [
     "treelab",
     "treelab.trees.tree",
@@ -95,6 +96,8 @@ LIGHT = [
     "treelab.runs.workers.queue",
     "treelab.figures.curves",
     "treelab.learners.registry",
+    "treelab.learners.cart.estimators",
+    "treelab.learners.optimal.estimators",
 ]
 
 # Each of these has a name in the field; docs and git log know them, the code does not.

@@ -24,7 +24,6 @@ from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
-from treelab.learners.common.base import device_name, resolve_device
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
@@ -32,6 +31,7 @@ from treelab.ops.axis_trees import axis_trees
 from treelab.ops.decide import decide
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.runs.store.run_store import RunStore
+from treelab.training.device import device_name, resolve_device
 from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
 

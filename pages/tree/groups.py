@@ -1,7 +1,6 @@
 """Rates by group of one or two runs, on the test rows or on those at a node."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
 _MEANINGS = "; ".join(f"{name}: {meaning}" for name, meaning in RATES.items())
+Asked = tuple[object, pd.Series]  # class of the rates, and each row's group
 
 
 @st.fragment
@@ -32,14 +32,14 @@ def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> No
     _explain(pair[0])
 
 
-def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
+def show_groups_of_tree(loaded: LoadedRun, tree: Tree, node: int | None) -> None:
     """Show the rates of each group by a run; where its tree predicts, also at nodes."""
     asked = ask_group(loaded, "tree")
     if asked is None:
         return
     _show_rates(loaded, asked, "tree")
     _explain(loaded)
-    if tree is None:
+    if loaded.is_ensemble or loaded.model.has_predictor:
         return
     if node:
         at = tree.decision_path(loaded.split.X_test)[:, node]
@@ -49,15 +49,6 @@ def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) 
             _show_rates(loaded, asked, "node", at)
     rate = st.selectbox("At every node", list(RATES), key="group-rate", width=260)
     _show_nodes(loaded, tree, asked, rate)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Which column makes the groups, and of which class the rates are."""
-
-    column: str
-    label: object
-    group: pd.Series  # of each row of the data split
 
 
 def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
@@ -80,7 +71,7 @@ def ask_group(loaded: LoadedRun, key: str, split: str = "test") -> Asked | None:
     label = right.selectbox(
         "Class", ranked_classes(loaded)[::-1], format_func=str, key=f"group-class-{key}"
     )
-    return Asked(column, label, group_rows(loaded, column, split))
+    return label, group_rows(loaded, column, split)
 
 
 def _explain(loaded: LoadedRun) -> None:
@@ -95,10 +86,10 @@ def _explain(loaded: LoadedRun) -> None:
 
 def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
     """List one rate of each group at every node, those furthest apart marked."""
-    X, y, weight = loaded.split.rows("test")
-    is_class = (y == asked.label).to_numpy()
-    predicted = np.asarray(predictions(loaded, "test")) == asked.label
-    found = rate_at_nodes(tree, X, is_class, predicted, asked.group, rate, weight)
+    (X, y, weight), (label, group) = loaded.split.rows("test"), asked
+    predicted = np.asarray(predictions(loaded, "test")) == label
+    is_class = (y == label).to_numpy()
+    found = rate_at_nodes(tree, X, is_class, predicted, group, rate, weight)
     words = []
     for node in found.index:
         if tree.is_leaf[node]:
@@ -115,34 +106,29 @@ def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
 
 
 def _show_rates(
-    loaded: LoadedRun, asked: Asked, key: str, rows: np.ndarray | None = None
+    loaded: LoadedRun, asked: Asked, key: str, rows: np.ndarray | slice = slice(None)
 ) -> None:
     """Show the rates of each group, and how far they are apart."""
-    group, label = asked.group, asked.label
-    among = np.ones(len(group), dtype=bool) if rows is None else rows
-    _, truth, weight = loaded.split.rows("test").take(among)
+    label, group = asked[0], asked[1][rows]
+    _, truth, weight = loaded.split.rows("test").take(rows)
     is_class = (truth == label).to_numpy()
-    predicted = (np.asarray(predictions(loaded, "test")) == label)[among]
-    rates = rates_by_group(is_class, predicted, group[among], weight)
+    predicted = np.asarray(predictions(loaded, "test"))[rows] == label
+    rates = rates_by_group(is_class, predicted, group, weight)
     whole = rates_by_group(is_class, predicted, ["all"] * len(truth), weight)
     shown = pd.concat([rates, whole]).rename_axis("group").reset_index()
     _show_table(shown, RATES, f"rates-{key}")
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")
         return
-    gaps = rate_gaps(is_class, predicted, group[among], weight)
-    words = [
-        f"{name} {gap.words}"
-        for name, gap in gaps.items()
-        if not np.isnan(gap.difference)  # where fewer than two groups have it
-    ]
-    st.markdown(f"Differences: {'; '.join(words)}.")
+    gaps = rate_gaps(is_class, predicted, group, weight)
+    known = {name: gap for name, gap in gaps.items() if not np.isnan(gap.difference)}
+    words = "; ".join(f"{name} {gap.words}" for name, gap in known.items())
+    st.markdown(f"Differences: {words}.")
 
 
 def _show_table(table: pd.DataFrame, rates: Iterable[str], key: str) -> None:
     """Show rates as percentages."""
     columns = percents(**{name: name for name in rates})
     columns["n_rows"] = st.column_config.NumberColumn("rows", format="localized")
-    st.dataframe(
-        table, hide_index=True, key=key, placeholder="–", column_config=columns
-    )
+    shown = {"hide_index": True, "placeholder": "–", "column_config": columns}
+    st.dataframe(table, key=key, **shown)

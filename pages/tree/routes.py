@@ -1,14 +1,15 @@
 """Where rows go: of each class, of a file, of another time."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.cached import routing as cached
 from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
-from pages.explain.new_rows import given_table
-from pages.widgets.page import mode, show_figure
-from pages.widgets.upload import LABEL
+from pages.explain.new_rows import given_table, uploaded
+from pages.widgets.page import cells, mode, pick_one, show_figure
 from pages.widgets.words import (
     LONGEST_RULE,
     counted_split,
@@ -17,7 +18,6 @@ from pages.widgets.words import (
     plain,
     short_rule,
 )
-from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
 from treelab.evaluation import routing
 from treelab.evaluation.metrics import dendrogram_purity
@@ -27,8 +27,6 @@ from treelab.trees.colors import VIRIDIS
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent, quoted
 
-EACH, ALIKE, TWO = "Each class", "How alike", "Difference of two"
-AGAINST, PURITY = "Against fitted rows", "Purity of leaves"
 FILE = "a file"
 
 
@@ -40,90 +38,60 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
     if loaded.model.has_predictor:
         st.caption("Predictions are those of the leaves, without the predictor on top.")
     is_number, run_id = loaded.model.classes is None, loaded.run.id
-    present, found = np.flatnonzero(routed.rows[:, 0]), None
+    each = "Each band" if is_number else "Each class"
+    views = {each: partial(_show_each, loaded, routed)}
+    present = np.flatnonzero(routed.rows[:, 0])
     if len(present) > 1 and routed.tree.n_splits:
-        names = [routed.names[i] for i in present]
-        found = routing.compare_routes(names, routed.rows[present])
-    shift = cached.routing_shift_of(loaded, estimator, routed)
-    if found is not None:
+        rows = routed.rows[present]
+        found = routing.compare_routes([routed.names[i] for i in present], rows)
+        words = found.parting_words(routed.tree, rows[[*found.least_alike]])
         st.header(plain(found.finding), anchor=False)
-        st.markdown(plain(_parting_words(routed, found)))
+        st.markdown(plain(words))
+        views["How alike"] = partial(_show_similarity, routed, found, words)
+        views["Difference of two"] = partial(_show_two, routed, found, run_id)
+    shift = cached.routing_shift_of(loaded, estimator, routed)
     if shift is not None:
         st.markdown(plain(shift.sentences(routed.tree, fitted_words(loaded))))
-    names = {EACH: "Each band" if is_number else EACH}
-    view = st.segmented_control(
-        "View",
-        [
-            EACH,
-            *([ALIKE, TWO] if found is not None else []),
-            *([AGAINST] if shift is not None else []),
-            *([PURITY] if not is_number and loaded.has_labels else []),
-        ],
-        default=EACH,
-        required=True,
-        format_func=lambda view: names.get(view, view),
-        wrap=True,
-        key=f"routing-view-{run_id}",
-    )
-    if view == EACH:
-        _show_each(loaded, routed)
-    elif view == ALIKE and found is not None:
-        _show_similarity(routed, found)
-    elif view == TWO and found is not None:
-        _show_two(routed, found, run_id)
-    elif view == AGAINST and shift is not None:
-        _show_shift(loaded, estimator, routed, shift)
-    elif view == PURITY:
-        _show_purity(loaded, routed)
+        show = partial(_show_shift, loaded, estimator, routed, shift)
+        views["Against fitted rows"] = show
+    if not is_number and loaded.has_labels:
+        views["Purity of leaves"] = partial(_show_purity, loaded, routed)
+    views[pick_one("View", list(views), f"routing-view-{run_id}", wrap=True)]()
     with st.expander("As a table"):
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         table = routed.table(name)
         columns = ["node", "level", "condition", "prediction", "rows"]
-        columns += ["fraction", "level_fraction"]
+        titles = percents(fraction="of all", level_fraction="of its level")
         st.dataframe(
-            table.assign(node=table.index)[columns],
+            table.assign(node=table.index)[[*columns, *titles]],
             hide_index=True,
             key="routing-table",
-            column_config=percents(fraction="of all", level_fraction="of its level"),
+            column_config=titles,
         )
 
 
 def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows | None:
     """Let the visitor choose the rows; None until there is a file that can be read."""
-    split = st.segmented_control(
-        "Rows",
-        [*SPLITS[::-1], FILE],
-        default="test",
-        required=True,
-        format_func=lambda name: name if name == FILE else counted_split(loaded, name),
-        wrap=True,
-        key="routing-rows",
-        persist_state="session",
-    )
+    offered = {name: counted_split(loaded, name) for name in SPLITS[::-1]}
+    given = {"wrap": True, "persist_state": "session"}
+    split = pick_one("Rows", offered | {FILE: FILE}, "routing-rows", **given)
     if split != FILE:
         return cached.routed_split(loaded, split, estimator)
-    file = st.file_uploader(
-        LABEL,
-        type=KINDS,
-        key="routing-file",
-        help="It is read for this page and not stored.",
-    )
+    words = "It is read for this page and not stored."
+    file = uploaded("routing-file", help=words)
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns, write=quoted)
-        problem, of_values = loaded.run.problem, loaded.model.classes is None
-        known = listed(
-            [*filter(None, (problem.target, problem.exposure))], write=quoted
-        )
+        problem = loaded.run.problem
+        known = [name for name in (problem.target, problem.exposure) if name]
+        groups = "band" if loaded.model.classes is None else "class"
         words = (
-            f"The tree reads {columns}. With {known} the rows are shown by "
-            f"{'band' if of_values else 'class'}, with a column of dates (2024-01-31) "
-            "by month."
+            f"The tree reads {columns}. With {listed(known, write=quoted)} the rows "
+            f"are shown by {groups}, with a column of dates (2024-01-31) by month."
         )
         st.info(plain(words), icon=":material/info:")
         return None
     try:
-        given = given_table(loaded, file.getvalue(), file.name, file.file_id)
-        return cached.routed_file(loaded, estimator, given)
+        return cached.routed_file(loaded, estimator, given_table(loaded, *file))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -152,10 +120,10 @@ _IN_TWOS = 4  # trees; more of them stand in three columns
 
 def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     """Draw a small tree for each class that the visitor chose."""
-    is_number = loaded.model.classes is None
     about = f"{loaded.run.id}{loaded.output}{'' if routed.is_stored else '-file'}"
+    bands = f"Bands of {plain(loaded.model.target)}"
     shown = st.pills(
-        f"Bands of {plain(loaded.model.target)}" if is_number else "Classes",
+        bands if loaded.model.classes is None else "Classes",
         list(routed.names),
         selection_mode="multi",
         default=list(routed.names)[:FIRST_SHOWN],
@@ -168,14 +136,11 @@ def _show_each(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
         return
     levels = _pick_levels(routed)
     st.html(scale(VIRIDIS, "no row", "all of its rows"))
-    across, width = (
-        (2, figures.WIDTH) if len(shown) <= _IN_TWOS else (3, figures.SMALL_WIDTH)
-    )
-    for first in range(0, len(shown), across):
-        columns = st.columns(across, gap="medium")
-        for column, name in zip(columns, shown[first : first + across]):
-            with column, st.container(border=True, height="stretch"):
-                _show_heat_tree(routed, name, levels, width)
+    is_wide = len(shown) <= _IN_TWOS
+    across, width = (2, figures.WIDTH) if is_wide else (3, figures.SMALL_WIDTH)
+    for column, name in zip(cells(len(shown), across), shown):
+        with column, st.container(border=True, height="stretch"):
+            _show_heat_tree(routed, name, levels, width)
     st.caption(
         "Each node is as bright as the fraction of these rows that pass it: all at the "
         "root, and all again in the leaves together. Circles: splits, squares: leaves; "
@@ -192,12 +157,13 @@ def _show_heat_tree(
         st.markdown(f"**{plain(name)}** has no {routed.rows_name}.")
         return
     table = routed.table(name)
-    leaf = routing.busiest_leaf(routed.tree, table)
-    rule = short_rule(routed.tree, leaf)
+    tree = routed.tree
+    leaf = routing.busiest_leaf(tree, table)
+    rule = short_rule(tree, leaf)
     if len(rule) > LONGEST_RULE:
         rule = f"node {leaf} of the table below"
     counts, fraction = counted(n_rows, routed.rows_name), f"{table.fraction[leaf]:.0%}"
-    tree, predicts = routed.tree, plain(table.prediction[leaf])
+    predicts = plain(table.prediction[leaf])
     if tree.classes is not None:
         predicts = f"“{predicts}”"
     elif tree.leaf_weights is not None:
@@ -228,21 +194,15 @@ def _heat_tree(routed: routing.RoutedRows, name: str, levels: int, width: int, m
     )
 
 
-def _parting_words(routed: routing.RoutedRows, found: routing.RouteSimilarity) -> str:
-    """Write which classes' routes are least alike, and where they part."""
-    rows = np.array([routed.of(found.names[i]) for i in found.least_alike])
-    return found.parting_words(routed.tree, rows)
-
-
 def _show_similarity(
-    routed: routing.RoutedRows, found: routing.RouteSimilarity
+    routed: routing.RoutedRows, found: routing.RouteSimilarity, words: str
 ) -> None:
-    """Draw the matrix with its dendrogram."""
+    """Draw the matrix with its dendrogram; ``words`` are what it shows."""
     with st.container(width=980):
         show_figure(
             figures.similarity_figure(found, mode=mode()),
             key="routes-alike",
-            alt=f"{found.finding}. {_parting_words(routed, found)}",
+            alt=f"{found.finding}. {words}",
         )
     absent = [name for name in routed.names if name not in found.names]
     left_out = f" No {routed.rows_name}: {', '.join(absent)}." if absent else ""
@@ -277,16 +237,13 @@ def _show_two(
     routed: routing.RoutedRows, found: routing.RouteSimilarity, key: str
 ) -> None:
     """Let the visitor choose two classes, and draw how their routes differ."""
-    pair = []
-    for label, own, at, column in zip(
-        ("More of this", "than of this"),
-        ("first", "second"),
-        found.most_alike,
-        st.columns(2),
-    ):
-        name = f"difference-{own}-{key}"
-        pair.append(column.selectbox(label, found.names, index=at, key=name))
-    first, second = pair
+    labels = {"first": "More of this", "second": "than of this"}
+    first, second = pair = [
+        column.selectbox(
+            labels[own], found.names, index=at, key=f"difference-{own}-{key}"
+        )
+        for own, at, column in zip(labels, found.most_alike, st.columns(2))
+    ]
     if first == second:
         st.info("Choose two different ones.", icon=":material/info:")
         return
@@ -318,7 +275,6 @@ def _show_two(
 
 
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
-_FEWEST_MONTHS = 2
 
 
 def _show_shift(
@@ -352,37 +308,30 @@ def _show_shift(
         f"stability index of the leaves, usually called little below {routing.LITTLE} "
         f"and large above {routing.LARGE}."
     )
-    nodes = shift.splits.index
-    words = [split_text(routed.tree, node, most=routing.MOST_LISTED) for node in nodes]
+    most, nodes = routing.MOST_LISTED, shift.splits.index
+    words = [split_text(routed.tree, node, most=most) for node in nodes]
     splits = shift.splits.assign(node=nodes, condition=words)
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
     columns = ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
-    st.dataframe(
-        splits[columns],
-        hide_index=True,
-        key="routing-shift-splits",
-        column_config=percents(holds="holds for", fitted_holds="of fitted rows")
-        | {
-            "rows": "rows here",
-            "psi": st.column_config.NumberColumn(
-                "PSI", format="%.3f", help="Of the split's two sides."
-            ),
-            "differs": st.column_config.CheckboxColumn(
-                "differs", help="By more than chance, all splits taken together."
-            ),
-        },
-    )
+    by_chance = "By more than chance, all splits taken together."
+    psi = {"format": "%.3f", "help": "Of the split's two sides."}
+    titles = percents(holds="holds for", fitted_holds="of fitted rows") | {
+        "rows": "rows here",
+        "psi": st.column_config.NumberColumn("PSI", **psi),
+        "differs": st.column_config.CheckboxColumn("differs", help=by_chance),
+    }
+    key = "routing-shift-splits"
+    st.dataframe(splits[columns], hide_index=True, key=key, column_config=titles)
     for column in routed.months:
         found = cached.months_of(loaded, estimator, routed, column)
-        _show_months(loaded, routed, found, column)
+        if len(found) > 1:
+            _show_months(loaded, routed, found, column)
 
 
 def _show_months(
     loaded: LoadedRun, routed: routing.RoutedRows, found: pd.DataFrame, column: str
 ) -> None:
     """Draw the stability index by month."""
-    if len(found) < _FEWEST_MONTHS:
-        return
     differing = found["month"][found["differs"]].tolist()
     title = f"By {column}: no month differs by more than chance"
     if differing:

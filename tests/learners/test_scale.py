@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from tests.slow_params import slow_after
 from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.target import TargetScale
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor

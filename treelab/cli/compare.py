@@ -66,6 +66,8 @@ def compare(arguments: Namespace) -> None:
 
 def _words(difference: ScoreDifference) -> str:
     """Say how far a score is from the first, and whether that is more than chance."""
+    if difference.same:
+        return "the same predictions as the first"
     verdict = "more than chance" if difference.clear else "may be chance"
     return (
         f"{difference.estimate:+8.4f}  from the first, 95% interval "

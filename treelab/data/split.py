@@ -20,6 +20,17 @@ SPLIT_NAMES = {
 MIN_ROWS = 3  # one to train on, one to validate on, one to test on
 
 
+def some_rows(n_rows: int, most: int) -> np.ndarray:
+    """Return row numbers, ascending: all, or so many drawn at random, always the same.
+
+    Neither the first rows nor every other one stand for a table, which may be sorted or
+    have two classes in turn.
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+
+
 class Rows(NamedTuple):
     """Rows of a table, with what each of them counts in whatever is measured."""
 
@@ -36,10 +47,7 @@ class Rows(NamedTuple):
 
     def sample(self, most: int) -> "Rows":
         """Return the rows, or where they are more than so many a random sample."""
-        if len(self.X) <= most:
-            return self
-        drawn = np.random.default_rng(0).permutation(len(self.X))[:most]
-        return self.take(np.sort(drawn))
+        return self.take(some_rows(len(self.X), most))
 
     @property
     def total(self) -> float:

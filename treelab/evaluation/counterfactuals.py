@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
 from treelab.data.encoding import spread
+from treelab.data.split import some_rows
 from treelab.trees.dates import coarsest_unit, next_day
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning_path import Model
@@ -259,8 +260,7 @@ def searched_counterfactuals(
         Nearest first, no two of the same values; empty where none was found.
     """
     X = changes.known.X
-    if len(X) > MOST_ROWS:
-        X = X.sample(MOST_ROWS, random_state=0)
+    X = X.iloc[some_rows(len(X), MOST_ROWS)]
     lenders = X[wanted.accepts(model.predict(X))]
     borrowed = [_borrow(row, changes, columns) for _, row in lenders.iterrows()]
     far = [sum(changes.cost(c, v) for c, v in own.items()) for own in borrowed]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
+from treelab.data.split import some_rows
 from treelab.evaluation.metrics import headline, scores
 from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
@@ -51,11 +52,9 @@ def permutation_importances(
     from sklearn.frozen import FrozenEstimator
     from sklearn.inspection import permutation_importance
 
-    y = np.asarray(y)
-    if len(X) > MOST_ROWS:
-        rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
-        X, y = X.iloc[rows], y[rows]
-        weight = None if weight is None else weight[rows]
+    some = some_rows(len(X), MOST_ROWS)
+    X, y = X.iloc[some], np.asarray(y)[some]
+    weight = None if weight is None else weight[some]
     used = [column for column in X.columns if str(column) in set(model.columns)]
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if used:
@@ -150,16 +149,16 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
         The weighted mean over the trees, each of which has a total of 1, or 0 where it
         predicts the same for all rows.
     """
-    assert model.n_rows is not None
+    assert model.mass is not None
     value = model.leaf_value  # (E, L, C), then (E, nodes on the level above, C)
     if model.leaf_output == "logits" and value.shape[2] > 1:
         value = value - value.mean(axis=2, keepdims=True)  # a shift of all is none
-    rows = model.n_rows[:, -model.n_leaves :, None]
+    rows = model.mass[:, -model.n_leaves :, None]
     gains = []
     while value.shape[1] > 1:
         left, right = rows[:, 0::2], rows[:, 1::2]
         rows = left + right
-        fraction = left / np.maximum(rows, 1)
+        fraction = left / np.where(rows > 0, rows, 1)
         moved = value[:, 0::2] - value[:, 1::2]
         gains.append((fraction * right * moved**2).sum(axis=2))
         value = value[:, 1::2] + fraction * moved
@@ -293,7 +292,4 @@ def grid(values: pd.Series) -> np.ndarray:
 
 def sample_rows(X: pd.DataFrame) -> pd.DataFrame:
     """Return a random sample of rows, in the table's order, or all where few."""
-    if len(X) <= MOST_DEPENDENCE_ROWS:
-        return X
-    rows = np.random.default_rng(0).permutation(len(X))[:MOST_DEPENDENCE_ROWS]
-    return X.iloc[np.sort(rows)]
+    return X.iloc[some_rows(len(X), MOST_DEPENDENCE_ROWS)]

@@ -13,6 +13,7 @@ from treelab.data.column_meaning import level_order
 from treelab.data.columns import column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
+from treelab.data.split import some_rows
 from treelab.data.values import categories, class_labels
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
@@ -316,10 +317,7 @@ def associations(frame: pd.DataFrame) -> Associations:
     correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0.
     Rows in which one of the two is missing are left out of the pair.
     """
-    n_all = len(frame)
-    if n_all > MOST_ROWS:
-        rows = np.random.default_rng(0).choice(n_all, MOST_ROWS, replace=False)
-        frame = frame.iloc[np.sort(rows)]
+    frame = frame.iloc[some_rows(len(frame), MOST_ROWS)]
     columns = [_codes(column) for _, column in frame.items()]
     k = len(columns)
     strength = np.eye(k)

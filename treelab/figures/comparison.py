@@ -153,7 +153,9 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     figure = difference_figure(table, *names, colors=(colors[0], colors[1]))
     best = found[headline(task, loss)]
     winner = best.winner
-    if winner is None:
+    if best.same:
+        words = f"Both predict the same: {best.title} {significant(best.first)}"
+    elif winner is None:
         words = f"No clear difference: {best.title} {significant(best.estimate)}"
     else:
         gain = significant(abs(best.estimate))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from treelab.learners.common.base import free_memory, resolve_device
+from treelab.training.device import free_memory, resolve_device
 
 
 def test_the_cpu_has_no_memory_of_its_own_to_tell_of():

@@ -5,7 +5,7 @@ from tests.learners.get.test_estimators import mixed_table
 from treelab import GetClassifier, GetRegressor
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding import TableEncoder
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.target import TargetScale
 from treelab.learners.get import estimators as get
 from treelab.learners.get.export import to_tree
 from treelab.learners.get.trees import HardTrees, Rows

@@ -7,11 +7,8 @@ import pytest
 import torch
 
 from treelab.learners.common.greedy import ColumnRules, Greedy
-from treelab.learners.common.objective import (
-    ClassObjective,
-    RegressionObjective,
-    TargetScale,
-)
+from treelab.learners.common.objective import ClassObjective, RegressionObjective
+from treelab.learners.common.target import TargetScale
 from treelab.learners.gradtree.starts import (
     LEAD,
     NEVER,

@@ -22,10 +22,11 @@ from treelab.learners.argmin.path import (
 )
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits, random_splits
-from treelab.learners.common.base import TableEstimator, TrainingData, resolve_device
+from treelab.learners.common.base import TableEstimator, TrainingData
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.settings import estimator, read_settings
 from treelab.ops.threads import one_thread
+from treelab.training.device import resolve_device
 from treelab.trees.pruning import prune_empty
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree

@@ -23,11 +23,11 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
-    resolve_device,
 )
-from treelab.learners.common.objective import TargetScale
 from treelab.learners.common.settings import estimator, read_settings
+from treelab.learners.common.target import TargetScale
 from treelab.ops.threads import one_thread
+from treelab.training.device import resolve_device
 
 
 class _Argmin(ArgminSettings, WithPath, TableEstimator):

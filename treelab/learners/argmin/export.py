@@ -8,7 +8,7 @@ import torch
 from treelab.learners.argmin.network import ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.target import TargetScale
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning import merge_equal

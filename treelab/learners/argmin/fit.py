@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from treelab.data.split import some_rows
 from treelab.learners.argmin.export import TrainedTree, trained_trees
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings, ClusterSettings
-from treelab.learners.common.folds import some_rows
 from treelab.ops.activity import path_scores
 from treelab.training.events import (
     HISTORY,

@@ -106,17 +106,6 @@ def repeated_folds(
     return [[fold == number for number in range(N_FOLDS)] for fold in drawn]
 
 
-def some_rows(n_rows: int, most: int) -> np.ndarray:
-    """Return row numbers, ascending: all, or so many drawn at random, always the same.
-
-    Neither the first rows nor every other one stand for a table, which may be sorted or
-    have two classes in turn.
-    """
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
-
-
 def assign_parts(n_rows: int, *, seed: int) -> np.ndarray:
     """Give each row one of twenty parts, by which standard errors are measured.
 

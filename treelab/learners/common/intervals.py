@@ -17,7 +17,8 @@ import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
 from treelab.data.encoding import TableEncoder, power_of_two, to_float32
-from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds, some_rows
+from treelab.data.split import some_rows
+from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import greedy_size, node_at_size
 from treelab.trees.losses import Loss

@@ -21,13 +21,13 @@ from treelab.learners.common.base import (
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
-from treelab.learners.common.objective import FINE, TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.settings import (
     constraints_of,
     growing_weights,
     read_settings,
 )
+from treelab.learners.common.target import FINE, TargetScale, loss_note, loss_of
 from treelab.training.events import Callback, Monitor
 from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
 from treelab.trees.losses import SQUARED_ERROR, Loss

@@ -12,11 +12,11 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from treelab.data.encoding import Affine, minmax
-from treelab.learners.common.base import resolve_device
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.target import TargetScale
 from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import HardTrees, Rows
+from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.tree import OBLIQUE, Tree, check_target

@@ -18,9 +18,7 @@ from treelab.learners.common.base import (
     TrainingData,
     best_weight_power,
     joined_weights,
-    resolve_device,
 )
-from treelab.learners.common.objective import TargetScale, loss_note, loss_of
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
@@ -35,6 +33,7 @@ from treelab.learners.common.settings import (
     growing_weights,
     read_settings,
 )
+from treelab.learners.common.target import TargetScale, loss_note, loss_of
 from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import (
     STEPS,
@@ -46,6 +45,7 @@ from treelab.learners.get.fit import (
 )
 from treelab.learners.get.settings import SPEC, GetSettings, auto_depth
 from treelab.learners.get.trees import HardTrees, Rows
+from treelab.training.device import resolve_device
 from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix

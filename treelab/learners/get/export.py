@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.encoding import TableEncoder
-from treelab.learners.common.objective import TargetScale
+from treelab.learners.common.target import TargetScale
 from treelab.learners.get.trees import HardTrees
 from treelab.trees.losses import Loss
 from treelab.trees.pruning import simplify

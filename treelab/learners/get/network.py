@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.common.objective import RegressionObjective, TargetScale
+from treelab.learners.common.objective import RegressionObjective
+from treelab.learners.common.target import TargetScale
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import SMALLEST_RESIDUAL, HardTrees, Rows
 from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route

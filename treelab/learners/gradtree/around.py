@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from treelab.data.encoding import Interpolation, normal_scores
-from treelab.learners.common.base import resolve_device
 from treelab.learners.common.tuned_tree import retained
 from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
 from treelab.learners.gradtree.settings import GradTreeSettings
@@ -29,6 +28,7 @@ from treelab.learners.gradtree.table import (
     predicted_by_leaves,
     values_of,
 )
+from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning import cut_at

@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 
-from treelab.learners.common.objective import TargetScale, loss_of
 from treelab.learners.common.settings import (
     IntervalSettings,
     RegressionLossSettings,
     estimator,
 )
+from treelab.learners.common.target import TargetScale, loss_of
 from treelab.learners.common.tuned_tree import TunedClassifier, TunedRegressor
 from treelab.learners.gradtree.fit import GradTreeFit
 from treelab.trees.logits import class_probabilities

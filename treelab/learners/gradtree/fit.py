@@ -8,10 +8,9 @@ import torch
 from sklearn.utils import check_random_state
 
 from treelab.data.encoding import to_float32
-from treelab.learners.common.base import TrainingData, resolve_device
+from treelab.learners.common.base import TrainingData
 from treelab.learners.common.folds import FEWEST_ROWS
 from treelab.learners.common.greedy import ColumnRules
-from treelab.learners.common.objective import TargetScale
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
@@ -19,6 +18,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.learners.common.settings import read_settings
+from treelab.learners.common.target import TargetScale
 from treelab.learners.common.tuned_tree import (
     IN_FOLDS,
     Candidate,
@@ -44,6 +44,7 @@ from treelab.learners.gradtree.starts import (
     with_leaf_values,
 )
 from treelab.learners.gradtree.table import Batch, Table
+from treelab.training.device import resolve_device
 from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monitor
 from treelab.trees.constraints import kept, kept_path
 from treelab.trees.feature import feature_matrix

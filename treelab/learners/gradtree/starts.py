@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from treelab.learners.common.folds import some_rows
+from treelab.data.split import some_rows
 from treelab.learners.common.greedy import ColumnRules, as_columns, encoded_tree
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.ops.axis_trees import axis_leaves

@@ -8,16 +8,16 @@ import pandas as pd
 from sklearn.metrics import r2_score
 
 from treelab.data.encoding import TableEncoder, to_float32
+from treelab.data.split import some_rows
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.base import TrainingData, joined_weights
-from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import as_columns, decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
-    TargetScale,
 )
+from treelab.learners.common.target import TargetScale
 from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.losses import SQUARED_ERROR, Loss

@@ -15,7 +15,7 @@ import torch
 from sklearn.ensemble import RandomForestRegressor
 from torch import Tensor
 
-from treelab.learners.common.folds import some_rows
+from treelab.data.split import some_rows
 from treelab.learners.common.greedy import ColumnRules
 from treelab.learners.grande.rows import Rows
 from treelab.trees.constraints import Constraints, isotonic, node_boxes, output_of

@@ -16,15 +16,12 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
-    resolve_device,
 )
 from treelab.learners.common.folds import FEWEST_ROWS, assign_folds
 from treelab.learners.common.objective import (
     ClassObjective,
     Objective,
     RegressionObjective,
-    TargetScale,
-    loss_of,
 )
 from treelab.learners.common.origin import with_origin
 from treelab.learners.common.settings import (
@@ -33,6 +30,7 @@ from treelab.learners.common.settings import (
     growing_weights,
     read_settings,
 )
+from treelab.learners.common.target import TargetScale, loss_of
 from treelab.learners.grande.calibration import (
     Calibration,
     Move,
@@ -50,6 +48,7 @@ from treelab.learners.grande.fit import (
 )
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSettings
+from treelab.training.device import resolve_device
 from treelab.training.events import TRAINING, Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.ensemble import WeightedTrees
@@ -170,10 +169,11 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
     ) -> None:
         """Set the model, of the trees that decide some training row, and its origin."""
         end = kept_trees(end, data.frame, self.constraints_, data.weight)
-        weights = mean_estimator_weights(end, data.frame)
+        weights = mean_estimator_weights(end, data.frame, data.weight)
         deciding = np.flatnonzero(weights > 0)
         n_trees = end.n_estimators
-        start, end = start.only(deciding), end.only(deciding).with_rows(data.frame)
+        start, end = start.only(deciding), end.only(deciding)
+        end = end.with_rows(data.frame, sample_weight=data.weight)
         self.origin_ = origin_of(start, end, settings, data, held_out)
         if len(deciding) < n_trees:
             note = (
@@ -224,8 +224,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
     def _heaviest_tree(self, network: WeightedTreesNetwork, data: TrainingData) -> Tree:
         """The tree with the largest mean weight on training rows, as training goes."""
         ensemble = self._export(network, data)
-        estimator = int(ensemble.estimator_weights(data.frame).mean(0).argmax())
-        return ensemble.estimator(estimator, data.frame, self._decode_target(data.y))
+        weights = mean_estimator_weights(ensemble, data.frame, data.weight)
+        tree = ensemble.estimator(int(weights.argmax()))
+        return tree.with_rows(data.frame, self._decode_target(data.y), data.weight)
 
     def _objective(self, settings: GrandeSettings, data: TrainingData) -> Objective:
         """What is learned from the training rows."""

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from treelab.data.split import some_rows
 from treelab.learners.common.base import TrainingData
-from treelab.learners.common.folds import some_rows
 from treelab.learners.common.greedy import ColumnRules
-from treelab.learners.common.objective import Objective, RegressionObjective, loss_note
+from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.learners.common.origin import (
     Origin,
     changed_splits_of_trees,
     feature_spread,
 )
+from treelab.learners.common.target import loss_note
 from treelab.learners.grande.calibration import Calibration, Move
 from treelab.learners.grande.constraints import forbid_by_level, offered_columns
 from treelab.learners.grande.network import WeightedTreesNetwork

@@ -146,11 +146,7 @@ class Worker:
         """Load torch and the learners, and find the device of this slot."""
         import torch
 
-        from treelab.learners.common.base import (
-            device_name,
-            free_memory,
-            resolve_device,
-        )
+        from treelab.training.device import device_name, free_memory, resolve_device
 
         self._device = slot_device(self._slot)
         note = ""
