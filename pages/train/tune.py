@@ -1,7 +1,5 @@
 """The tab Tune: a sweep over a learner's settings, its form and its trials."""
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 from streamlit import column_config as config
@@ -290,7 +288,7 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         hide_index=True,
         selection_mode="single-row",
         on_select="rerun",
-        key=f"sweep-table-{run.id}",
+        key=f"sweep-table-{run.id}-{hash(tuple(ranked['trial']))}",
         height=min(38 * (len(shown) + 1), 420),
         column_config={"score": config.NumberColumn(title, format="%.3f")}
         | {name: config.NumberColumn(measured[name], format="%.1f") for name in known}
@@ -319,15 +317,14 @@ def _length(run: Run) -> tuple:
     return (path.stat().st_size,) if path.is_file() else ()
 
 
+@st.cache_data(
+    max_entries=20,
+    show_spinner=False,
+    hash_funcs={Run: lambda run: (store().folder(run.id), _length(run))},
+)
 def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a sweep's trials and what its settings matter."""
-    return _trials(store().folder(run.id), _length(run))
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _trials(folder: Path, length: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Read a sweep's trials and what its settings matter; cached until one is added."""
-    study = read_study(folder)
+    """Return a sweep's trials and what its settings matter; until one is added."""
+    study = read_study(store().folder(run.id))
     if study is None:
         return pd.DataFrame(columns=["trial", "state", "score"]), {}
     table = trial_table(study)
