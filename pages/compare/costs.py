@@ -70,7 +70,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         points = pd.DataFrame({"x": curve.threshold, "y": curve.cost})
         drawn.append(DrawnCurve(name, color, points))
         counts = confusion_matrix(codes, (chance < threshold).astype(int), 2, weight)
-        _show_confusion(counts, [label, rest], name, key, pair)
+        of, key = f"{name} under these costs", f"costs-confusion-{key}"
+        show_confusion(pair[0], counts, [label, rest], key, of)
     right = comparison.calibrated_threshold(false, missed)
     sentence.markdown(
         plain(
@@ -124,7 +125,8 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         )
         words.append(f"{name} {cheapest} ({plainly})")
         counts = confusion_matrix(codes, predicted, len(labels), weight)
-        _show_confusion(counts, labels, name, key, pair)
+        of, key = f"{name} under these costs", f"costs-confusion-{key}"
+        show_confusion(pair[0], counts, labels, key, of)
     sentence.markdown(
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
@@ -157,12 +159,6 @@ def cost_words(pair: Pair, names: Names) -> str:
         rows.weight,
     )
     return "" if found is None else found.sentence(names)
-
-
-def _show_confusion(counts, labels: list, name: str, key: str, pair: Pair) -> None:
-    """Draw the confusion matrix under these costs."""
-    alt = f"Confusion matrix of {name} under these costs."
-    show_confusion(pair[0], counts, labels, f"costs-confusion-{key}", alt)
 
 
 # Title, ClassCurves' points, and both axes; the last two have a diagonal to go by.

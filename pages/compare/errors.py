@@ -34,12 +34,12 @@ SCORE_WORDS = {
 
 
 def show_confusion(
-    loaded: LoadedRun, counts: np.ndarray, labels: list, key: str, alt: str
+    loaded: LoadedRun, counts: np.ndarray, labels: list, key: str, of: str
 ) -> None:
-    """Draw a confusion matrix of test rows."""
+    """Draw a confusion matrix of test rows; ``of`` says whose."""
     target_is = loaded.run.problem.target_is
     figure = confusion_figure(counts, labels, target_is=target_is, mode=mode())
-    show_figure(figure, key=key, alt=alt)
+    show_figure(figure, key=key, alt=f"Confusion matrix of {of}.")
 
 
 def outcomes_title(loaded: LoadedRun) -> str:
@@ -83,8 +83,8 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
-    alt = f"Confusion matrix of {len(labels)} classes on the test rows."
-    show_confusion(loaded, confusion, labels, f"outcomes-{key}", alt)
+    of = f"{len(labels)} classes on the test rows"
+    show_confusion(loaded, confusion, labels, f"outcomes-{key}", of)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
         f"“{plain(labels[worst])}”, {percent(scores['recall'].iloc[worst])}."

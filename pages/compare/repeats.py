@@ -38,6 +38,9 @@ def show_repeats(
     if not trained or (only_begun and not before):
         return
     active = any(not run.is_finished for run in before)
+    can_fold = all(run.problem.can_have_folds for run in trained)
+    # Once, where a learner is shown with and without folds.
+    alike = {jobs.run_kind(jobs.on_folds(r, N_FOLDS)): r for r in trained}.values()
     words = partial(_words, trained, output)
 
     def follow() -> None:
@@ -60,7 +63,7 @@ def show_repeats(
                 width=150,
                 help="Each splits the rows anew, by another seed.",
             )
-            if st.button(
+            repeat = st.button(
                 "Repeat on more splits",
                 icon=":material/repeat:",
                 key=f"{key}-start",
@@ -68,10 +71,17 @@ def show_repeats(
                 help=f"Trains {counted(len(apart), 'run')} on each of them, with the "
                 "same settings, in the queue behind other runs. The chart then shows "
                 "the mean over data splits and its standard error.",
-            ):
-                start_repeats(apart, int(more))
-                st.rerun()
-            _folds_button(trained, key)
+            )
+            fold = st.button(
+                "5-fold cross-validation",
+                icon=":material/splitscreen:",
+                key=f"{key}-folds",
+                disabled=not can_fold,
+                help="Trains each with the same settings five times, each row being a "
+                "test row once. Press again for a new shuffle."
+                if can_fold
+                else "Rows are split at random or by group for it.",
+            )
             st.button(
                 "Stop",
                 icon=":material/stop:",
@@ -83,8 +93,16 @@ def show_repeats(
                 "training; what was stopped does not count.",
             )
         st.caption(plain(words(repeats)))
-        if _have_changed(before, repeats):
-            st.rerun()
+        try:
+            if repeat:
+                start_repeats(apart, int(more))
+            if fold:
+                start_folds([(r.learner, r.settings, r.problem) for r in alike])
+        except ValueError as error:
+            st.error(plain(error), icon=":material/error:")
+        else:
+            if repeat or fold or _have_changed(before, repeats):
+                st.rerun()
 
     watcher = Watcher(
         f"{key}-repeats",
@@ -99,29 +117,6 @@ def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
     """Whether the chart has, or whether there is something to wait for."""
     was, now = ([run.is_finished for run in own] for own in (before, repeats))
     return sum(was) != sum(now) or all(was) != all(now)
-
-
-def _folds_button(runs: list[Run], key: str) -> None:
-    """Train the runs' learners, with their settings, on five folds."""
-    can = all(run.problem.can_have_folds for run in runs)
-    if st.button(
-        "5-fold cross-validation",
-        icon=":material/splitscreen:",
-        key=f"{key}-folds",
-        disabled=not can,
-        help="Trains each with the same settings five times, each row being a test row "
-        "once. Press again for a new shuffle."
-        if can
-        else "Rows are split at random or by group for it.",
-    ):
-        # Once, where a learner is shown with and without folds.
-        alike = {jobs.run_kind(jobs.on_folds(run, N_FOLDS)): run for run in runs}
-        try:
-            start_folds([(r.learner, r.settings, r.problem) for r in alike.values()])
-        except ValueError as error:
-            st.error(plain(error), icon=":material/error:")
-        else:
-            st.rerun()
 
 
 def _repeats(runs: Iterable[Run]) -> list[Run]:

@@ -27,7 +27,6 @@ from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
 from treelab.trees.words import signed, significant
 
-ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 SIZES = {
     "leaves": "leaves",
     "splits": "splits",
@@ -40,9 +39,7 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     """Say which run is better, by how much, on which rows; list all scores."""
     differences = score_differences(*pair)
     best = differences[shared_headline([own.run for own in pair])]
-    drawn = [differences[name] for name in differences if name in ON_ONE_SCALE]
-    columns = ("title", "estimate", "low", "high")
-    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
+    look = {"colors": pair_colors(pair), "mode": mode()}
     with st.container(border=True, key="verdict"):
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
@@ -66,7 +63,7 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 )
         with chart:
             show_figure(
-                difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
+                difference_figure(differences, *names, **look),
                 key="difference",
                 alt=f"{best.finding(names)}.",
             )

@@ -338,7 +338,6 @@ def show_odd(problem: Problem) -> None:
     )
 
 
-MOST_ROW_COLUMNS = 15
 _KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
 
 
@@ -377,7 +376,7 @@ def show_missing(problem: Problem) -> None:
         plain(missing_words(gaps)),
         *(gaps["column"], gaps["missing"]),
         title="fraction of rows without a value",
-        most=MOST_ROW_COLUMNS,
+        most=MOST_COLUMNS,
     )
-    if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
+    if (more := len(gaps) - MOST_COLUMNS) > 0:
         st.caption(f"{counted(more, 'more column')} with fewer gaps.")
