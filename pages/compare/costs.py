@@ -14,6 +14,7 @@ from pages.widgets.words import capital, plain, split_words
 from treelab.evaluation import comparison
 from treelab.evaluation.metrics import confusion_matrix
 from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
+from treelab.reports.run_report import costs_on_test_rows
 from treelab.trees.words import rounded, significant
 
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
@@ -150,14 +151,7 @@ def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, st
 
 def cost_words(pair: Pair, names: Names) -> str:
     """Say what a test row costs where a run was trained by costs; "" elsewhere."""
-    rows = pair[0].split.rows("test")
-    found = comparison.row_costs(
-        [loaded.run.constraints for loaded in pair],
-        [loaded.model.classes for loaded in pair],
-        rows.y,
-        [predictions(loaded, "test") for loaded in pair],
-        rows.weight,
-    )
+    found = costs_on_test_rows(pair, [predictions(loaded, "test") for loaded in pair])
     return "" if found is None else found.sentence(names)
 
 

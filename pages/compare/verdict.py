@@ -67,13 +67,12 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 key="difference",
                 alt=f"{best.finding(names)}.",
             )
-        runs = [*pair, *others]
-        st.dataframe(_score_table(runs, names_of(runs)), key="scores")
+        st.dataframe(_score_table([*pair, *others]), key="scores")
 
 
-def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
+def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
     """Return the test scores and the sizes of runs, a row each, as text."""
-    best = shared_headline([loaded.run for loaded in runs])
+    best, names = shared_headline([loaded.run for loaded in runs]), names_of(runs)
     rows = []
     for loaded in runs:
         found, summary = split_scores(loaded, "test"), loaded.run.summary

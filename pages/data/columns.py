@@ -318,7 +318,7 @@ def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
-    rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
+    rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
     found = _alone(problem)
     power = dict(zip(found.names, found.power)) if found else {}
     for name in found.leaks if found else []:

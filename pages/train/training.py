@@ -39,11 +39,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     if not of_clusters:
         show_repeats(shown, key="repeats", only_begun=True)
     if earlier:
-        with st.expander(
-            f"{counted(len(earlier), 'earlier run')} on this table",
-            icon=":material/history:",
-            key="earlier",
-        ):
+        title = f"{counted(len(earlier), 'earlier run')} on this table"
+        with st.expander(title, icon=":material/history:", key="earlier"):
             for run in earlier:
                 st.html(run_card(run, *names[run.id]))
             page_link("runs", "All runs")
