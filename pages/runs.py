@@ -7,7 +7,7 @@ from pages.cached.store import folder_words, store
 from pages.compare.pair import MOST_OTHERS, why_not_compared
 from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.page import end_page, page_title
-from pages.widgets.runs import pause_button, resume_button, state_color
+from pages.widgets.runs import pause_or_resume, state_color
 from pages.widgets.words import confirm_delete, explained, plain
 from treelab.learners.registry import learner_title
 from treelab.reports.runs_table import runs_table
@@ -78,6 +78,7 @@ picked = st.dataframe(
     column_config={name: name.capitalize() for name in table.columns}
     | {
         "learner": config.TextColumn("Learner", width=95),
+        "target": config.TextColumn("Target", width=110),
         "name": config.TextColumn("Name", width=140),
         "score": config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
@@ -119,10 +120,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             key="open",
         ):
             st.switch_page("pages/tree.py", query_params={"run": run.id})
-        if run.can_resume:
-            resume_button(run, "run-resume")
-        elif not run.is_finished:
-            pause_button(run, "run-pause")
+        if run.can_resume or not run.is_finished:
+            pause_or_resume(run, "run-")
         if can_train_longer(store(), run):
             st.button(
                 "Train longer",

@@ -104,23 +104,6 @@ def _pick_others(offered: dict[str, Run], labels: dict[str, str]) -> list[Run]:
     return [offered[run_id] for run_id in chosen]
 
 
-def pick_row(loaded: LoadedRun) -> int | None:
-    """Let the visitor follow a test row through the trees; return its place."""
-    n_rows = loaded.n_rows("test")
-    row = st.number_input(
-        f"Follow a test row, 1 to {n_rows:,}",
-        1,
-        n_rows,
-        value=None,
-        step=1,
-        key="compare-row",
-        placeholder="none",
-        width=220,
-        help="Its decision path is highlighted in both trees.",
-    )
-    return None if row is None else row - 1
-
-
 def names_of(runs: list[LoadedRun] | Pair) -> tuple[str, ...]:
     """Return the names of runs, as the bar has them."""
     known = run_names(current_runs())

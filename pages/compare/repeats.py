@@ -162,8 +162,7 @@ def show_seeds(pair: Pair, names: Names) -> None:
         _show_test(both, pair, names)
     if not tests:
         st.markdown(
-            "From two data splits on it is tested here whether the difference is more "
-            "than chance."
+            "With two or more data splits, a test of the difference stands here."
         )
 
 

@@ -1,6 +1,7 @@
 """Two runs beside each other: which is better, its trees, what differs in them."""
 
 from collections.abc import Sequence
+from itertools import compress
 
 import pandas as pd
 import streamlit as st
@@ -25,7 +26,7 @@ from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
-from treelab.trees.words import signed, significant
+from treelab.trees.words import joined, signed, significant
 
 SIZES = {
     "leaves": "leaves",
@@ -53,9 +54,9 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
                 st.caption("The two runs were trained for different losses.")
-            for loaded, name in zip(pair, names):
-                if loaded.run.learner == IMPORTED:
-                    st.caption(plain(f"{name}: {NOTE}"))
+            is_imported = [own.run.learner == IMPORTED for own in pair]
+            if any(is_imported):
+                st.caption(plain(f"{joined([*compress(names, is_imported)])}: {NOTE}"))
             if max(map(n_data_splits, pair)) == 1:
                 st.caption(
                     "Based on one data split; repeat it to see how stable this is "
@@ -87,7 +88,7 @@ def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
             row[name] = f"{summary[key]:,}" if key in summary else ""
         is_known = loaded.run.learner != IMPORTED
         row["fitted to"] = fitted_words(loaded) if is_known else "not known"
-        row["training time"] = duration(summary.get("seconds"))
+        row["training time"] = duration(summary.get("seconds") if is_known else None)
         rows.append(row)
     table = pd.DataFrame(rows, index=list(names)).fillna("")  # what only some have
     return table.loc[:, (table != "").any()]

@@ -15,12 +15,7 @@ from pages.explain.why import prediction_words, show_path, show_prediction
 from pages.widgets.page import pick_moment, pick_one
 from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
-from treelab.evaluation.counterfactuals import (
-    Changes,
-    Wanted,
-    searched_counterfactuals,
-    tree_counterfactuals,
-)
+from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
 from treelab.trees.tree import OBLIQUE
@@ -89,8 +84,8 @@ def _edited(loaded: LoadedRun, row: Row) -> Row | None:
     values, changed = row.values.copy(), []
     for column, now in new.items():
         before = row.values[column].iloc[0]
-        if now is None or pd.isna(before):
-            same = now is None and bool(pd.isna(before))
+        if pd.isna(before):
+            same = now is None
         else:
             same = str(before) == now if isinstance(now, str) else before == now
         if not same:
@@ -230,12 +225,13 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
         help="Predicts a few thousand rows; nearer ones than those found may exist.",
     ):
         return
-    changes = Changes(row.values, known_values(loaded), **limits)
+    changes = counterfactuals.Changes(row.values, known_values(loaded), **limits)
     if is_exact:
-        found = tree_counterfactuals(tree, changes, wanted, MOST)
+        found = counterfactuals.tree_counterfactuals(tree, changes, wanted, MOST)
     else:
         columns = dict.fromkeys(feature.column for feature in loaded.model.features)
-        found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
+        given = loaded.model, changes, wanted, columns, MOST
+        found = counterfactuals.searched_counterfactuals(*given)
     has_sums = is_exact and (tree.feature == OBLIQUE).any()
     if not found:
         which = "change of numbers alone" if has_sums else "allowed change"
@@ -262,16 +258,18 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     )
 
 
-def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
+def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> counterfactuals.Wanted:
     """Let the visitor say which prediction is asked for."""
     if loaded.model.classes is not None:
         others = [label for label in ranked_classes(loaded) if label != row.predicted]
         if len(others) == 1:
             st.markdown(f"What would change it to “{plain(others[0])}”:")
-            return Wanted(tuple(others))
+            return counterfactuals.Wanted(tuple(others))
         names = [ANY, *map(str, others)]
         chosen = st.selectbox("What would change it to", names, key=f"wanted-{key}")
-        return Wanted(tuple(own for own in others if chosen in (ANY, str(own))))
+        return counterfactuals.Wanted(
+            tuple(own for own in others if chosen in (ANY, str(own)))
+        )
     seen = loaded.split.y_train.to_numpy(float)
     others, own = predictions(loaded, "test"), row.predicted
     higher, lower = others[others > own], others[others < own]
@@ -291,7 +289,11 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "
         f"{with_unit(loaded, float(seen.max()))}.",
     )
-    return Wanted(low=bound) if at_least else Wanted(high=bound)
+    return (
+        counterfactuals.Wanted(low=bound)
+        if at_least
+        else counterfactuals.Wanted(high=bound)
+    )
 
 
 def _pick_limits(loaded: LoadedRun) -> dict[str, Sequence[str]]:

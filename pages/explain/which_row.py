@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached import predictions as cached
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.runs import WHOLE, LoadedRun, ranked_classes
 from pages.state.choices import new_in_address, write_address
 from pages.widgets.page import pick_moment, pick_one
 from pages.widgets.words import plain
@@ -22,7 +22,7 @@ from treelab.trees.tree import plain_label
 from treelab.trees.words import counted, shortest
 
 _TEST, _NEW = "test", "new"
-_SOURCES = {_TEST: "Test rows", cached.WHOLE: "All rows", _NEW: "New rows"}
+_SOURCES = {_TEST: "Test rows", WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
 _MOST_CLASSES = 12  # of which typical rows are offered
 _HELP = (
@@ -72,7 +72,7 @@ def pick_row(loaded: LoadedRun, new: cached.GivenTable | None) -> Row:
         if source == _NEW and new is not None:
             X, y, key = cached.ready_table(loaded, new).X, None, new.key
         else:
-            (X, y, _), key = cached.rows_of(loaded, source), source
+            (X, y, _), key = loaded.rows(source), source
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
         place = st.number_input(
@@ -138,7 +138,7 @@ def _places(loaded: LoadedRun, source: str) -> np.ndarray:
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     kind, _, number = order.partition("-")
     if kind == _ALL:
-        places = np.arange(len(cached.rows_of(loaded, source).y))
+        places = np.arange(len(loaded.rows(source).y))
     else:
         label = ranked_classes(loaded)[int(number)] if number else None
         places = cached.ranked_rows(loaded, kind, label, source)
@@ -178,7 +178,7 @@ def _key(loaded: LoadedRun, name: str) -> str:
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     """What rows can be filtered by: the target, the prediction or a column."""
-    X, y, _ = cached.rows_of(loaded, source)
+    X, y, _ = loaded.rows(source)
     if name in X.columns:
         return X[name]
     if name == loaded.model.target:
@@ -235,9 +235,9 @@ def _number(bound, *, is_last: bool = False) -> float | None:
 
 def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:
     """Write which row of the table this is, and where it stands in the order."""
-    row = cached.rows_of(loaded, source).X.index[place]
+    row = loaded.rows(source).X.index[place]
     words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
-    if source == cached.WHOLE:
+    if source == WHOLE:
         split = next(s for s in SPLITS if row in loaded.split.rows(s).X.index)
         words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)

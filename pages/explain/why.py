@@ -178,7 +178,8 @@ def _pick_tree(loaded: LoadedRun, row: Row) -> int:
 def _show_contributions(loaded: LoadedRun, row: Row) -> None:
     """Draw what moves the prediction from the mean to where it is."""
     model = loaded.model if loaded.is_ensemble else run_tree(loaded)
-    if isinstance(model, Tree) and model.n_splits == 0 and model.leaf_weights is None:
+    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+    if isinstance(model, Tree) and model.n_splits == 0 and not is_linear:
         return
     method = PATH
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -187,7 +188,6 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
             key = f"contributions-{loaded.run.id}"
             given = {"label_visibility": "collapsed", "help": _HELP}
             method = pick_one("Method", [SHAPLEY, PATH], key, **given)
-    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
     most = BARS if is_linear or explanations.has_shapley(model) else BARS_OF_SUMS
     found = explanations.contributions(
         model, row.values, row.output, along_path=method == PATH
@@ -240,16 +240,11 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
         return f"{words}Exact Shapley values (TreeSHAP)."
     if explanations.has_shapley(model):
         return f"{words}Each split counts where it stands on the path (Saabas)."
-    in_leaf = ""
+    words += "Each weighted sum on the path counts as a whole (Saabas)"
     if isinstance(model, Tree) and model.leaf_weights is not None:
-        in_leaf = (
-            "; in the leaf each feature counts by its weight and how far it is from "
-            "its usual value, by which a missing one counts"
-        )
-    return (
-        f"{words}Each weighted sum on the path counts as a whole (Saabas){in_leaf}. "
-        "Shapley values need splits of one column and constant leaves."
-    )
+        words += "; in the leaf each feature counts by its weight and how far it is "
+        words += "from its usual value, by which a missing one counts"
+    return f"{words}. Shapley values need splits of one column and constant leaves."
 
 
 def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> None:

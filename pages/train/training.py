@@ -13,7 +13,7 @@ from pages.compare.repeats import show_repeats
 from pages.state.choices import choose_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
-from pages.widgets.runs import names_and_colors, pause_button, resume_button, run_card
+from pages.widgets.runs import names_and_colors, pause_or_resume, run_card
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain
@@ -144,17 +144,17 @@ class _Training:
         run = self.live()
         if run is None:
             return
-        live, name = live_tree(run), plain(self.names[run.id][0])
-        if live.payload is None and not run.is_finished:
+        (words, payload), name = live_tree(run), plain(self.names[run.id][0])
+        if payload is None and not run.is_finished:
             st.markdown(f"**{name}**, its first tree comes soon")
             st.skeleton(LIVE_HEIGHT)
             return
-        st.markdown(f"**{name}**, {plain(live.words)}")
-        if words := origin_words(run):
-            st.caption(plain(words))
-        if live.payload is not None:
+        st.markdown(f"**{name}**, {plain(words)}")
+        if origin := origin_words(run):
+            st.caption(plain(origin))
+        if payload is not None:
             options = {"height": LIVE_HEIGHT, "compact": True, "live": True}
-            tree_viewer(live.payload, f"tree-view-live-{run.id}", **options)
+            tree_viewer(payload, f"tree-view-live-{run.id}", **options)
 
     def card_version(self, run_id: str) -> tuple:
         """Return what changes with a run's card."""
@@ -181,12 +181,11 @@ class _Training:
                 disabled=live.id == run_id,
                 help="Shows this run's tree beside the curves.",
             )
-            if run.can_resume:
-                resume_button(run, "resume")
-            elif run.is_finished:
-                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            if run.can_resume or not run.is_finished:
+                pause_or_resume(run)
             else:
-                pause_button(run, "pause")
+                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            if not run.is_finished:
                 st.button(
                     "Stop",
                     icon=":material/stop:",

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.cached import rashomon as cached
@@ -139,9 +138,8 @@ def _structure(own: _Set) -> TreeFilter:
     low, high = min(sizes), max(sizes)
     most = None
     if low < high:
-        most = middle.slider(
-            "At most leaves", low, high, high, key=f"rashomon-leaves-{low}-{high}"
-        )
+        key = f"rashomon-leaves-{low}-{high}"
+        most = middle.slider("At most leaves", low, high, high, key=key)
     tree, column, monotone = own.trees.tree, None, ()
     numbers = [own.column for own in tree.features if own.kind == "number"]
     if numbers and tree.weights is None:
@@ -171,16 +169,9 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     left, right = st.columns(2)
     rate = left.selectbox("Rate", list(RATES), key="rashomon-rate")
-    most = right.slider(
-        "At most apart",
-        0.0,
-        1.0,
-        1.0,
-        0.01,
-        key="rashomon-apart",
-        help="Highest minus lowest rate of the groups, on the rows the run was fitted "
-        "to.",
-    )
+    words = "Highest minus lowest rate of the groups, on the rows the run was fitted to"
+    given = {"key": "rashomon-apart", "help": f"{words}."}
+    most = right.slider("At most apart", 0.0, 1.0, 1.0, 0.01, **given)
     label, group = asked
     code = list(own.loaded.model.classes).index(label)
     predicted = cached.tree_predictions(own.loaded, "fitted")[0][places] == code
@@ -213,15 +204,13 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     chance = cached.tree_predictions(own.loaded, "fitted")[1]
     is_class = (own.loaded.rows("fitted").y == label).to_numpy()
-    left = []
+    least = []
     for place in places.tolist():
         curve = cost_curve(is_class, chance[place], false_positive, false_negative)
-        least = float(curve.cost.min())
-        cost = f"costs {significant(least)} a row from {curve.cheapest:.2f} on"
+        least.append(float(curve.cost.min()))
+        cost = f"costs {significant(least[-1])} a row from {curve.cheapest:.2f} on"
         facts[place].append(cost)
-        if most is None or least <= most:
-            left.append(place)
-    return np.array(left, dtype=int)
+    return places if most is None else places[np.array(least) <= most]
 
 
 IN_A_ROW, ROWS_SHOWN = 3, 2
@@ -269,22 +258,19 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     score, error = own.trees.scores[["score", "standard_error"]].iloc[place]
     size = counted(tree.n_leaves, "leaf", "leaves")
     st.markdown(f"**{own.name(place)}** · {significant(score)} ± {error:.3f} · {size}")
-    marked = []
-    if not is_own:
-        rows, ours = loaded.split.X_test.iloc[:MARKING_ROWS], own.trees.chosen
-        names = keys(tree)
-        marked = [names[i] for i in own_splits(tree, own.trees.trees[ours], rows)]
+    rows, names = loaded.split.X_test.iloc[:MARKING_ROWS], keys(tree)
+    others = [] if is_own else own_splits(tree, own.trees.tree, rows)
     tree_viewer(
         sketch(loaded, tree, f"rashomon {place}"),
         f"rashomon-{where}-{loaded.run.id}-{place}",
         height=210,
-        marked=marked,
+        marked=[names[i] for i in others],
         controls=False,
         compact=True,
     )
     words = [", ".join(tree.columns), *facts]
     if not is_own and loaded.model.classes is not None:
-        words.append(f"predicts {percent(_apart(own, place))} of the rows otherwise")
+        words.append(f"predicts {percent(_apart(own, place))} of the rows differently")
     st.caption(f"{plain('; '.join(words))}.")
     if st.button(
         "Choose this tree",
@@ -419,19 +405,18 @@ def _show_columns(own: _Set, places: np.ndarray) -> None:
     use = column_use(tested, own.loaded.run.problem.columns)
     for where, n_trees in (("In all of them", len(places)), ("In none", 0)):
         if names := use.index[use == n_trees].tolist():
-            more = len(names) - MOST_NAMED
-            words = plain(", ".join(names[:MOST_NAMED]))
-            words += f" and {more} more" if more > 0 else ""
-            st.markdown(f"**{where}:** {words}.")
+            more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+            st.markdown(f"**{where}:** {plain(', '.join(names[:MOST_NAMED]))}{more}.")
     some = use[(use > 0) & (use < len(places))]
     if len(some):
         bar = st.column_config.ProgressColumn(
             "of the trees", format="percent", min_value=0, max_value=1
         )
         st.dataframe(
-            pd.DataFrame(
-                {"column": some.index, "trees": (some / len(places)).round(3)}
-            ),
+            (some / len(places))
+            .round(3)
+            .rename_axis("column")
+            .reset_index(name="trees"),
             hide_index=True,
             height=min(38 + 35 * len(some), 220),
             key="rashomon-columns",
@@ -503,7 +488,7 @@ def _show_disputed(own: _Set) -> None:
     row = int(share.argmax())
     st.markdown(
         f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
-        "trees predict otherwise."
+        "trees predict differently."
     )
     label = "Explain the most disputed row"
     page_link("explain", label, run=loaded.run.id, row=str(row + 1))

@@ -13,12 +13,7 @@ from pages.cached.predictions import tree_score
 from pages.cached.runs import LoadedRun, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
-from pages.state.choices import (
-    edit_session,
-    select_node,
-    selected_node,
-    set_edit_session,
-)
+from pages.state import choices
 from pages.widgets.page import (
     ASSETS,
     mode,
@@ -42,13 +37,7 @@ from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.splits import headline_scores, split_terms
-from treelab.figures.editing import (
-    Groups,
-    category_figure,
-    one_group,
-    threshold_rows,
-    threshold_stops,
-)
+from treelab.figures import editing as figures
 from treelab.figures.viewer.payload import node_at
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
@@ -121,26 +110,28 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
     """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
     run_id, before = loaded.run.id, after(loaded, ())
     try:
-        now = after(loaded, edit_session(run_id).current)
+        now = after(loaded, choices.edit_session(run_id).current)
     except ValueError as error:
         change_session(loaded, start_over)
-        st.warning(f"The edits no longer fit this tree: {error}")
+        st.warning(plain(f"The edits no longer fit this tree: {error}"))
         now = before
     left, right = st.columns([5, 3], gap="medium")
     with left:
         selection = tree_viewer(
             tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}").payload,
             view,
-            select=selected_node(run_id) or "",
+            select=choices.selected_node(run_id) or "",
             height=HEIGHT + MORE,
         )
     key = selection.key or ""
     key = "" if node_at(now.tree, key) is None else key
-    select_node(run_id, key)
-    editing = Editing(loaded, edit_session(run_id), now, before, path_of_key(key))
+    choices.select_node(run_id, key)
+    editing = Editing(
+        loaded, choices.edit_session(run_id), now, before, path_of_key(key)
+    )
     with right.container(height=PANEL + MORE, border=False, key="beside"):
         if (reason := st.session_state.pop("edit-refused", None)) is not None:
-            st.warning(reason, icon=":material/block:")
+            st.warning(plain(reason), icon=":material/block:")
         show_scores(editing)
         show_node_title(editing)
         column = show_split(editing)
@@ -157,18 +148,18 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
 
 def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
     """Do one edit, or remember why it cannot be done."""
-    session = edit_session(loaded.run.id).do(edit)
+    session = choices.edit_session(loaded.run.id).do(edit)
     try:
         after(loaded, session.current)
     except ValueError as error:
         st.session_state["edit-refused"] = str(error)
         return
-    set_edit_session(loaded.run.id, session)
+    choices.set_edit_session(loaded.run.id, session)
 
 
 def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
     """Undo, redo or end what was done, as the session does it."""
-    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
+    choices.set_edit_session(loaded.run.id, change(choices.edit_session(loaded.run.id)))
 
 
 def show_node_title(editing: Editing) -> None:
@@ -289,10 +280,10 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         title = named_with_unit(feature.column, feature.unit)
         if is_date := feature.is_date:
             unit = coarsest_unit(fitted[~np.isnan(fitted)])
-    threshold = choice.split.threshold
-    if len(threshold_stops(x, fitted, threshold)) > 1:
-        threshold = _enter(editing, choice, x, fitted, unit)
-    stops = threshold_stops(x, fitted, threshold, is_date=is_date)
+    threshold, values = choice.split.threshold, (x, fitted)
+    if len(figures.threshold_stops(*values, threshold)) > 1:
+        threshold = _enter(editing, choice, values, unit)
+    stops = figures.threshold_stops(*values, threshold, is_date=is_date)
     key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
 
     def move() -> None:
@@ -310,8 +301,8 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
             st.session_state[_threshold_key(editing, choice)] = own
 
     # Under one key the component stays as it is while data change.
-    groups = _groups(editing, choice.at)
-    data = threshold_rows(x, groups, stops, threshold, is_date=is_date) | {
+    drawn = x, _groups(editing, choice.at), stops, threshold
+    data = figures.threshold_rows(*drawn, is_date=is_date) | {
         "title": title,
         "alt": f"Training rows of the node by {title}, with the threshold.",
         "missing": choice.missing_words(int(np.isnan(x).sum())),
@@ -324,16 +315,11 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         _offer_split(editing, replace(choice.split, threshold=threshold))
 
 
-def _enter(
-    editing: Editing,
-    choice: _Choice,
-    x: np.ndarray,
-    fitted: np.ndarray | None,
-    unit: str,
-) -> float | None:
+def _enter(editing: Editing, choice: _Choice, values: tuple, unit: str) -> float | None:
     """Let the visitor write the threshold; the split's own follows at once.
 
-    Of days or minutes it is the first that goes right.
+    Of days or minutes it is the first that goes right. Values are those of the training
+    rows at the node, and of the fitted ones.
     """
     key, wanted = _threshold_key(editing, choice), choice.split.threshold
     own = wanted if unit == "s" else moment_after(wanted, unit)
@@ -350,14 +336,14 @@ def _enter(
             return wanted
         return None if moment is None else last_before(moment)
     # Not rounded as the line and the tree write it: what is set is what is seen here.
-    texts = [threshold_stops(x, fitted, now).get(now, "")]
+    texts = [figures.threshold_stops(*values, now).get(now, "")]
     texts += [] if now is None else [shortest(now)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
+    span = float(np.ptp(values[0][np.isfinite(values[0])]))
     return st.number_input(
         "Threshold",
         value=None,
-        # About a hundredth of what the column spans.
-        step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
+        step=10.0 ** round(np.log10(span / 100)),
         format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",
         help="Or drag the line.",
         **given,
@@ -386,7 +372,7 @@ def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     An interrupted page's field is reported as changed once more, though nobody wrote
     in it, or its edit is done, or undone, already.
     """
-    now, then = edit_session(editing.loaded.run.id), editing.session
+    now, then = choices.edit_session(editing.loaded.run.id), editing.session
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
     if threshold in (None, drawn) or is_late:
@@ -416,15 +402,9 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     )
     is_left = np.isin(codes, [feature.categories.index(name) for name in left])
     n_missing = int((codes < 0).sum())
+    drawn = codes, feature.categories, left, _groups(editing, choice.at)
     show_figure(
-        category_figure(
-            codes,
-            feature.categories,
-            left,
-            _groups(editing, choice.at),
-            title=feature.column,
-            mode=mode(),
-        ),
+        figures.category_figure(*drawn, title=feature.column, mode=mode()),
         key="edit-rows",
         alt=f"Training rows of the node by {feature.column}; pale ones go right.",
     )
@@ -435,10 +415,8 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     )
     is_split = 0 < len(left) < len(present)
     if is_split and (left != default or not choice.is_current):
-        categories = tuple(left)
-        _offer_split(
-            editing, replace(choice.split, threshold=None, categories=categories)
-        )
+        split = replace(choice.split, threshold=None, categories=tuple(left))
+        _offer_split(editing, split)
 
 
 def _offer_split(editing: Editing, split: Candidate) -> None:
@@ -459,11 +437,11 @@ def _button(editing: Editing, name, label, icon, change, *given, **how) -> None:
     )
 
 
-def _groups(editing: Editing, at: np.ndarray) -> Groups:
+def _groups(editing: Editing, at: np.ndarray) -> figures.Groups:
     """Colour the rows of the node by class, where there are any."""
     classes = editing.now.tree.classes
     if classes is None:
-        return one_group(len(at))
+        return figures.one_group(len(at))
     codes = bench(editing.loaded).train.y[at]
     return [
         (str(label), codes == classes.index(label), color)
@@ -521,21 +499,16 @@ def show_rules(editing: Editing) -> None:
         names = ", ".join(place_words(path) for path in places[:8])
         more = f" and {len(places) - 8} more" if len(places) > 8 else ""
         words.append(f"Locked: {names}{more}.")
-    both = {"Forbidden": edited.forbidden, "Preferred": edited.preferred}
-    for name, said in both.items():
-        each = [
-            f"{column} {f'at {path} and below' if path else 'everywhere'}"
-            for path, column in said
-        ]
+    both = ("Forbidden", edited.forbidden), ("Preferred", edited.preferred)
+    for name, said in both:
+        places = [f"at {path} and below" if path else "everywhere" for path, _ in said]
+        each = [f"{column} {place}" for (_, column), place in zip(said, places)]
         words += [f"{name}: {', '.join(each)}."] if each else []
     if words:
         st.caption(plain(" ".join(words)))
-    constraints = editing.loaded.run.constraints
-    if constraints.limits_splits:
-        broken = violations(editing.now.tree, constraints)
-        if broken:
-            text = f"Constraint dropped. {' '.join(broken[:3])}"
-            st.warning(plain(text), icon=":material/warning:")
+    if broken := violations(editing.now.tree, editing.loaded.run.constraints):
+        text = f"Constraint dropped. {' '.join(broken[:3])}"
+        st.warning(plain(text), icon=":material/warning:")
 
 
 def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
@@ -609,18 +582,11 @@ def start_over(session: Session) -> Session:
     return Session(seen_test=None if session.seen_test is None else 0)
 
 
-def log_of(
-    loaded: LoadedRun, session: Session, training: Training | None = None
-) -> EditLog:
+def log_of(loaded: LoadedRun, session: Session, training: Training | None) -> EditLog:
     """Return the edits that are in force as a log, with what is to be trained."""
     seen = session.position if session.seen_test is None else session.seen_test
-    return replace(
-        bench(loaded).start(),
-        edits=session.current,
-        training=training,
-        seen_test=seen,
-        run=loaded.run.id,
-    )
+    log = replace(bench(loaded).start(), edits=session.current, training=training)
+    return replace(log, seen_test=seen, run=loaded.run.id)
 
 
 def show_log(editing: Editing) -> None:
@@ -640,7 +606,7 @@ def show_log(editing: Editing) -> None:
     with st.container(horizontal=True, key=editing.key("log")):
         st.download_button(
             "Download as JSON",
-            lambda: log_of(loaded, session).to_json(),
+            lambda: log_of(loaded, session, None).to_json(),
             f"{loaded.run.id}-edits.json",
             "application/json",
             key=editing.key("log-file"),
@@ -687,7 +653,7 @@ def show_finish(editing: Editing) -> None:
     ):
         _offer_training(editing)
     if (refused := st.session_state.pop("edit-not-made", None)) is not None:
-        st.warning(refused, icon=":material/block:")
+        st.warning(plain(refused), icon=":material/block:")
     run = editing.loaded.run
     if children_of(run):
         st.subheader("Runs from this tree", anchor=False)
@@ -721,7 +687,7 @@ def _offer_training(editing: Editing) -> None:
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
     n_leaves = sum(own.startswith(path) for own in below)
     leaves = st.number_input(
-        "Most leaves",
+        "Max leaves",
         2,
         64,
         min(64, max(4, n_leaves)),
@@ -740,7 +706,7 @@ def _offer_training(editing: Editing) -> None:
 
 def _make(loaded: LoadedRun, training: Training | None) -> None:
     """Make a run of the edits, which ends the session; say so where it cannot be."""
-    log = log_of(loaded, edit_session(loaded.run.id), training)
+    log = log_of(loaded, choices.edit_session(loaded.run.id), training)
     try:
         if training is None:
             save_edited(store(), loaded.run, log)
@@ -757,7 +723,7 @@ def children_of(run: Run) -> list[Run]:
 
     def parent(other: Run) -> str:
         """Return the id of the run whose tree another one's was."""
-        if other.is_finished:
+        if other.has_model:
             return other.summary.get("edited_from", "")
         log = store().edits(other.id)
         return "" if log is None else EditLog.from_json(log).run

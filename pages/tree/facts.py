@@ -5,28 +5,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import (
-    LoadedRun,
-    copied,
-    kept_constraints,
-    run_colors,
-    run_tree,
-    shared,
-)
+from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree, shared
 from pages.cached.store import queue, store
 from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import capital, fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.data.writing import defused
+from treelab.evaluation import node_report as nodes
 from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
-from treelab.evaluation.node_report import (
-    BY_WEIGHT,
-    MOST_ROWS,
-    node_report,
-    node_rows,
-    numbered,
-)
 from treelab.evaluation.surrogates import Imitation
 from treelab.figures.html import color_legend, facts_table
 from treelab.figures.node_table import statistics_table, statistics_words
@@ -36,17 +23,11 @@ from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
+from treelab.trees import text
 from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import with_dates
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
-from treelab.trees.text import (
-    bound_text,
-    node_title,
-    path_conditions,
-    to_text,
-    value_word,
-)
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, significant
 
@@ -74,7 +55,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     if asked.monotone_class:
         of = plain(asked.monotone_class)
         lines.append(f"Up and down are of the probability of {of}.")
-    for found in kept_constraints(loaded.run.id, tree, asked):
+    for found in kept_constraints(loaded.run, tree):
         icon, word = ":green[:material/check_circle:]", f"holds {found.where}"
         if not found.holds:
             icon = ":red[:material/error:]"
@@ -154,7 +135,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
         st.html(color_legend(run_colors(loaded)))
     levels = levels_shown(tree)
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
-    what = "confidence" if tree.classes is not None else value_word(tree)
+    what = "confidence" if tree.classes is not None else text.value_word(tree)
     st.caption(
         f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
         f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"
@@ -163,18 +144,13 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     return int(points[0]["id"]) if points else None
 
 
-@copied(16)
+@shared(16)
 def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
     """Draw the areas once; the key names the tree."""
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
 
 
 FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
-
-
-def has_sums(loaded: LoadedRun) -> bool:
-    """Whether the run is a tree of which some split names several features."""
-    return not loaded.is_ensemble and terms_per_split(run_tree(loaded)) > 1
 
 
 @st.fragment
@@ -218,22 +194,23 @@ def show_surrogate(loaded: LoadedRun) -> None:
         return
     name = f"“{problem.target}”"
     st.markdown(plain(" ".join(found["test"].sentences(name, "test row"))))
+    on_fitted = _error_words(found["fitted"], fitted_words(loaded))
     n_test = counted(loaded.n_rows("test"), "test row")
     st.caption(
-        "The tree differs from the model "
-        f"{_error_words(found['fitted'], fitted_words(loaded))}, "
+        f"The tree differs from the model {on_fitted}, "
         f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
         "against the model, not against the truth."
+    )
+    words = (
+        "Trains a CART that predicts, from the same features, on which rows this "
+        "tree differs from the model, or by how much. It becomes a run."
     )
     if not st.button(
         "Find where it differs",
         icon=":material/difference:",
         key="residual",
         disabled=bool(loaded.variant),  # it is of the tree that was stored
-        help="Keep this size first."
-        if loaded.variant
-        else "Trains a CART that predicts, from the same features, on which rows this "
-        "tree differs from the model, or by how much. It becomes a run.",
+        help="Keep this size first." if loaded.variant else words,
     ):
         return
     try:
@@ -251,19 +228,22 @@ def show_surrogate(loaded: LoadedRun) -> None:
 
 def _error_words(found: Imitation, rows: str) -> str:
     """Say how often, or by how much, the tree differs on some rows."""
-    rows += BY_WEIGHT * found.is_weighted
+    rows += nodes.BY_WEIGHT * found.is_weighted
     if found.task == "regression":
         return f"by {significant(found.fidelity['mae'])} on average on {rows}"
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
 
 
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
-    """List the tree's rules, and the tree as text."""
+    """List the tree's rules, the tree as text and, of sums, with fewer terms."""
     n_rules, rows = counted(tree.n_leaves, "rule"), fitted_words(loaded)
     st.markdown(f"**{n_rules}, one per leaf, largest first.** Rows: {rows}.")
     st.html(_rules(loaded, estimator))
     with st.expander("The tree as text"):
-        st.code(to_text(tree), language=None, wrap_lines=True)
+        st.code(text.to_text(tree), language=None, wrap_lines=True)
+    has_sums = not loaded.is_ensemble and terms_per_split(tree) > 1
+    if has_sums and st.toggle("Drop small weights", key="lens"):
+        show_lens(loaded)
 
 
 @shared(32)
@@ -291,15 +271,12 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
             "counted below its branch; the rules list every leaf.",
         )
         plan = plan_picture(tree, depth=depth)
-    text = to_dot(
-        tree, palette=colors or None, mode=mode(), legend=False, layout=plan.layout
-    )
-    with st.container(
-        key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
-        # Centred, the left of what is scrolled could not be reached.
-        horizontal_alignment="center" if plan.fits else "left",
-    ):
-        st.graphviz_chart(text, alt=tree_alt(tree))
+    look = {"palette": colors or None, "mode": mode(), "legend": False}
+    dot = to_dot(tree, layout=plan.layout, **look)
+    # Centred, the left of what is scrolled could not be reached.
+    fit, at = ("fit", "center") if plan.fits else ("scroll", "left")
+    with st.container(key=f"tree-{fit}-{key}", horizontal_alignment=at):
+        st.graphviz_chart(dot, alt=tree_alt(tree))
     if legend := color_legend(colors):
         st.html(legend)
     for note in without_origin(tree, loaded.run.provenance).notes:
@@ -308,16 +285,17 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
-    report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
+    rows = {name: loaded.split.rows(name) for name in SPLITS}
+    report = nodes.node_report(tree, node, rows)
     if tree.feature[node] == OBLIQUE:
-        bound = plain(bound_text(tree, node))
+        bound = plain(text.bound_text(tree, node))
         st.markdown(f"**{sum_names(tree)[node]} ≤ {bound}?**")
         st.html(sum_terms(tree, node))
     else:
-        st.markdown(f"**{plain(node_title(tree, node))}**")
+        st.markdown(f"**{plain(text.node_title(tree, node))}**")
     rule = short_rule(tree, node)
     if (tree.feature == OBLIQUE).any():
-        rule = rule_with_sums(tree, path_conditions(tree, node))
+        rule = rule_with_sums(tree, text.path_conditions(tree, node))
     is_root = report.rule == "every row"
     st.markdown("All rows pass this node." if is_root else f"Rows with {plain(rule)}.")
     titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
@@ -328,28 +306,26 @@ def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
 @st.dialog("Rows at this node", width="large")
 def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List a node's rows over the page; of a sum, also where they lie along it."""
-    words = node_title(tree, node)
-    st.markdown(f"**{plain(words)}**")
+    condition = text.node_title(tree, node)
+    st.markdown(f"**{plain(condition)}**")
     if tree.feature[node] == OBLIQUE:
         X, y, _ = loaded.split.rows("train")
         labels = y.to_numpy() if tree.classes is not None else None
         title = "How much each feature moves the sum, and the sums of the training rows"
         st.markdown(f"**{title}**")
-        show_figure(
-            split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
-            key="oblique-split",
-            alt=f"{title}: {words}",
-        )
+        look = {"colors": run_colors(loaded), "mode": mode()}
+        figure = split_figure(tree, node, X, labels, **look)
+        show_figure(figure, key="oblique-split", alt=f"{title}: {condition}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {split: SPLIT_NAMES[split] for split in SPLITS[::-1]}
         split = pick_one("Rows at this node", names, f"rows-of-{loaded.run.id}")
         X, y, _ = loaded.split.rows(split)
 
-        def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
+        def rows(most: int | None = nodes.MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""
-            found = node_rows(tree, node, X, y, most=most)
+            found = nodes.node_rows(tree, node, X, y, most=most)
             found = with_dates(found, loaded.split.X_train)
-            return numbered(found, X, f"{SPLIT_NAMES[split]} row")
+            return nodes.numbered(found, X, f"{SPLIT_NAMES[split]} row")
 
         st.download_button(
             "Download as CSV",
@@ -362,8 +338,8 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
         )
     first, key = rows(), f"rows-at-{loaded.run.id}"
     st.dataframe(first, hide_index=True, placeholder="–", key=key)
-    shown = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
-    if len(first) == MOST_ROWS:
-        shown = f"The first {MOST_ROWS} are shown; the file has all."
-    order = "The target comes first, then the features on the decision path."
-    st.caption(f"{shown} {order}")
+    words = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
+    if len(first) == nodes.MOST_ROWS:
+        words = f"The first {nodes.MOST_ROWS} are shown; the file has all."
+    words += " The target comes first, then the features on the decision path."
+    st.caption(words)

@@ -61,12 +61,12 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         table = routed.table(name)
         columns = ["node", "level", "condition", "prediction", "rows"]
-        columns += ["fraction", "level_fraction"]
+        titles = percents(fraction="of all", level_fraction="of its level")
         st.dataframe(
-            table.assign(node=table.index)[columns],
+            table.assign(node=table.index)[[*columns, *titles]],
             hide_index=True,
             key="routing-table",
-            column_config=percents(fraction="of all", level_fraction="of its level"),
+            column_config=titles,
         )
 
 
@@ -275,7 +275,6 @@ def _show_two(
 
 
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
-_FEWEST_MONTHS = 2
 
 
 def _show_shift(
@@ -314,24 +313,18 @@ def _show_shift(
     splits = shift.splits.assign(node=nodes, condition=words)
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
     columns = ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
-    st.dataframe(
-        splits[columns],
-        hide_index=True,
-        key="routing-shift-splits",
-        column_config=percents(holds="holds for", fitted_holds="of fitted rows")
-        | {
-            "rows": "rows here",
-            "psi": st.column_config.NumberColumn(
-                "PSI", format="%.3f", help="Of the split's two sides."
-            ),
-            "differs": st.column_config.CheckboxColumn(
-                "differs", help="By more than chance, all splits taken together."
-            ),
-        },
-    )
+    by_chance = "By more than chance, all splits taken together."
+    psi = {"format": "%.3f", "help": "Of the split's two sides."}
+    titles = percents(holds="holds for", fitted_holds="of fitted rows") | {
+        "rows": "rows here",
+        "psi": st.column_config.NumberColumn("PSI", **psi),
+        "differs": st.column_config.CheckboxColumn("differs", help=by_chance),
+    }
+    key = "routing-shift-splits"
+    st.dataframe(splits[columns], hide_index=True, key=key, column_config=titles)
     for column in routed.months:
         found = cached.months_of(loaded, estimator, routed, column)
-        if len(found) >= _FEWEST_MONTHS:
+        if len(found) > 1:
             _show_months(loaded, routed, found, column)
 
 

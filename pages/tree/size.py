@@ -11,7 +11,7 @@ from pages.cached.predictions import (
     score_differences,
     top_estimators,
 )
-from pages.cached.runs import LoadedRun, shared
+from pages.cached.runs import LoadedRun, shared, size_path_of
 from pages.cached.store import store
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
@@ -134,7 +134,7 @@ def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
     """Save the tree of a step as a run, unless it is one, and return the run's id."""
     model, path = cached.run_at(loaded, step, tree_alone).model, None
     if cached.pruning_steps(loaded, tree_alone).kind == "leaves":
-        path = cached.scored_path_of(loaded)
+        path = size_path_of(loaded.run)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
 
