@@ -8,6 +8,9 @@ from pages.widgets import sidebar
 from pages.widgets.page import ASSETS, enter_app_shell, lead_on, load_style, mode
 from pages.widgets.words import guarded, say_lost_runs, say_what_failed
 
+# Addresses of earlier versions: files, as a fresh server finds no other.
+EARLIER = "edit", "predict", "profile", "pruning", "rashomon", "routing", "sweep"
+
 st.set_page_config(
     page_title="treelab", page_icon=str(ASSETS / "icon.svg"), layout="wide"
 )
@@ -26,14 +29,7 @@ page = st.navigation(
         st.Page("pages/explain.py", title="Explain", icon=":material/help:"),
         st.Page("pages/compare.py", title="Compare", icon=":material/compare:"),
         st.Page("pages/runs.py", title="Runs", icon=":material/history:"),
-        # Addresses of earlier versions: files, as a fresh server finds no other.
-        *(
-            st.Page(f"pages/{name}.py", visibility="hidden")
-            for name in (
-                *("edit", "predict", "profile"),
-                *("pruning", "rashomon", "routing", "sweep"),
-            )
-        ),
+        *(st.Page(f"pages/{name}.py", visibility="hidden") for name in EARLIER),
         st.Page(lambda: lead_on("data"), url_path="data", visibility="hidden"),
     ],
     position="hidden" if needs_sign_in() else "sidebar",

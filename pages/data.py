@@ -1,7 +1,6 @@
 """Data: choose a table and what to predict, see what is in it, start training."""
 
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
@@ -29,28 +28,21 @@ def runs_on(table_id: str) -> list[Run]:
     return [run for run in cached.store().runs() if table_id in run.table_ids]
 
 
-def may_delete(table_id: str) -> bool:
-    """Whether the visitor may delete a table with the runs on it."""
-    may_change = all(cached.store().may_change(run) for run in runs_on(table_id))
-    return may_change and cached.store().may_delete_table(table_id)
-
-
 def ask_to_delete(table_id: str, name: str) -> None:
-    """Ask once more, then delete a table with the runs on it."""
+    """Ask once more, then delete a table with the runs on it, and show the first."""
+
+    def delete() -> None:
+        for run in runs_on(table_id):
+            cached.store().delete(run.id)
+        cached.store().delete_table(table_id)
+        st.session_state.get("problems", {}).pop(table_id, None)
+        choices.choose_table(choices.FIRST_TABLE)
+
     words = f"The table {plain(name)}"
     if n_runs := len(runs_on(table_id)):
         words += f" and the {counted(n_runs, 'run')} trained on it, with curves, trees "
         words += "and models"
-    confirm_delete(f"{words}.", "Delete", partial(delete_table, table_id))
-
-
-def delete_table(table_id: str) -> None:
-    """Delete a table with its runs, and show the first one."""
-    for run in runs_on(table_id):
-        cached.store().delete(run.id)
-    cached.store().delete_table(table_id)
-    st.session_state.get("problems", {}).pop(table_id, None)
-    choices.choose_table(choices.FIRST_TABLE)
+    confirm_delete(f"{words}.", "Delete", delete)
 
 
 def with_task(problem: Problem, task: str) -> Problem:
@@ -69,11 +61,10 @@ def show_first_rows(problem: Problem, key: str) -> None:
     for what in ("weight", "exposure"):
         if own := getattr(problem, what):
             left_out[own] = what
-    numbers = [
-        name for name, kind in cached.column_kinds(problem).items() if kind == "number"
-    ]
-    if problem.task != "regression" and problem.target in numbers:
-        numbers.remove(problem.target)
+    kinds = cached.column_kinds(problem)
+    if problem.task != "regression":
+        kinds[problem.target] = "category"
+    numbers = [name for name, kind in kinds.items() if kind == "number"]
     shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
     st.html(cached.first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
@@ -90,16 +81,16 @@ def show_first_rows(problem: Problem, key: str) -> None:
                 key="open-real-table",
                 on_click=explained(choices.choose_table, choices.REAL_TABLE),
             )
+        store, runs = cached.store(), runs_on(key)
+        may_delete = all(map(store.may_change, runs)) and store.may_delete_table(key)
+        why = "Only its owner or an admin can delete it, while no run of another "
         if key not in BUILTIN and st.button(
             "Delete this table",
             icon=":material/delete:",
             type="tertiary",
             key="delete-table",
-            disabled=not may_delete(key),
-            help=None
-            if may_delete(key)
-            else "Only its owner or an admin can delete it, while no run of "
-            "another person uses it.",
+            disabled=not may_delete,
+            help=None if may_delete else f"{why}person uses it.",
         ):
             ask_to_delete(key, titles[key])
 
@@ -164,19 +155,18 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     )
     st.space("stretch")
     errors = cached.problem_errors(problem)
-    pressed = st.button(
+    if st.button(
         "Train with defaults",
         type="primary",
         icon=":material/play_arrow:",
         disabled=bool(errors),
         key="train-defaults",
-    )
-
-if pressed:
-    started = choices.start_runs(
-        problem, {key: LEARNERS[key].defaults(problem.task) for key in DEFAULT_LEARNERS}
-    )
-    st.switch_page("pages/train.py", query_params={"run": started[-1]})
+    ):
+        defaults = {
+            own: LEARNERS[own].defaults(problem.task) for own in DEFAULT_LEARNERS
+        }
+        started = choices.start_runs(problem, defaults)
+        st.switch_page("pages/train.py", query_params={"run": started[-1]})
 
 notes = reading_notes()
 for error in errors:
@@ -187,12 +177,9 @@ if rows_tab.open:
     with rows_tab:
         show_first_rows(problem, key)
         place_of_notes = st.skeleton(NOTES_HEIGHT)  # columns are looked through last
-        with st.expander(
-            f"Features used: {len(problem.columns)} of "
-            f"{len({*names, *problem.columns}) - 1}",
-            icon=":material/view_column:",
-            key="columns-open",
-        ):
+        n_all = len({*names, *problem.columns}) - 1
+        title = f"Features used: {len(problem.columns)} of {n_all}"
+        with st.expander(title, icon=":material/view_column:", key="columns-open"):
             column_editor(problem)
             date_parts(problem)
         left, right = st.columns(2, gap="large")
@@ -203,14 +190,12 @@ if rows_tab.open:
                 show_evaluation(problem)
         found = cached.findings(problem)
         notes += [each.sentence for each in found if each.level == "note"]
-        label = f"{counted(len(notes), 'thing')} we noticed"
-        none = "No gaps in the target, no ids, no column that tells it all."
-        with place_of_notes.expander(
-            label if notes else "Nothing unusual",
-            icon=":material/info:",
-            key="notes-open",
-        ):
-            st.markdown("\n".join(f"- {plain(note)}" for note in notes or [none]))
+        title = f"{counted(len(notes), 'thing')} we noticed"
+        if not notes:
+            title = "Nothing unusual"
+            notes = ["No gaps in the target, no ids, no column that tells it all."]
+        with place_of_notes.expander(title, icon=":material/info:", key="notes-open"):
+            st.markdown("\n".join(f"- {plain(note)}" for note in notes))
 if columns_tab.open and not errors:
     with columns_tab:
         show_columns(problem)

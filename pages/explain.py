@@ -17,18 +17,14 @@ def explain(loaded: LoadedRun) -> None:
     """Show one row of a run; another row runs this part of the page alone."""
     whole, loaded = loaded, pick_output(loaded)
     above = st.container(key="explained", gap="xsmall")
-    why, what_if, overall, new_rows = page_tabs("Why", "What if", "Overall", "New rows")
+    *tabs, new_rows = page_tabs("Why", "What if", "Overall", "New rows")
     with new_rows:  # also behind the others: a file is there while its field is
         new = pick_new_rows(whole)
     with above:
         row = pick_row(loaded, new)
         show_prediction(loaded, row)
         show_other_outputs(whole, row)
-    for tab, show in (
-        (why, show_why),
-        (what_if, show_what_if),
-        (overall, show_overall),
-    ):
+    for tab, show in zip(tabs, (show_why, show_what_if, show_overall)):
         if tab.open:
             with tab:
                 show(loaded, row)

@@ -1,43 +1,37 @@
 """Runs: every run of this store, to sort, open, rename and delete."""
 
 import streamlit as st
+from streamlit import column_config as config
 
 from pages.cached.store import folder_words, store
-from pages.compare.pair import MOST_OTHERS
+from pages.compare.pair import MOST_OTHERS, why_not_compared
 from pages.state.choices import fill_form, start_longer, why_not_filled
 from pages.widgets.page import end_page, page_title
-from pages.widgets.runs import pause_button, resume_button, state_color
+from pages.widgets.runs import pause_or_resume, state_color
 from pages.widgets.words import confirm_delete, explained, plain
-from treelab.evaluation.comparison import have_same_test_rows
 from treelab.learners.registry import learner_title
 from treelab.reports.runs_table import runs_table
 from treelab.runs.jobs.repeats import repeats_of
 from treelab.runs.jobs.resume import can_train_longer
 from treelab.runs.store.run import Run
-from treelab.trees.words import counted
+from treelab.trees.words import counted, listed
 
 MOST_COMPARED = 2 + MOST_OTHERS
 
 
 def ask_to_delete(runs: list[Run]) -> None:
     """Ask once more, then delete the runs with their curves, trees and models."""
-    names = ", ".join(plain(run.title) for run in runs[:5])
-    more = f" and {len(runs) - 5} more" if len(runs) > 5 else ""
-    known = store().runs()
-    repeats = {
-        own.id
-        for run in runs
-        if not run.repeat_of
-        for own in repeats_of(run, known)
-        if store().may_change(own)
-    } - {run.id for run in runs}
+    ids, known = {run.id for run in runs}, store().runs()
+    found = [own for run in runs if not run.repeat_of for own in repeats_of(run, known)]
+    repeats = {own.id for own in found if store().may_change(own)} - ids
     also = f" and their {counted(len(repeats), 'repeat')}" if repeats else ""
 
     def delete() -> None:
-        for run_id in (*(run.id for run in runs), *repeats):
+        for run_id in ids | repeats:
             store().delete(run_id)
 
-    words = f"{names}{more}{also}, with curves, trees and models. Tables stay."
+    titles = listed([run.title for run in runs], 5, plain)
+    words = f"{titles}{also}, with curves, trees and models. Tables stay."
     confirm_delete(words, f"Delete {counted(len(runs), 'run')}", delete)
 
 
@@ -46,16 +40,6 @@ def rename(run: Run) -> None:
     title = st.session_state[f"title-{run.id}"].strip()
     first = f"{learner_title(run.learner)} · {run.problem.table_name}"
     store().set_title(run.id, title or first)
-
-
-def why_not_compared(first: Run, second: Run) -> str:
-    """Return why two runs cannot be compared, "" where they can."""
-    for run in (first, second):
-        if not (run.is_finished and run.has_model):
-            return f"{run.title} has no model."
-    if not have_same_test_rows(first.problem, second.problem):
-        return "They were tested on other rows: table, target or seed differ."
-    return ""
 
 
 page_title(
@@ -69,7 +53,7 @@ if not runs:
         "Choose a table and train",
     )
 
-known_runs, ids = runs, {run.id for run in runs}
+known, ids = runs, {run.id for run in runs}
 n_repeats = sum(run.repeat_of in ids for run in runs)
 if n_repeats and not st.toggle(
     f"Show {counted(n_repeats, 'repeat')}",
@@ -78,19 +62,14 @@ if n_repeats and not st.toggle(
     help="The same learner and settings on other data splits or folds.",
 ):
     runs = [run for run in runs if run.repeat_of not in ids]
-known = hash(tuple(run.id for run in runs))
-table = runs_table(runs, known_runs)
-hidden = [
-    name
-    for name in ("name", "weighted by", "splits", "owner", "settings")
-    if not table[name].any()
-]
+table = runs_table(runs, known)
+maybe = ("name", "weighted by", "splits", "owner", "settings")  # hidden while empty
 picked = st.dataframe(
     table.style.map(
         lambda word: f"color: {state_color(word.removeprefix('● '))}", subset=["state"]
     ),
-    column_order=[name for name in table.columns if name not in hidden],
-    key=f"runs-{known}",
+    column_order=[name for name in table if name not in maybe or table[name].any()],
+    key=f"runs-{hash(tuple(run.id for run in runs))}",
     hide_index=True,
     placeholder="–",
     on_select="rerun",
@@ -98,24 +77,25 @@ picked = st.dataframe(
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={name: name.capitalize() for name in table.columns}
     | {
-        "learner": st.column_config.TextColumn("Learner", width=95),
-        "name": st.column_config.TextColumn("Name", width=140),
-        "score": st.column_config.NumberColumn(
+        "learner": config.TextColumn("Learner", width=95),
+        "target": config.TextColumn("Target", width=110),
+        "name": config.TextColumn("Name", width=140),
+        "score": config.NumberColumn(
             "Test score", format="%.3f", help="On the run's test rows."
         ),
-        "splits": st.column_config.TextColumn(
+        "splits": config.TextColumn(
             "Mean over splits",
             width=150,
             help="Mean test score ± standard error (number of splits or folds). "
             "Compare tests the difference.",
         ),
-        "leaves": st.column_config.NumberColumn("Leaves", format="localized"),
-        "seconds": st.column_config.NumberColumn("Time", format="%.1f s"),
-        "created": st.column_config.DatetimeColumn("Started", format="calendar"),
-        "origin": st.column_config.TextColumn(
+        "leaves": config.NumberColumn("Leaves", format="localized"),
+        "seconds": config.NumberColumn("Time", format="%.1f s"),
+        "created": config.DatetimeColumn("Started", format="calendar"),
+        "origin": config.TextColumn(
             "Origin", help="What the model started from, and what training changed."
         ),
-        "settings": st.column_config.TextColumn(
+        "settings": config.TextColumn(
             "Settings", help="Those that differ from the defaults."
         ),
     },
@@ -140,10 +120,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="run-actions
             key="open",
         ):
             st.switch_page("pages/tree.py", query_params={"run": run.id})
-        if run.can_resume:
-            resume_button(run, "run-resume")
-        elif not run.is_finished:
-            pause_button(run, "run-pause")
+        if run.can_resume or not run.is_finished:
+            pause_or_resume(run, "run-")
         if can_train_longer(store(), run):
             st.button(
                 "Train longer",

@@ -8,16 +8,8 @@ from pages.cached.store import find_run
 from pages.state import choices
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
+from pages.widgets import settings as forms
 from pages.widgets.page import page_title, require_app_shell, show_tabs
-from pages.widgets.settings import (
-    FOLDS,
-    chosen_splits,
-    clusters_form,
-    learners_form,
-    pick_aim,
-    pick_labels,
-    pick_learners,
-)
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 
@@ -25,13 +17,13 @@ from treelab.data.problem import Problem
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
     """Start what was chosen, and show it."""
     try:
-        if n_splits == FOLDS:
+        if n_splits == forms.FOLDS:
             each = [(key, given, problem) for key, given in settings.items()]
             started = choices.start_folds(each)
         else:
             started = choices.start_runs(problem, settings, int(n_splits))
     except (ValueError, LookupError) as error:  # the table may be gone by now
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         st.stop()
     choices.choose_run(started[-1])
 
@@ -39,8 +31,8 @@ def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> N
 def train(problem: Problem) -> None:
     """Show the form in one row and a drawer, and below them the runs."""
     form, below = st.container(), st.container()
-    shown = choices.current_run()
-    runs = [run for run in choices.current_runs() if not run.repeat_of or run == shown]
+    chosen, known = st.session_state.get("run"), choices.current_runs()
+    runs = [run for run in known if not run.repeat_of or run.id == chosen]
     newest = runs[0].id if runs else ""
     is_new = newest != st.session_state.get("newest-shown", "")
     st.session_state["newest-shown"] = newest
@@ -61,25 +53,20 @@ def train(problem: Problem) -> None:
 def show_form(problem: Problem) -> bool:
     """Show the learners, their settings and the button; whether it is for clusters."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="choices"):
-        of_clusters = pick_aim()
-        known = pick_labels(problem) if of_clusters else None
-        chosen = [] if of_clusters else pick_learners()
+        of_clusters = forms.pick_aim()
+        picked = forms.pick_labels(problem) if of_clusters else forms.pick_learners()
         st.space("stretch")
         place_of_button = st.empty()
-    if of_clusters:
-        wanted, settings, complete = clusters_form(problem, known)
-        button, icon = "Find clusters", ":material/bubble_chart:"
-    else:
-        wanted, settings, complete = learners_form(problem, chosen)
-        button, icon = "Train", ":material/play_arrow:"
+    show = forms.clusters_form if of_clusters else forms.learners_form
+    wanted, settings, complete = show(problem, picked)
     if place_of_button.button(
-        button,
+        "Find clusters" if of_clusters else "Train",
         type="primary",
-        icon=icon,
+        icon=f":material/{'bubble_chart' if of_clusters else 'play_arrow'}:",
         disabled=not complete or wanted is None,
         key="train",
     ):
-        start(wanted, settings, 1 if of_clusters else chosen_splits(problem))
+        start(wanted, settings, 1 if of_clusters else forms.chosen_splits(problem))
     return of_clusters
 
 

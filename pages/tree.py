@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, chosen_output, is_single_tree, run_tree
+from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import training_picture, tree_picture
 from pages.compare.errors import outcomes_title, show_outcomes
 from pages.state.choices import select_node, selected_node
@@ -21,14 +21,7 @@ from pages.widgets.runs import pick_output, pick_whole_run
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, guarded, plain
 from treelab.editing.apply import why_not_edited
-from treelab.figures.viewer.payload import (
-    FIRST_PATH,
-    NAME_LENGTH,
-    SECOND_PATH,
-    keys,
-    node_at,
-    row_path,
-)
+from treelab.figures.viewer import payload as drawn
 from treelab.learners.registry import IMPORTED
 from treelab.trees.tree import Tree
 from treelab.trees.words import short
@@ -46,15 +39,12 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         else:
             show_editing(own, view)
         return
-    size = None
-    if not own.is_ensemble:
-        alone = sizes.pick_predictor(own)
-        size = sizes.size_of(own, view, choices.split, alone)
-    loaded = own if size is None else size.shown
+    size = sizes.size_of(own, view, choices.split)
+    loaded = size.shown if size else own
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        tree, key = draw(loaded, size, estimator, choices, view)
+        tree, key = draw(loaded, one, size, estimator, choices, view)
     with right.container(height=PANEL, border=False, key="beside"):
         show_beside(loaded, one, own, tree, key)
         if size is not None and key is None:
@@ -64,6 +54,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
 
 def draw(
     loaded: LoadedRun,
+    one: LoadedRun,
     size: sizes.Size | None,
     estimator: int | None,
     choices: views.TreeChoices,
@@ -76,10 +67,9 @@ def draw(
         return tree, None
     if choices.view in views.AREAS:
         name = f"areas-{estimator}{loaded.variant}"
-        one = loaded.of_output(chosen_output(loaded))
         clicked = facts.overview(_of(one, tree), one, views.AREAS[choices.view], name)
         if clicked is not None:
-            select_node(run_id, keys(tree)[clicked])
+            select_node(run_id, drawn.keys(tree)[clicked])
         return tree, selected_node(run_id)
     frame = None
     if size is None:
@@ -94,15 +84,14 @@ def draw(
         frame = picture.steps.index(size.step) if size is not None else None
         tree = picture.tree(frame)
     rows = [loaded.split.X_test.iloc[[at]] for at in choices.places]
-    paths = [
-        row_path(tree, row, f"test row {at + 1}", color)
-        for row, at, color in zip(rows, choices.places, (FIRST_PATH, SECOND_PATH))
-    ]
+    names = [f"test row {at + 1}" for at in choices.places]
+    colors = drawn.FIRST_PATH, drawn.SECOND_PATH
+    paths = [drawn.row_path(tree, *own) for own in zip(rows, names, colors)]
     selection = tree_viewer(
         picture.payload,
         view if choices.view == views.TREE else f"{view}-training",
         paths=paths,
-        flow=choices.label and {"class": short(choices.label, NAME_LENGTH)},
+        flow=choices.label and {"class": short(choices.label, drawn.NAME_LENGTH)},
         select=selected_node(run_id),
         frame=frame,
         height=HEIGHT,
@@ -126,7 +115,7 @@ def show_beside(
     loaded: LoadedRun, one: LoadedRun, own: LoadedRun, tree: Tree, key: str | None
 ) -> None:
     """Show the node that is selected, or the whole tree's facts where none is."""
-    node = None if key is None else node_at(tree, key)
+    node = None if key is None else drawn.node_at(tree, key)
     if node is None:
         facts.show_facts(loaded, tree, own)
         return
@@ -142,11 +131,6 @@ def show_parts(
     """Show what is said of the tree, or of one of its outputs, a tab at a time."""
     tree, own = run_tree(loaded, estimator), size.run if size else loaded
 
-    def rules() -> None:
-        facts.show_rules(loaded, tree, estimator)
-        if facts.has_sums(loaded) and st.toggle("Drop small weights", key="lens"):
-            facts.show_lens(loaded)
-
     def others() -> None:
         if loaded is not own and not own.outputs:
             st.caption("Compared with the retained tree, not the size above.")
@@ -158,8 +142,9 @@ def show_parts(
             st.caption("Report and model card are of the retained tree.")
         report_buttons([own])
 
+    rules = partial(facts.show_rules, loaded, tree, estimator)
     parts = {"Rules": rules, "Routes": partial(show_routes, loaded, estimator)}
-    if is_single_tree(own.run) and own.epoch is None:
+    if own.is_single_tree:
         parts["Alternatives"] = others
     scores = partial(show_scores, loaded, size, tree)
     show_tabs(parts | {"Scores": scores, "Export": export})
@@ -185,14 +170,12 @@ def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
         return
     st.subheader(outcomes_title(loaded), anchor=False)
     show_outcomes(loaded, "tree")
-    if loaded.model.classes is None:
-        return
-    st.subheader("Rates by group", anchor=False)
-    if loaded.is_ensemble or loaded.model.has_predictor:
-        show_groups_of_tree(loaded, None, None)
-        return
-    key = selected_node(loaded.run.id)
-    show_groups_of_tree(loaded, tree, None if key is None else node_at(tree, key))
+    if loaded.model.classes is not None:
+        st.subheader("Rates by group", anchor=False)
+        key = selected_node(loaded.run.id)
+        show_groups_of_tree(
+            loaded, tree, None if key is None else drawn.node_at(tree, key)
+        )
 
 
 page_title(

@@ -1,5 +1,7 @@
 /** Colours of classes and means; the payload names them, shades are made here. */
 
+import { short, withUnit } from "./text.js";
+
 // Nine steps of viridis (matplotlib), dark to light.
 const VIRIDIS = [
   [68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141],
@@ -37,7 +39,18 @@ export function nodeColor(data, node) {
   return data.classes[node.class]?.color ?? "#808080";
 }
 
-/** Colour of a mean between the lowest and highest of the tree. */
+/** Both ends of the scale in words; what lies beyond has the colour of its end. */
+export function scaleEnds({ scale, target }) {
+  const { low, high, below, above } = scale ?? {};
+  return [`${below ? "≤ " : ""}${short(low)}`, `${above ? "≥ " : ""}${withUnit(short(high), target?.unit)}`];
+}
+
+/** What the scale is of. */
+export function scaleName(data) {
+  return data.outputs?.[data.main]?.name ?? `${data.target?.value ?? "mean"} ${data.target?.name ?? ""}`;
+}
+
+/** Colour of a mean between the ends of the scale. */
 export function meanColor(data, mean) {
   const { low, high } = data.scale ?? { low: 0, high: 0 };
   if (mean === null || mean === undefined) return "#808080";

@@ -1,9 +1,9 @@
 /** The key to the picture: classes or scale, sides, followed rows, dashes. */
 
-import { viridis } from "./color.js";
+import { scaleEnds, scaleName, viridis } from "./color.js";
 import { LOW_ACTIVITY } from "./edges.js";
 import { html } from "./svg.js";
-import { classText, short, withUnit } from "./text.js";
+import { classText } from "./text.js";
 
 const CHANGED = {
   epoch: "dashed outline: changed since the epoch before",
@@ -69,7 +69,6 @@ function scale(data) {
   const bar = mark("scale");
   const steps = Array.from({ length: 9 }, (_, i) => viridis(i / 8));
   bar.style.background = `linear-gradient(90deg, ${steps.join(",")})`;
-  return html("span", { class: "entry" },
-    html("bdi", { text: data.outputs?.[data.main]?.name ?? `${data.target?.value ?? "mean"} ${data.target?.name ?? ""}` }),
-    html("span", { text: short(data.scale?.low) }), bar, html("span", { text: withUnit(short(data.scale?.high), data.target?.unit) }));
+  const [low, high] = scaleEnds(data);
+  return html("span", { class: "entry" }, html("bdi", { text: scaleName(data) }), html("span", { text: low }), bar, html("span", { text: high }));
 }

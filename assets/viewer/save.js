@@ -1,5 +1,6 @@
 /** Save what is on screen: SVG or PNG, styles inlined, no link to anything. */
 
+import { scaleEnds, scaleName, viridis } from "./color.js";
 import { svg } from "./svg.js";
 import { classText, cut, FONT_FAMILY, isolate, measure } from "./text.js";
 
@@ -66,7 +67,7 @@ function plainColor(value) {
 
 function legendBand(data, w, y, color) {
   const group = svg("g", {});
-  if (data.task === "regression") return { group, h: 0 };
+  if (data.task === "regression") return { group: scaleBand(data, w, y, color), h: 30 };
   let x = 16;
   let line = 0;
   for (const { label, color: fill } of data.classes) {
@@ -82,6 +83,15 @@ function legendBand(data, w, y, color) {
     x += room;
   }
   return { group, h: (line + 1) * 20 + 10 };
+}
+
+function scaleBand(data, w, y, color) {
+  const [low, high] = scaleEnds(data);
+  const words = cut(`${scaleName(data)} ${low}`, w - 180, 12);
+  const label = (x, text) => svg("text", { x, y: y + 18, "font-size": 12, fill: color, text: isolate(text) });
+  const from = 24 + measure(words, 12);
+  const steps = Array.from({ length: 9 }, (_, i) => svg("rect", { x: from + i * 10, y: y + 8, width: 10, height: 11, fill: viridis(i / 8) }));
+  return svg("g", {}, label(16, words), ...steps, label(from + 98, high));
 }
 
 /** The same picture as a PNG, twice as fine. */

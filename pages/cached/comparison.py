@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.cached import store as stored
 from pages.cached.predictions import heaviest_scores, probabilities, split_scores
 from pages.cached.runs import (
     LoadedRun,
@@ -18,19 +19,13 @@ from pages.cached.runs import (
     run_tree,
     shared,
 )
-from pages.cached.store import (
-    find_run,
-    finished_runs,
-    newest_of_each_kind,
-    store,
-    table,
-)
+from pages.cached.store import store, table
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
-from treelab.evaluation import comparison
-from treelab.evaluation import pruning as pruning_table
-from treelab.evaluation.frontier import HELD_OUT, FrontierLine, frontier_line
+from treelab.evaluation import comparison, pruning
+from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
+from treelab.figures.comparison import Surface
 from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
@@ -44,26 +39,17 @@ GREEDY_ROWS = 50_000  # on which greedy trees are grown; of more rows a sample
 @shared(32, "Growing greedy trees at every split…")
 def greedy_gap_of(loaded: LoadedRun) -> GreedyGap | None:
     """Return the split of a run's tree that greedy would not make, where one pays."""
-    train, test = loaded.rows("fitted"), loaded.split.rows("test")
-    return greedy_gap(
-        run_tree(loaded), train.sample(GREEDY_ROWS), test.sample(GREEDY_ROWS)
-    )
+    rows = [loaded.rows(name).sample(GREEDY_ROWS) for name in ("fitted", "test")]
+    return greedy_gap(run_tree(loaded), *rows)
 
 
 @copied(32)
 def number_columns(pair: tuple[LoadedRun, LoadedRun]) -> tuple[str, ...]:
     """Return the number columns of both runs, the most used by both first."""
     first, second = (loaded.split.X_train for loaded in pair)
-    shared = [
-        name
-        for name in first
-        if name in second and column_kind(first[name]) == "number"
-    ]
-    uses = [
-        comparison.column_use(own.model if own.is_ensemble else run_tree(own))
-        for own in pair
-    ]
-    return comparison.most_used(uses, shared)
+    both = [n for n in first if n in second and column_kind(first[n]) == "number"]
+    models = [own.model if own.is_ensemble else run_tree(own) for own in pair]
+    return comparison.most_used([*map(comparison.column_use, models)], both)
 
 
 @shared(48)
@@ -80,11 +66,11 @@ def surface_of(
     columns: tuple[str, str],
     box: tuple[float, float, float, float],
     place: int | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
+) -> Surface:
+    """Return a run's predictions on a plane, (GRID, GRID)."""
     x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
     row = held_row(loaded, place)
-    return x, y, comparison.surface(loaded.model, row, columns, x, y)
+    return Surface(x, y, comparison.surface(loaded.model, row, columns, x, y))
 
 
 @shared(48)
@@ -101,19 +87,15 @@ def marked_splits(
     pair: tuple[LoadedRun, LoadedRun], estimators: tuple[int | None, int | None]
 ) -> tuple[list[str], list[str]]:
     """Return the keys of the splits that only one of two trees has, of each."""
-    (tree, X), (other, X_other) = (
-        (run_tree(own, estimator), own.split.X_test.iloc[:MARKING_ROWS])
-        for own, estimator in zip(pair, estimators)
-    )
-    found = (
-        comparison.own_splits(tree, other, X, X_other),
-        comparison.own_splits(other, tree, X_other, X),
-    )
-    names = keys(tree), keys(other)
-    first, second = ([own[j] for j in at] for own, at in zip(names, found))
-    return first, second
+    tree, other = map(run_tree, pair, estimators)
+    X, X_other = (own.split.X_test.iloc[:MARKING_ROWS] for own in pair)
+    found = comparison.own_splits(tree, other, X, X_other)
+    of_other = comparison.own_splits(other, tree, X_other, X)
+    names, other_names = keys(tree), keys(other)
+    return [names[j] for j in found], [other_names[j] for j in of_other]
 
 
+SPLIT_OF = {HELD_OUT: "valid", TEST: "test"}  # whose rows score an ensemble
 MOST_TREES = 10  # of an ensemble that are marked; more are no small model
 
 
@@ -127,8 +109,7 @@ class RunOnFrontier:
 
     def score(self, column: str) -> float:
         """Return an ensemble's own score on the rows of a column."""
-        split = "valid" if column == HELD_OUT else "test"
-        return split_scores(self.loaded, split)[self.loaded.headline]
+        return split_scores(self.loaded, SPLIT_OF[column])[self.loaded.headline]
 
     def at(self, place: int) -> LoadedRun:
         """Return the run as if it had retained the tree of a row of its line."""
@@ -142,19 +123,16 @@ def few_trees(own: RunOnFrontier, column: str) -> pd.DataFrame | None:
     counts, scores = heaviest_scores(own.loaded)
     leaves = own.loaded.run.summary["leaves"] / own.loaded.model.n_estimators
     found = pd.DataFrame({"trees": counts, "leaves": leaves * np.array(counts)})
-    found["score"] = scores.get("valid" if column == HELD_OUT else "test", np.nan)
+    found["score"] = scores.get(SPLIT_OF[column], np.nan)
     return found[(found["trees"] <= MOST_TREES) & found["score"].notna()]
 
 
 def comparable_runs(run: Run, most: int) -> list[Run]:
     """Return finished runs with a run's test rows and loss, one of each kind."""
-    same = [
-        own
-        for own in finished_runs()
-        if comparison.have_same_test_rows(own.problem, run.problem)
-        and own.loss == run.loss
-    ]
-    return newest_of_each_kind(without_sizes(same))[:most]
+    alike = [own for own in stored.finished_runs() if own.loss == run.loss]
+    has_same = comparison.have_same_test_rows
+    same = [own for own in alike if has_same(own.problem, run.problem)]
+    return stored.newest_of_each_kind(without_sizes(same))[:most]
 
 
 def without_sizes(runs: Sequence[Run]) -> list[Run]:
@@ -163,11 +141,7 @@ def without_sizes(runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if run.summary.get("pruned_from") not in ids]
 
 
-@st.cache_resource(
-    show_spinner=False,
-    max_entries=64,
-    hash_funcs={RunOnFrontier: lambda own: (own.loaded.key, own.line is None)},
-)
+@shared(64)
 def small_pictures(own: RunOnFrontier) -> str:
     """Return the trees of a run's line as small pictures, in JSON; null without."""
     if own.line is None:
@@ -207,7 +181,7 @@ def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier
 
 def trained_run(run: Run) -> Run:
     """Return the run that was trained, of one whose size was chosen by hand."""
-    return find_run(run.summary.get("pruned_from")) or run
+    return stored.find_run(run.summary.get("pruned_from")) or run
 
 
 def band_of(run: Run, column: str, output: str = "") -> tuple[pd.DataFrame | None, int]:
@@ -216,15 +190,12 @@ def band_of(run: Run, column: str, output: str = "") -> tuple[pd.DataFrame | Non
     None where there are fewer than two. An ensemble has one score a split, whatever its
     size: one row.
     """
-    runs = list(runs_by_seed(trained_run(run), finished_runs()).values())
+    runs = list(runs_by_seed(trained_run(run), stored.finished_runs()).values())
     if len(runs) < comparison.FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:
-        split = "valid" if column == HELD_OUT else "test"
-        name = run.headline
-        mean, error = comparison.mean_over_splits(
-            [own.metrics[split][name] for own in runs]
-        )
+        scores = [own.metrics[SPLIT_OF[column]][run.headline] for own in runs]
+        mean, error = comparison.mean_over_splits(scores)
         found = {"leaves": [1], "mean": [mean], "standard_error": [error]}
         return pd.DataFrame(found), len(runs)
     found = [_line(store().home, own.id, output) for own in runs]
@@ -251,6 +222,5 @@ def _line(home: Path, run_id: str, output: str) -> FrontierLine | None:
         return None
     own = LoadedRun(run, model, split)
     own = one_output(own, output) if output else own
-    path = path if path is not None and pruning_table.is_scored(path) else None
-    steps = pruning_table.pruning_steps(own.model, path, own.split, own.fitted_split)
+    steps = pruning.pruning_steps(own.model, path, own.split, own.fitted_split)
     return frontier_line(steps.judged, steps.chosen)

@@ -8,24 +8,10 @@ import pandas as pd
 from pages.cached.runs import LoadedRun, copied, shared
 from pages.cached.store import table
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import Rows
+from treelab.evaluation import ensembles, importance
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
-from treelab.evaluation.ensembles import (
-    DecidedRows,
-    counts_to_try,
-    heaviest_estimators,
-    rows_decided_by_one,
-    scores_of_heaviest,
-)
 from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
-from treelab.evaluation.importance import (
-    Dependence,
-    dependence,
-    grid,
-    permutation_importances,
-    sample_rows,
-)
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
@@ -46,24 +32,10 @@ from treelab.trees.tree import Tree
 MOST_ESTIMATORS = 24  # trees of an ensemble that a page offers
 
 
-WHOLE = "table"  # all rows of the run's table, whatever their data split
-
-
-def rows_of(loaded: LoadedRun, split: str) -> Rows:
-    """Return the rows of a data split, or of the ``WHOLE`` table; never changed."""
-    return _whole(loaded) if split == WHOLE else loaded.rows(split)
-
-
-@shared(2)
-def _whole(loaded: LoadedRun) -> Rows:
-    """All rows of a run's table that have a target, in the table's order."""
-    return loaded.split.whole()
-
-
 @shared(48)
 def predictions(loaded: LoadedRun, split: str) -> np.ndarray:
     """Return the run's predictions for one data split, (n_rows,); never changed."""
-    return loaded.model.predict(rows_of(loaded, split).X)
+    return loaded.model.predict(loaded.rows(split).X)
 
 
 @copied(96)
@@ -72,9 +44,8 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
     if stored := loaded.run.metrics.get(split):
         return stored
     _, truth, weight = loaded.split.rows(split)
-    task, predicted = loaded.run.problem.task, predictions(loaded, split)
-    own = {"sample_weight": weight, "loss": loaded.model.loss}
-    return scores(task, truth, predicted, **own)
+    given = loaded.run.problem.task, truth, predictions(loaded, split)
+    return scores(*given, sample_weight=weight, loss=loaded.model.loss)
 
 
 def tree_score(loaded: LoadedRun, tree: Tree) -> float:
@@ -86,7 +57,8 @@ def tree_score(loaded: LoadedRun, tree: Tree) -> float:
 @shared(16, "Weighing the trees…")
 def top_estimators(loaded: LoadedRun) -> tuple[np.ndarray, np.ndarray]:
     """Return trees by mean weight on the test rows, the heaviest first, and these."""
-    return heaviest_estimators(loaded.model, loaded.split.X_test, MOST_ESTIMATORS)
+    X, _, weight = loaded.split.rows("test")
+    return ensembles.heaviest_estimators(loaded.model, X, MOST_ESTIMATORS, weight)
 
 
 @copied(32, "Resampling the test rows…")
@@ -95,14 +67,9 @@ def score_differences(
 ) -> dict[str, ScoreDifference]:
     """Return how a second run's test scores differ; of one loss, its D², too."""
     loss = first.model.loss if first.model.loss == second.model.loss else None
-    return paired_bootstrap(
-        first.run.problem.task,
-        first.split.y_test.to_numpy(),
-        predictions(first, "test"),
-        predictions(second, "test"),
-        first.split.rows("test").weight,
-        loss=loss,
-    )
+    task, (_, truth, weight) = first.run.problem.task, first.split.rows("test")
+    predicted = predictions(first, "test"), predictions(second, "test")
+    return paired_bootstrap(task, truth.to_numpy(), *predicted, weight, loss=loss)
 
 
 @copied(16)
@@ -131,6 +98,7 @@ class GivenTable:
     key: str  # what caches know it by
     notes: tuple[str, ...] = ()  # how it was read
     dates: tuple[str, ...] = ()  # its columns of dates
+    fill_absent: bool = False  # whether columns that it lacks are read as empty
 
 
 @shared(4, "Reading the new rows…")
@@ -142,38 +110,32 @@ def read_given(
         loaded.model, loaded.run.problem, lambda table_id, names: table(table_id)[names]
     )
     found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
-    return GivenTable(
-        found.frame,
-        found.cells,
-        f"{name}, {sheet}" if sheet else name,
-        f"{key} {sheet or ''}",
-        tuple(found.notes),
-        tuple(found.dates),
-    )
+    title, key = f"{name}, {sheet}" if sheet else name, f"{key} {sheet or ''}"
+    notes, dates = tuple(found.notes), tuple(found.dates)
+    return GivenTable(found.frame, found.cells, title, key, notes, dates)
 
 
-@shared(1)
-def ready_table(loaded: LoadedRun, given: GivenTable, fill_absent: bool) -> NewTable:
+@shared(2)
+def ready_table(loaded: LoadedRun, given: GivenTable) -> NewTable:
     """Return a table as the run's model reads it; see ``new_table``."""
-    return new_table(loaded.model, given.frame, given.name, fill_absent=fill_absent)
+    how = {"fill_absent": given.fill_absent}
+    return new_table(loaded.model, given.frame, given.name, **how)
 
 
 @shared(2, "Predicting…")
 def predicted_columns(
-    loaded: LoadedRun, given: GivenTable, fill_absent: bool, parts: tuple[str, ...]
+    loaded: LoadedRun, given: GivenTable, parts: tuple[str, ...]
 ) -> pd.DataFrame:
     """Return what a run predicts for a table; see ``prediction_columns``."""
-    X = ready_table(loaded, given, fill_absent).X
+    X = ready_table(loaded, given).X
     predicted = prediction_columns(loaded.model, X, parts)
     return with_amounts(predicted, given.frame, loaded.run.problem)
 
 
 @copied(8)
-def scores_on(
-    loaded: LoadedRun, given: GivenTable, fill_absent: bool
-) -> tuple[dict[str, float], str]:
+def scores_on(loaded: LoadedRun, given: GivenTable) -> tuple[dict[str, float], str]:
     """Score a run on a table that holds its target; see ``new_scores``."""
-    X = ready_table(loaded, given, fill_absent).X
+    X = ready_table(loaded, given).X
     found, note = new_scores(loaded.model, given.frame, X, loaded.run.problem)
     if found and loaded.run.learner != IMPORTED:
         own = table(loaded.run.problem.table_id)
@@ -190,7 +152,7 @@ def probabilities(loaded: LoadedRun, split: str = "test") -> np.ndarray | None:
     """Return class probabilities of a data split, in [0, 1]; None for regression."""
     if loaded.model.classes is None:
         return None
-    return np.clip(loaded.model.predict_proba(rows_of(loaded, split).X), 0, 1)
+    return np.clip(loaded.model.predict_proba(loaded.rows(split).X), 0, 1)
 
 
 @shared(64)
@@ -198,7 +160,7 @@ def ranked_rows(
     loaded: LoadedRun, order: str, label=None, split: str = "test"
 ) -> np.ndarray:
     """Return places, from 0, of a data split's rows in an order; typical of a label."""
-    X, y, _ = rows_of(loaded, split)
+    X, y, _ = loaded.rows(split)
     predicted, proba = predictions(loaded, split), probabilities(loaded, split)
     if order == MISCLASSIFIED:
         return misclassified(y, predicted)
@@ -221,22 +183,21 @@ def known_values(loaded: LoadedRun) -> KnownValues:
 @copied(16, "Shuffling one feature after the other…")
 def shuffled_importances(loaded: LoadedRun) -> pd.DataFrame:
     """Return how much the test score falls when a column is shuffled."""
-    X, y, weight = loaded.split.rows("test")
-    return permutation_importances(loaded.model, X, y, loaded.run.problem.task, weight)
+    (X, y, weight), task = loaded.split.rows("test"), loaded.run.problem.task
+    return importance.permutation_importances(loaded.model, X, y, task, weight)
 
 
 @shared(64)
-def run_dependence(loaded: LoadedRun, column: str, output: int) -> Dependence:
+def run_dependence(
+    loaded: LoadedRun, column: str, output: int
+) -> importance.Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
-    values = grid(loaded.split.X_train[column])
-    rows = sample_rows(loaded.split.X_test)
-    found = dependence(loaded.model, rows, column, values, output)
+    values = importance.grid(loaded.split.X_train[column])
+    rows = importance.sample_rows(loaded.split.X_test)
+    found = importance.dependence(loaded.model, rows, column, values, output)
     if loaded.split.weight is None:
         return found
     return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
-
-
-HELD_OUT = ("valid", "test")
 
 
 @copied(16, "Letting fewer trees decide…")
@@ -245,18 +206,17 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 
     Counts ascend, the last is all; scores are (n_counts,) by data split that has rows.
     """
-    counts = counts_to_try(loaded.model)
-    rows = {split: loaded.split.rows(split) for split in HELD_OUT}
-    scores = {
-        split: scores_of_heaviest(loaded.model, X, y, counts, weight)
-        for split, (X, y, weight) in rows.items()
-        if len(y)
-    }
+    counts, scores = ensembles.counts_to_try(loaded.model), {}
+    for split in ("valid", "test"):
+        X, y, weight = loaded.split.rows(split)
+        if len(y):
+            given = X, y, counts, weight
+            scores[split] = ensembles.scores_of_heaviest(loaded.model, *given)
     return counts, scores
 
 
 @shared(32, "Looking for simple rules…")
-def decided_rows(loaded: LoadedRun, share: float) -> list[DecidedRows]:
+def decided_rows(loaded: LoadedRun, share: float) -> list[ensembles.DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
-    X, y, _ = loaded.split.rows("test")
-    return rows_decided_by_one(loaded.model, X, y, share=share)
+    rows = loaded.split.rows("test")
+    return ensembles.rows_decided_by_one(loaded.model, *rows, share=share)

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -23,11 +24,13 @@ from treelab.learners.registry import IMPORTED, find_spec
 from treelab.runs.jobs.fit import fitted_split
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import default_home
-from treelab.trees.constraints import Constraints, constraint_checks
+from treelab.trees.constraints import ConstraintCheck, constraint_checks
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import Model, shown_tree
 from treelab.trees.tree import Tree
+
+WHOLE = "table"  # its rows, whatever their data split
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,12 @@ class LoadedRun:
         return fitted_split(self.model, self.split)
 
     def rows(self, split: str) -> Rows:
-        """Return the rows of a data split, or the "fitted" rows, with their weights."""
+        """Return rows with their weights: of a data split, "fitted", or the ``WHOLE``.
+
+        These are all rows of the run's table that have a target, in its order.
+        """
+        if split == WHOLE:
+            return _whole(self)
         return self.split.rows(self.fitted_split if split == "fitted" else split)
 
     def n_rows(self, split: str) -> int:
@@ -83,10 +91,10 @@ class LoadedRun:
         """Whether a prediction is that of many trees together."""
         return isinstance(self.model, WeightedTrees)
 
-
-def is_single_tree(run: Run) -> bool:
-    """Whether a run has one tree that predicts what people know."""
-    return "estimators" not in run.summary and not run.problem.origin
+    @property
+    def is_single_tree(self) -> bool:
+        """Whether it ended with one tree that predicts what people know."""
+        return self.epoch is None and self.has_labels and not self.is_ensemble
 
 
 # How Streamlit's caches tell runs apart, tables that were brought, rows in a tree, and
@@ -95,20 +103,29 @@ def is_single_tree(run: Run) -> bool:
 BY_KEY: dict[str | type, Callable] = {
     LoadedRun: attrgetter("key"),
     Run: lambda run: (default_home(), run.id),
-    "pages.cached.predictions.GivenTable": attrgetter("key"),
+    "pages.cached.predictions.GivenTable": attrgetter("key", "fill_absent"),
+    "pages.cached.comparison.RunOnFrontier": attrgetter("loaded.key"),
     RoutedRows: attrgetter("key"),
     **dict.fromkeys(EDITS.values(), lambda edit: json.dumps(edit.to_dict())),
+    Tree: lambda tree: (tree.threshold.tobytes(), tree.value.tobytes()),
 }
 
 
-def shared(most: int, spinner: str | bool = False) -> Callable:
+def shared(most: int, spinner: str | bool = False, **how) -> Callable:
     """Cache what a function of runs returns: one object for all, never changed."""
-    return st.cache_resource(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
+    how |= {"show_spinner": spinner, "max_entries": most}
+    return st.cache_resource(hash_funcs=BY_KEY, **how)
 
 
 def copied(most: int, spinner: str | bool = False) -> Callable:
     """Cache what a function of runs returns; each reader gets a copy."""
     return st.cache_data(show_spinner=spinner, max_entries=most, hash_funcs=BY_KEY)
+
+
+@shared(2)
+def _whole(loaded: LoadedRun) -> Rows:
+    """Return the rows of a run's table."""
+    return loaded.split.whole()
 
 
 @shared(16)
@@ -194,10 +211,8 @@ def load_readable(runs: list[Run]) -> list[LoadedRun]:
     """
     found = []
     for run in runs:
-        try:
+        with suppress(LookupError, OSError, ValueError):
             found.append(load_run(run))
-        except (LookupError, OSError, ValueError):
-            continue
     return found
 
 
@@ -238,14 +253,10 @@ def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     return tree
 
 
-@st.cache_data(
-    show_spinner=False,
-    max_entries=48,
-    hash_funcs={Tree: lambda tree: (tree.threshold.tobytes(), tree.value.tobytes())},
-)
-def kept_constraints(run_id: str, tree: Tree, _asked: Constraints):
+@copied(48)
+def kept_constraints(run: Run, tree: Tree) -> list[ConstraintCheck]:
     """Return what was asked of a run's trees, and where one breaks it."""
-    return constraint_checks(tree, _asked)
+    return constraint_checks(tree, run.constraints)
 
 
 FRESH_SECONDS = 0.8  # for which what one watcher has read serves the others
@@ -267,22 +278,18 @@ def run_events(run: Run) -> pd.DataFrame:
     curve = _curve(default_home(), run.id, run.attempts, run.is_finished)
     with curve.lock:
         before, now = curve.events, time.monotonic()
-        if before is None:
-            curve.events = shared_store().events(run.id)
-        elif not run.is_finished and now - curve.read > FRESH_SECONDS:
-            last = -1 if before.empty else before["epoch"].max()
-            new = shared_store().events(run.id, last)
-            if len(new):
-                curve.events = pd.concat([before, new], ignore_index=True)
-        else:
-            return curve.events
+        is_fresh = run.is_finished or now - curve.read <= FRESH_SECONDS
+        if before is not None and is_fresh:
+            return before
+        last = -1 if before is None or before.empty else before["epoch"].max()
+        new = shared_store().events(run.id, last)
+        if before is None or len(new):
+            curve.events = pd.concat([before, new], ignore_index=True)
         curve.read = now
         return curve.events
 
 
-@st.cache_resource(
-    show_spinner=False, ttl=FRESH_SECONDS, max_entries=64, hash_funcs=BY_KEY
-)
+@shared(64, ttl=FRESH_SECONDS)
 def preparation_events(run: Run) -> pd.DataFrame:
     """Return the curve of a running run's cross-validation; never changed."""
     return shared_store().preparation(run.id)

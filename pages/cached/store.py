@@ -40,14 +40,12 @@ LARGE_CELLS = 10_000_000  # of a table: such take memory, so few are held at a t
 
 def store() -> RunStore:
     """Return the run store as this visitor may use it; without sign-in, one for all."""
-    who = visitor()
-    home = default_home()
-    return _store(home) if who is None else _visitor_store(home, who)
+    return _store(default_home(), visitor())
 
 
 def shared_store() -> RunStore:
     """Return the run store itself, for what is read once for all who may see it."""
-    return _store(default_home())
+    return _store(default_home(), None)
 
 
 _a_page_was_shown = threading.Event()
@@ -89,10 +87,8 @@ def find_run(run_id: str | None) -> Run | None:
     """Return a run by its id, or None where there is none of this id."""
 
     def read() -> Run | None:
-        try:
+        with suppress(LookupError):
             return store().run(run_id) if run_id else None
-        except LookupError:
-            return None
 
     return read_once(("run", run_id), read)
 
@@ -179,25 +175,19 @@ def _reads(home: Path, who: Visitor | None) -> StoreReads:
 @lru_cache(maxsize=4)
 def _version(home: Path) -> StoreVersion:
     """The version of the store of a data folder."""
-    return StoreVersion(_store(home).database)
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _store(home: Path) -> RunStore:
-    """The store of a data folder."""
-    return RunStore(home)
+    return StoreVersion(_store(home, None).database)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _visitor_store(home: Path, who: Visitor) -> VisitorStore:
-    """What a visitor may use of the store of a data folder."""
-    return VisitorStore(home, who)
+def _store(home: Path, who: Visitor | None) -> RunStore:
+    """The store of a data folder, or what a visitor may use of it."""
+    return RunStore(home) if who is None else VisitorStore(home, who)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _queue(home: Path) -> Queue:
     """The queue of a data folder."""
-    return Queue(_store(home))
+    return Queue(_store(home, None))
 
 
 @st.cache_data(show_spinner=False, max_entries=4, ttl=CHECK_SECONDS)
@@ -206,29 +196,27 @@ def _look_after_queue(home: Path) -> None:
     if _a_page_was_shown.is_set():
         _queue(home).check()
     else:
-        _store(home).interrupt_dead_runs()
+        _store(home, None).interrupt_dead_runs()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _table(home: Path, table_id: str) -> pd.DataFrame:
     """``table``, by values that name it."""
-    return _store(home).table(table_id)
+    return _store(home, None).table(table_id)
 
 
 @st.cache_resource(show_spinner="Loading the table…", max_entries=2)
 def _large_table(home: Path, table_id: str) -> pd.DataFrame:
     """``table`` of many cells."""
-    return _store(home).table(table_id)
+    return _store(home, None).table(table_id)
 
 
 @lru_cache(maxsize=256)
 def _is_large(home: Path, table_id: str) -> bool:
     """Whether a table has many cells; a stored one never changes."""
-    tables = _store(home).tables()
-    return any(
-        info.id == table_id and info.n_rows * info.n_columns >= LARGE_CELLS
-        for info in tables
-    )
+    tables = {info.id: info for info in _store(home, None).tables()}
+    info = tables.get(table_id)
+    return info is not None and info.n_rows * info.n_columns >= LARGE_CELLS
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -252,10 +240,10 @@ def stored_table_id(key: str) -> str:
 def _builtin_id(home: Path, key: str) -> str:
     """Store a built-in table and return its id."""
     built = BUILTIN[key]
-    return RunStore(home).add_table(built.load(), built.title)
+    return _store(home, None).add_table(built.load(), built.title)
 
 
-def _cached(function: Callable, most: int = 32) -> Callable:
+def _cached(function: Callable) -> Callable:
     """Cache a function of a table by its id, or a problem on it; never changed."""
 
     @wraps(function)
@@ -264,14 +252,14 @@ def _cached(function: Callable, most: int = 32) -> Callable:
             return function(table(about.table_id), about, *given, **options)
         return function(table(about), *given, **options)
 
-    return st.cache_resource(show_spinner=False, max_entries=most)(read)
+    return st.cache_resource(show_spinner=False, max_entries=64)(read)
 
 
 # What the library says of a stored table, or of a problem on it.
 column_facts = _cached(describe_columns)
-columns_to_split_by = _cached(likely_columns, 64)
+columns_to_split_by = _cached(likely_columns)
 first_rows_html = _cached(table_html)
-findings = _cached(check_problem, 64)
+findings = _cached(check_problem)
 rows_of = _cached(profile.row_facts)
 gaps_of = _cached(profile.missing_by_column)
 alone_of = _cached(profile.alone)
@@ -283,10 +271,9 @@ def column_kinds(problem: Problem) -> dict[str, str]:
     return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def date_columns(table_id: str) -> list[tuple[str, str, bool]]:
+@_cached
+def date_columns(frame: pd.DataFrame) -> list[tuple[str, str, bool]]:
     """Return columns of dates: name, first date, whether some have a time of day."""
-    frame = table(table_id)
     return [
         (str(name), first_day(column), has_times(column))
         for name, column in frame.items()
@@ -294,17 +281,34 @@ def date_columns(table_id: str) -> list[tuple[str, str, bool]]:
     ]
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def problem_errors(problem: Problem) -> list[str]:
+@_cached
+def problem_errors(frame: pd.DataFrame, problem: Problem) -> list[str]:
     """Return why a problem cannot be trained on; known sooner than all findings."""
-    found = check_problem(table(problem.table_id), problem, with_leaks=False)
+    found = check_problem(frame, problem, with_leaks=False)
     return [each.sentence for each in found if each.level == "error"]
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def inferred_task(table_id: str, target: str) -> str:
+@_cached
+def inferred_task(frame: pd.DataFrame, target: str) -> str:
     """Return the task that a column's values most likely mean."""
-    return infer_task(table(table_id)[target])
+    return infer_task(frame[target])
+
+
+@_cached
+def associations_of(
+    frame: pd.DataFrame, problem: Problem, names: tuple[str, ...]
+) -> profile.Associations:
+    """Return how strongly columns go together."""
+    return profile.associations(problem.table(frame)[list(names)])
+
+
+@_cached
+def distribution_of(
+    frame: pd.DataFrame, problem: Problem, name: str
+) -> profile.Distribution:
+    """Return the rows in bins of one column."""
+    column = replace(problem, columns=(name,)).table(frame)[name]
+    return profile.distribution(column, frame[problem.target], problem)
 
 
 def target_colors(problem: Problem) -> dict:
@@ -317,10 +321,9 @@ def target_colors(problem: Problem) -> dict:
 @st.cache_data(show_spinner=False, max_entries=64)
 def baseline_loss(problem: Problem) -> float:
     """Loss on the validation rows of predicting the same for every row."""
-    split = split_of(problem)
-    _, train, weight_train = split.rows("train")
-    _, valid, weight = split.rows("valid")
-    return metrics.baseline_loss(problem.task, train, valid, weight_train, weight)
+    train, valid = map(split_of(problem).rows, ("train", "valid"))
+    weights = train.weight, valid.weight
+    return metrics.baseline_loss(problem.task, train.y, valid.y, *weights)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -331,17 +334,3 @@ def target_variance(problem: Problem) -> float:
     _, y, weight = split_of(problem).rows("train")
     mean = np.average(y, weights=weight)
     return float(np.average((y - mean) ** 2, weights=weight))
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def associations_of(problem: Problem, names: tuple[str, ...]) -> profile.Associations:
-    """Return how strongly columns go together; shared, never changed."""
-    return profile.associations(problem.table(table(problem.table_id))[list(names)])
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def distribution_of(problem: Problem, name: str) -> profile.Distribution:
-    """Return the rows in bins of one column; shared, never changed."""
-    frame = table(problem.table_id)
-    column = replace(problem, columns=(name,)).table(frame)[name]
-    return profile.distribution(column, frame[problem.target], problem)

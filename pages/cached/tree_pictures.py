@@ -2,51 +2,33 @@
 
 from dataclasses import dataclass, replace
 
+from pages.cached import runs as cached
 from pages.cached.predictions import top_estimators
-from pages.cached.runs import (
-    LoadedRun,
-    epoch_words,
-    load_whole,
-    run_colors,
-    run_tree,
-    shared,
-    size_path_of,
-)
+from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.cached.store import store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
 from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.pruning import PruningSteps, is_scored
+from treelab.evaluation.pruning import PruningSteps
 from treelab.evaluation.splits import headline_scores
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run
-from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
 
-def scored_path_of(loaded: LoadedRun) -> SizePath | None:
-    """Return a run's trees by size, where their scores on held-out rows are known."""
-    if loaded.epoch is not None or loaded.output:  # its trees have every output
-        return None
-    path = size_path_of(loaded.run)
-    return path if path is not None and is_scored(path) else None
-
-
 @shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     """Return a path's trees with scores; ``tree_alone``: their leaves predict."""
-    steps = pruning.pruning_steps(
-        loaded.model,
-        scored_path_of(loaded),
-        loaded.split,
-        loaded.fitted_split,
-        has_labels=loaded.has_labels,
-        tree_alone=tree_alone,
-    )
+    path = cached.size_path_of(loaded.run) if loaded.epoch is None else None
+    if loaded.output:  # its trees have every output
+        path = None
+    about = loaded.model, path, loaded.split, loaded.fitted_split
+    how = {"has_labels": loaded.has_labels, "tree_alone": tree_alone}
+    steps = pruning.pruning_steps(*about, **how)
     return replace(steps, is_by_hand="pruned_from" in loaded.run.summary)
 
 
@@ -154,14 +136,13 @@ def _training_picture(
         values.append(max(values) + 1)
         labels.append("final tree")
         trees.append(_tree)
-    scores, scored = None, "valid"
+    # Else no row is held out but for testing.
+    scores, scored = None, "valid" if loaded.fitted_split == "train" else "fitted"
     if loaded.has_labels:
-        if loaded.fitted_split != "train":  # then no row is held out but for testing
-            scored = loaded.fitted_split
         task, loss = loaded.run.problem.task, loaded.model.loss
         scores = headline_scores(trees, task, *loaded.rows(scored), loss=loss)
-    last, title = len(trees) - 1, _score_label(loaded, scored)
-    frames = Frames("epoch", "epoch", values, labels, last, scores, title)
+    about = labels, len(trees) - 1, scores, _score_label(loaded, scored)
+    frames = Frames("epoch", "epoch", values, *about)
     return _picture(loaded, trees, split, frames)
 
 
@@ -171,21 +152,15 @@ def path_picture(
 ) -> TreePicture:
     """Return the trees of a run's pruning path, a frame a step."""
     steps = pruning_steps(loaded, tree_alone)
-    if tree_alone:
-        n_trees = len(loaded.model)
-        model = replace(loaded.model, predictors=(None,) * n_trees)
-        loaded = replace(loaded, model=model, variant="tree alone")
     if len(steps.trees) < 2:
         return replace(_picture(loaded, [steps.trees[0]], split), steps=(0,))
     name, score, rows = _KINDS[steps.kind]
-    scores, labels = steps.table.get(score), steps.labels
     strengths = steps.table["strength"].tolist()
-    scores = None if scores is None else scores.tolist()
-    title = _score_label(loaded, rows)
-    all_steps = Frames(steps.kind, name, strengths, labels, steps.own, scores, title)
-    order = range(len(strengths))
-    if steps.kind != "lambda":  # leaves grow to the right, as lambda does
-        order = order[::-1]
+    scores = steps.table[score].tolist() if score in steps.table else None
+    about = steps.labels, steps.own, scores, _score_label(loaded, rows)
+    all_steps = Frames(steps.kind, name, strengths, *about)
+    # Leaves grow to the right, as lambda does.
+    order = range(len(strengths))[:: 1 if steps.kind == "lambda" else -1]
     marks = [(order.index(i), words) for i, words in steps.marks.items()]
     frames = replace(all_steps.take(order), marks=marks)
     picture = _picture(loaded, [steps.trees[i] for i in order], split, frames)
@@ -220,17 +195,9 @@ def _picture(
     )
     if frames is None:
         return TreePicture(_viewer_payload(payload), (trees[0],))
-    shown = payload["frames"]
-    places, text = tuple(shown["places"]), _viewer_payload(payload)
-    return TreePicture(text, tuple(trees[i] for i in places), shown["chosen"], places)
-
-
-@dataclass(frozen=True)
-class LiveTree:
-    """A tree as it stands, where there is one yet, and words for it."""
-
-    words: str
-    payload: ViewerPayload | None = None
+    places, text = tuple(payload["frames"]["places"]), _viewer_payload(payload)
+    kept = tuple(trees[i] for i in places)
+    return TreePicture(text, kept, payload["frames"]["chosen"], places)
 
 
 def tree_epoch(run: Run) -> float | None:
@@ -248,22 +215,22 @@ def has_tree(run: Run) -> bool:
     return run.has_model or tree_epoch(run) is not None
 
 
-def live_tree(run: Run) -> LiveTree:
-    """Return the picture of a run's tree: of its model, or of its newest snapshot."""
+def live_tree(run: Run) -> tuple[str, ViewerPayload | None]:
+    """Return words for a run's tree, and its picture: of its model, or a snapshot."""
     if not has_tree(run):
-        return LiveTree("no tree saved" if run.is_finished else "no tree yet")
+        return "no tree saved" if run.is_finished else "no tree yet", None
     try:
         return _live_tree(run, tree_epoch(run))
     except LookupError:  # thinned out, or the run deleted, meanwhile
-        return LiveTree("its tree was deleted")
+        return "its tree was deleted", None
 
 
 @shared(128)
-def _live_tree(run: Run, epoch: float | None) -> LiveTree:
+def _live_tree(run: Run, epoch: float | None) -> tuple[str, ViewerPayload]:
     """Write the tree as of an epoch, or the model's where ``epoch`` is None."""
-    loaded = load_whole(run)
+    loaded = cached.load_whole(run)
     if loaded.epoch is not None:
-        tree, words = shown_tree(loaded.model), epoch_words(run, loaded.epoch)
+        tree, words = shown_tree(loaded.model), cached.epoch_words(run, loaded.epoch)
     elif loaded.is_ensemble:
         index, weight = top_estimators(loaded)
         which = "all of equal weight" if are_equal(weight) else "the highest weight"
@@ -272,4 +239,4 @@ def _live_tree(run: Run, epoch: float | None) -> LiveTree:
     else:
         tree = run_tree(loaded)
         words = counted(tree.n_leaves, "leaf", "leaves")
-    return LiveTree(words, _picture(loaded, [tree], "fitted").payload)
+    return words, _picture(loaded, [tree], "fitted").payload

@@ -1,7 +1,6 @@
 """What runs get wrong on the test rows: by class, by value, and where two differ."""
 
-from functools import partial
-from math import floor, log10
+from math import floor, isnan, log10
 
 import numpy as np
 import pandas as pd
@@ -10,23 +9,32 @@ import streamlit as st
 from pages.cached.comparison import comparable_runs
 from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, load_readable, ranked_classes
-from pages.compare.pair import Names, Pair, names_of, pair_colors
+from pages.compare.pair import Names, Pair, beside, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import capital, named_with_unit, plain, split_words, with_unit
 from treelab.data.split import some_rows
-from treelab.evaluation.comparison import (
-    Disagreement,
-    agreement,
-    agreement_words,
-    disagreement,
-)
+from treelab.evaluation import comparison
 from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.date_parts import with_dates
-from treelab.trees.words import counted, joined, percent, significant
+from treelab.trees.words import counted, listed, percent, significant
 
-_MOST_NAMED = 3  # classes without a score
+MOST_NAMED = 3  # classes without a score
+SCORE_WORDS = {
+    "precision": "Of the rows predicted as this class, those that are.",
+    "recall": "Of the rows of this class, those predicted as it.",
+    "F1": "Harmonic mean of precision and recall.",
+}
+
+
+def show_confusion(
+    loaded: LoadedRun, counts: np.ndarray, labels: list, key: str, of: str
+) -> None:
+    """Draw a confusion matrix of test rows; ``of`` says whose."""
+    target_is = loaded.run.problem.target_is
+    figure = confusion_figure(counts, labels, target_is=target_is, mode=mode())
+    show_figure(figure, key=key, alt=f"Confusion matrix of {of}.")
 
 
 def outcomes_title(loaded: LoadedRun) -> str:
@@ -43,14 +51,10 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
         _show_classes(loaded, truth, predicted, key)
         return
     truth, target_is = truth.astype(float), loaded.run.problem.target_is
+    name = named_with_unit(loaded.model.target, loaded.model.target_unit)
+    look = {"name": name, "target_is": target_is, "mode": mode()}
     show_figure(
-        scatter_figure(
-            truth,
-            predicted,
-            name=named_with_unit(loaded.model.target, loaded.model.target_unit),
-            target_is=target_is,
-            mode=mode(),
-        ),
+        scatter_figure(truth, predicted, **look),
         key=f"outcomes-{key}",
         alt=f"Predicted against {target_is} values of the test rows.",
     )
@@ -74,34 +78,24 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
-    show_figure(
-        confusion_figure(
-            confusion, labels, target_is=loaded.run.problem.target_is, mode=mode()
-        ),
-        key=f"outcomes-{key}",
-        alt=f"Confusion matrix of {len(labels)} classes on the test rows.",
-    )
-    found = scores["recall"].iloc[worst]
+    of = f"{len(labels)} classes on the test rows"
+    show_confusion(loaded, confusion, labels, f"outcomes-{key}", of)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
-        f"“{plain(labels[worst])}”, {percent(found)}."
+        f"“{plain(labels[worst])}”, {percent(scores['recall'].iloc[worst])}."
         f"{undefined_words(labels, scores)}"
     )
     if loaded.split.weight is not None:
         scores = scores.rename(columns={"rows": "weight"})
-    names = pd.Series([str(label) for label in labels], name="class")
+    scores.insert(0, "class", [str(label) for label in labels])
     st.dataframe(
-        pd.concat([names, scores], axis=1),
+        scores,
         hide_index=True,
         key=f"classes-{key}",
         placeholder="–",
         column_config={
-            name: st.column_config.NumberColumn(name, format="%.3f", help=help_words)
-            for name, help_words in (
-                ("precision", "Of the rows predicted as this class, those that are."),
-                ("recall", "Of the rows of this class, those predicted as it."),
-                ("F1", "Harmonic mean of precision and recall."),
-            )
+            name: st.column_config.NumberColumn(name, format="%.3f", help=words)
+            for name, words in SCORE_WORDS.items()
         },
     )
 
@@ -110,13 +104,10 @@ def undefined_words(labels: list, scores: pd.DataFrame) -> str:
     """Say why a class has a dash for a score, "" where none has."""
     words = ""
     for name, why in (("precision", "was predicted so"), ("recall", "is of it")):
-        missing = scores[name].isna()
-        listed = [f"“{plain(own)}”" for own, is_ in zip(labels, missing) if is_]
-        if listed:
-            words += f" –: no {name}, as no test row {why}: "
-            words += f"{joined(listed[:_MOST_NAMED])}"
-            n_more = len(listed) - _MOST_NAMED
-            words += f" and {n_more} more." if n_more > 0 else "."
+        missing = [own for own, score in zip(labels, scores[name]) if isnan(score)]
+        if missing:
+            named = listed(missing, MOST_NAMED, lambda own: f"“{plain(own)}”")
+            words += f" –: no {name}, as no test row {why}: {named}."
     return words
 
 
@@ -125,15 +116,11 @@ def show_errors(pair: Pair, names: Names) -> None:
     st.header("Where they differ", anchor=False)
     predicted = (predictions(loaded, "test") for loaded in pair)
     _, truth, weight = pair[0].split.rows("test")
-    found = disagreement(pair[0].run.problem.task, truth, *predicted, weight)
+    found = comparison.disagreement(pair[0].run.problem.task, truth, *predicted, weight)
     rows_that_differ(found, pair, names, has_links=True)
     st.header(outcomes_title(pair[0]), anchor=False)
-    for column, loaded, name, key in zip(
-        st.columns(2, gap="large"), pair, names, ("first", "second")
-    ):
-        with column:
-            st.markdown(f"**{plain(name)}**")
-            show_outcomes(loaded, key)
+    for loaded, _, key in beside(pair, names, st.columns(2, gap="large")):
+        show_outcomes(loaded, key)
     if pair[0].model.classes is None:
         st.header("Residuals", anchor=False)
         show_residuals(pair, names)
@@ -147,7 +134,7 @@ HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the tabl
 
 
 def rows_that_differ(
-    found: Disagreement, pair: Pair, names: Names, *, has_links: bool = False
+    found: comparison.Disagreement, pair: Pair, names: Names, *, has_links: bool = False
 ) -> None:
     """List test rows on which runs differ; with links a ticked one can be followed."""
     if found.rows.empty:
@@ -161,15 +148,9 @@ def rows_that_differ(
     first, second = (f"{name} (run)" if name in HEADS else name for name in names)
     rows = found.rows[:MOST_ROWS]
     better = [(first, second, "neither")[which] for which in rows["better"]]
-    facts = pd.DataFrame(
-        {
-            ROW: rows["position"] + 1,
-            TARGET: rows["truth"],
-            first: rows["first"],
-            second: rows["second"],
-            CORRECT if of_classes else CLOSER: better,
-        }
-    )
+    facts = rows.assign(position=rows["position"] + 1, better=better)
+    head = (ROW, TARGET, first, second, CORRECT if of_classes else CLOSER)
+    facts = facts.set_axis(head, axis="columns")
     if of_classes:
         facts = facts.astype(dict.fromkeys((TARGET, first, second), str))
     else:  # four digits of the largest
@@ -180,7 +161,7 @@ def rows_that_differ(
     X = with_dates(X, pair[0].split.X_train)
     X = X.rename(columns={name: f"{name} " for name in X if name in facts})
     table = st.dataframe(
-        pd.concat([facts.reset_index(drop=True), X], axis=1),
+        pd.concat([facts, X], axis=1),
         hide_index=True,
         key="rows-that-differ",
         placeholder="–",
@@ -201,7 +182,8 @@ def rows_that_differ(
         st.button(
             "Show its paths above",
             icon=":material/route:",
-            on_click=partial(st.session_state.__setitem__, "compare-row", row),
+            on_click=st.session_state.__setitem__,
+            args=("compare-row", row),
         )
         for loaded, name in zip(pair, names):
             label = f"Explain {plain(name)} on row {row:,}"
@@ -220,12 +202,13 @@ def _show_agreement(pair: Pair) -> None:
     runs = [*pair, *others][:MOST_RUNS]
     task, titles = pair[0].run.problem.task, list(names_of(runs))
     weight = pair[0].split.rows("test").weight
-    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs], weight)
+    predicted = [predictions(loaded, "test") for loaded in runs]
+    matrix = comparison.agreement(task, predicted, weight)
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")
         return
-    st.markdown(plain(agreement_words(matrix, titles, task)))
+    st.markdown(plain(comparison.agreement_words(matrix, titles, task)))
     with st.columns([1, 1])[0] if len(runs) <= FEW_RUNS else st.container():
         show_figure(
             agreement_figure(matrix, titles, as_percent=not of_numbers, mode=mode()),
@@ -259,29 +242,19 @@ def show_residuals(pair: Pair, names: Names) -> None:
     some = some_rows(len(truth), MOST_POINTS)
     ends = _ends(predicted), _ends(residuals)
     shown = zip(
-        st.columns(2), pair, names, pair_colors(pair), zip(predicted, residuals)
+        beside(pair, names, st.columns(2)), pair_colors(pair), predicted, residuals
     )
-    for column, loaded, name, color, (x, y) in shown:
-        with column:
-            st.markdown(f"**{plain(name)}**")
-            show_figure(
-                residuals_figure(
-                    x[some],
-                    y[some],
-                    ends,
-                    loaded.model.target_unit,
-                    color=color,
-                    mode=mode(),
-                ),
-                key=f"residuals-{loaded.run.id}",
-                alt=f"Residuals of {name} against its predictions.",
-            )
-    rows = split_words(pair[0], "test")
-    sample = f"A sample of {len(some):,} of " if len(some) < len(truth) else ""
-    rows = rows if sample else capital(rows)
+    for (loaded, name, _), color, x, y in shown:
+        unit, look = loaded.model.target_unit, {"color": color, "mode": mode()}
+        show_figure(
+            residuals_figure(x[some], y[some], ends, unit, **look),
+            key=f"residuals-{loaded.run.id}",
+            alt=f"Residuals of {name} against its predictions.",
+        )
+    sample = f"a sample of {len(some):,} of " if len(some) < len(truth) else ""
     st.caption(
-        f"{sample}{rows}, both on the same axes. A tree that fits well leaves no "
-        "pattern around the line at zero."
+        f"{capital(sample + split_words(pair[0], 'test'))}, both on the same axes. A "
+        "tree that fits well leaves no pattern around the line at zero."
     )
 
 

@@ -2,24 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
-from pages.cached.comparison import (
-    RunOnFrontier,
-    band_of,
-    few_trees,
-    runs_on_frontier,
-    small_pictures,
-)
+from pages.cached import comparison as cached
 from pages.cached.predictions import score_differences
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
 from pages.state.choices import choose_run, current_runs
 from pages.tree.size import save_step
-from pages.widgets.page import ASSETS, mode, show_figure
+from pages.widgets.page import ASSETS, mode, pick_one, show_figure
 from pages.widgets.runs import names_and_colors
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.words import explained, guarded, plain
@@ -31,21 +24,6 @@ from treelab.figures.viewer.page import viewer_script, viewer_style
 from treelab.trees.words import counted, significant
 
 COLUMNS = {TEST: "Test rows", HELD_OUT: "Held-out rows"}
-
-
-def _size_words(
-    pair: tuple[RunOnFrontier, RunOnFrontier], names: Sequence[str], leaves: int
-) -> str:
-    """Say on the test rows what two runs reach with at most so many leaves."""
-    lines = first, second = pair[0].line, pair[1].line
-    if None in lines:
-        return ""
-    places = first.place_for(leaves), second.place_for(leaves)
-    if None in places:
-        return ""
-    at = (own.at(place) for own, place in zip(pair, places))
-    best = score_differences(*at)[pair[0].loaded.headline]
-    return size_words(best, lines, (names[0], names[1]), leaves)
 
 
 WIDTH, HOVER_HEIGHT = 380, 200  # pixels of the card, and of the tree in it
@@ -61,12 +39,12 @@ ENSEMBLE = -1  # in the place of a tree's row
 POINT_HEIGHT = 240  # pixels of the tree
 
 
-def take_click(chart: str, runs: Sequence[RunOnFrontier]) -> None:
+def take_click(chart: str, runs: Sequence[cached.RunOnFrontier]) -> None:
     """Make a clicked point's tree the one that all pages show."""
     for point in clicked_points(chart):
         named = point.get("customdata")
         if isinstance(named, list | tuple):  # that of a mean has none
-            _use(runs[int(named[0])], int(named[1]))
+            explained(_use, runs[int(named[0])], int(named[1]))()
 
 
 def clicked_points(chart: str) -> list:
@@ -76,17 +54,13 @@ def clicked_points(chart: str) -> list:
 
 
 def _pick_point(
-    chart: str, runs: Sequence[RunOnFrontier], names: Sequence[str]
+    chart: str, runs: Sequence[cached.RunOnFrontier], names: Sequence[str]
 ) -> None:
     """Let the visitor pick a run and a size, see that tree, and use it everywhere."""
-    by_id = {own.loaded.run.id: (own, name) for own, name in zip(runs, names)}
-    run_id = st.selectbox(
-        "Run",
-        list(by_id),
-        format_func=lambda own_id: by_id[own_id][1],
-        key=f"{chart}-run",
-    )
-    own, name = by_id[run_id]
+    ids = [own.loaded.run.id for own in runs]
+    known = dict(zip(ids, names))
+    run_id = st.selectbox("Run", ids, format_func=known.get, key=f"{chart}-run")
+    own, name = runs[ids.index(run_id)], known[run_id]
     place = ENSEMBLE
     if own.line is not None:
         table, chosen = own.line.table, own.line.chosen
@@ -109,8 +83,8 @@ def _pick_point(
         st.markdown(f"**{words}**")
         step = int(table["step"][place])
         picture = sketch(own.loaded, own.trees[step], f"frontier {step}")
-        options = {"controls": False, "compact": True}
-        tree_viewer(picture, f"{chart}-tree", height=POINT_HEIGHT, **options)
+        look = {"height": POINT_HEIGHT, "controls": False, "compact": True}
+        tree_viewer(picture, f"{chart}-tree", **look)
     st.button(
         "Use this tree",
         icon=":material/check:",
@@ -121,18 +95,17 @@ def _pick_point(
     )
 
 
-def _use(own: RunOnFrontier, place: int) -> None:
+def _use(own: cached.RunOnFrontier, place: int) -> None:
     """Make the tree of a point the one that all pages show; save it where it is new."""
     run_id = own.loaded.run.id
     if own.line is not None:
         step = int(own.line.table["step"][place])
         if step != pruning_steps(own.loaded).own:
             if own.loaded.output:
-                st.session_state["what-failed"] = ValueError(
+                raise ValueError(
                     "This size is of one output alone. On Tree, Keep this size saves "
                     "a tree of all of them."
                 )
-                return
             run_id = save_step(own.loaded, step)
     choose_run(run_id)
 
@@ -151,7 +124,7 @@ def show_frontier(pair: Pair) -> None:
     """
     if pair[0].model.loss != pair[1].model.loss:
         return
-    runs = runs_on_frontier(pair, MOST_RUNS)
+    runs = cached.runs_on_frontier(pair, MOST_RUNS)
     if all(own.line is None for own in runs):
         return
     st.header("Score against size", anchor=False)
@@ -161,12 +134,9 @@ def show_frontier(pair: Pair) -> None:
     titles = [names[own.loaded.run.id][0] for own in runs]
     held_out = {own.run.held_out_title for own in pair}
     with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
-        column = st.segmented_control(
+        column = pick_one(
             "Scores on",
-            list(COLUMNS) if len(held_out) == 1 else [TEST],
-            default=TEST,
-            required=True,
-            format_func=COLUMNS.__getitem__,
+            COLUMNS if len(held_out) == 1 else {TEST: COLUMNS[TEST]},
             key=f"frontier-{key}",
             help="Test rows chose nothing. Held-out rows chose the size: those of "
             "cross-validation, or the validation rows.",
@@ -183,27 +153,26 @@ def show_frontier(pair: Pair) -> None:
         if picker.open:
             with picker:
                 _pick_point(key, runs, titles)
-    if leaves is not None and len(runs) > 1:
-        st.markdown(plain(_size_words((runs[0], runs[1]), titles, leaves)))
+    if leaves is not None:
+        at = (own.at(own.line.place_for(leaves)) for own in runs[:2])
+        best = score_differences(*at)[runs[0].loaded.headline]
+        lines = [own.line for own in runs[:2]]
+        st.markdown(plain(size_words(best, lines, titles, leaves)))
     metric = TITLES[runs[0].loaded.headline]
     if column == HELD_OUT:
         (metric,) = held_out
         runs = [own for own in runs if own.loaded.run.held_out_title == metric]
     drawn = [_drawn_line(own, names, column, few) for own in runs]
+    title = f"{metric}, {COLUMNS[column].lower()}"
+    look = {"score_title": title, "height": CHART_HEIGHT, "mode": mode()}
     show_figure(
-        frontier_figure(
-            drawn,
-            column,
-            score_title=f"{metric}, {COLUMNS[column].lower()}",
-            height=CHART_HEIGHT,
-            mode=mode(),
-        ),
+        frontier_figure(drawn, column, **look),
         key=key,
         alt=f"{metric} of each run's trees against their leaves.",
         on_select=partial(take_click, key, runs),
     )
     # While the pointer rests on a point, its tree; each has the number of its run.
-    lines = ",".join(small_pictures(own) for own in runs)
+    lines = ",".join(cached.small_pictures(own) for own in runs)
     size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
     data = f'{{"chart":"still-{key}",{size},"lines":[{lines}]}}'
     with st.container(key=f"aside-still-{key}"):  # see the style sheet
@@ -215,21 +184,18 @@ def show_frontier(pair: Pair) -> None:
     )
 
 
-def _drawn_line(own: RunOnFrontier, names: dict, column: str, few: bool) -> DrawnLine:
+def _drawn_line(
+    own: cached.RunOnFrontier, names: dict, column: str, few: bool
+) -> DrawnLine:
     """Return what is drawn of a run."""
     run, (name, color) = own.loaded.run, names[own.loaded.run.id]
-    band, n_splits = band_of(run, column, own.loaded.output)
-    line = DrawnLine(name, color, own.line, band=band, n_splits=n_splits)
-    line = replace(line, symbol=learner_symbol(run.learner, run.settings))
-    if own.line is not None:
-        return line
-    trees = counted(own.loaded.model.n_estimators, "tree")
-    return replace(
-        line,
-        name=f"{name}, {trees}",
-        score=own.score(column),
-        few_trees=few_trees(own, column) if few else None,
-    )
+    band, n_splits = cached.band_of(run, column, own.loaded.output)
+    more = {"symbol": learner_symbol(run.learner, run.settings)}
+    if own.line is None:
+        name += f", {counted(own.loaded.model.n_estimators, 'tree')}"
+        more["score"] = own.score(column)
+        more["few_trees"] = cached.few_trees(own, column) if few else None
+    return DrawnLine(name, color, own.line, band=band, n_splits=n_splits, **more)
 
 
 def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
@@ -241,12 +207,11 @@ def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
     return f"Dashed, with band: mean of {splits} data splits ± its standard error. "
 
 
-def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
+def _pick_leaves(runs: Sequence[cached.RunOnFrontier]) -> int | None:
     """Let the visitor ask what two runs reach at one size; None at first."""
-    lines = [own.line for own in runs[:2]]
-    if len(lines) < 2 or None in lines:
+    leaves = [own.line.table["leaves"] for own in runs[:2] if own.line is not None]
+    if len(leaves) < 2:
         return None
-    leaves = [line.table["leaves"] for line in lines]
     low = max(int(own.iloc[0]) for own in leaves)
     high = max(low, *(int(own.iloc[-1]) for own in leaves))
     return st.number_input(
@@ -261,16 +226,13 @@ def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
     )
 
 
-def _pick_few(runs: Sequence[RunOnFrontier]) -> bool:
+def _pick_few(runs: Sequence[cached.RunOnFrontier]) -> bool:
     """Let the visitor mark what few trees of an ensemble reach, where there is one."""
-    ensembles = [own.loaded for own in runs if own.line is None]
-    if not ensembles:
-        return False
     work = sum(
         own.model.n_estimators * (own.n_rows("valid") + own.n_rows("test"))
-        for own in ensembles
+        for own in (each.loaded for each in runs if each.line is None)
     )
-    return st.toggle(
+    return work > 0 and st.toggle(
         "Few trees of ensembles",
         work <= QUICK_WORK,
         key="frontier-few",

@@ -1,11 +1,14 @@
 """The runs that are compared: that of the bar, another one, and up to two more."""
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from pages.cached.runs import LoadedRun, load_readable
 from pages.state.choices import PAIR, current_runs, new_in_address, write_address
 from pages.widgets.page import end_page, mode
 from pages.widgets.runs import loaded_or_end, pick_output, pick_whole_run
+from pages.widgets.words import plain
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.figures.style import learner_color, shade
 from treelab.runs.run_words import run_name, run_names
@@ -13,8 +16,18 @@ from treelab.runs.store.run import Run
 
 AGAINST, OTHERS = PAIR
 MOST_OTHERS = 2
+SIDES = ("first", "second", "third", "fourth")  # in keys of what is drawn of each run
 Pair = tuple[LoadedRun, LoadedRun]
 Names = tuple[str, str]
+
+
+def why_not_compared(first: Run, second: Run) -> str:
+    """Return why a second run cannot be held against a first, "" where it can."""
+    if not (second.is_finished and second.has_model):
+        return f"{second.title} has no model."
+    if not have_same_test_rows(first.problem, second.problem):
+        return "They were tested on other rows: table, target or seed differ."
+    return ""
 
 
 def pick_runs() -> tuple[Pair, list[LoadedRun]]:
@@ -23,10 +36,7 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
     partners = {
         run.id: run
         for run in current_runs()
-        if run.id != loaded.run.id
-        and run.is_finished
-        and run.has_model
-        and have_same_test_rows(run.problem, loaded.run.problem)
+        if run.id != loaded.run.id and not why_not_compared(loaded.run, run)
     }
     if not partners:
         words = f"No other run has the test rows of {run_name(loaded.run)}"
@@ -41,12 +51,10 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
 
 def follow_earlier_address() -> None:
     """Turn a pair that an earlier address names into the run and what it is against."""
-    if "second" in st.query_params:
-        named = {"run": st.query_params["second"]}
-        if first := st.query_params.get("first"):
-            named[AGAINST] = first
-        if others := st.query_params.get(OTHERS):
-            named[OTHERS] = others
+    if st.query_params.get("second"):
+        keys = {"second": "run", "first": AGAINST, OTHERS: OTHERS}
+        named = {new: st.query_params.get(old) for old, new in keys.items()}
+        named = {key: value for key, value in named.items() if value}
         st.switch_page("pages/compare.py", query_params=named)
 
 
@@ -54,7 +62,7 @@ def _pick_against(run: Run, partners: dict[str, Run], labels: dict[str, str]) ->
     """Let the visitor choose the second run, at first the newest CART."""
     wanted = new_in_address(AGAINST) or st.session_state.get(AGAINST)
     if wanted not in partners:
-        wanted = _first_partner(run, [*partners.values()]).id
+        wanted = _first_partner(run, [*partners.values()])
     st.session_state[AGAINST] = wanted
     chosen = st.selectbox(
         "Compared with",
@@ -68,16 +76,13 @@ def _pick_against(run: Run, partners: dict[str, Run], labels: dict[str, str]) ->
     return chosen
 
 
-def _first_partner(run: Run, partners: list[Run]) -> Run:
+def _first_partner(run: Run, partners: list[Run]) -> str:
     """Return the newest CART, or beside a CART the newest run that was trained."""
+    found = [own for own in partners if own.learner == "cart"]
     if run.learner == "cart":
-        trained = [
-            own
-            for own in partners
-            if own.learner != "cart" and (own.origin is None or own.origin.trained)
-        ]
-        return (trained or partners)[0]
-    return ([own for own in partners if own.learner == "cart"] or partners)[0]
+        others = [own for own in partners if own.learner != "cart"]
+        found = [own for own in others if own.origin is None or own.origin.trained]
+    return (found or partners)[0].id
 
 
 def _pick_others(offered: dict[str, Run], labels: dict[str, str]) -> list[Run]:
@@ -99,23 +104,6 @@ def _pick_others(offered: dict[str, Run], labels: dict[str, str]) -> list[Run]:
     return [offered[run_id] for run_id in chosen]
 
 
-def pick_row(loaded: LoadedRun) -> int | None:
-    """Let the visitor follow a test row through the trees; return its place."""
-    n_rows = loaded.n_rows("test")
-    row = st.number_input(
-        f"Follow a test row, 1 to {n_rows:,}",
-        1,
-        n_rows,
-        value=None,
-        step=1,
-        key="compare-row",
-        placeholder="none",
-        width=220,
-        help="Its decision path is highlighted in both trees.",
-    )
-    return None if row is None else row - 1
-
-
 def names_of(runs: list[LoadedRun] | Pair) -> tuple[str, ...]:
     """Return the names of runs, as the bar has them."""
     known = run_names(current_runs())
@@ -128,3 +116,11 @@ def pair_colors(pair: Pair) -> tuple[str, str]:
         learner_color(each.run.learner, each.run.settings) for each in pair
     )
     return shade(first, int(first == second), mode()), second
+
+
+def beside(pair: Pair, names: Names, places) -> Iterator[tuple[LoadedRun, str, str]]:
+    """Go through both runs, each at its place, with its name above and its key."""
+    for place, loaded, name, key in zip(places, pair, names, SIDES):
+        with place:
+            st.markdown(f"**{plain(name)}**")
+            yield loaded, name, key

@@ -1,6 +1,7 @@
 """Two runs beside each other: which is better, its trees, what differs in them."""
 
 from collections.abc import Sequence
+from itertools import compress
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +11,7 @@ from pages.cached.predictions import score_differences, split_scores, top_estima
 from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import tree_picture
 from pages.compare.costs import cost_words
-from pages.compare.pair import Names, Pair, names_of, pair_colors
+from pages.compare.pair import SIDES, Names, Pair, names_of, pair_colors
 from pages.compare.repeats import n_data_splits
 from pages.widgets.page import cells, mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
@@ -25,9 +26,8 @@ from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
-from treelab.trees.words import signed, significant
+from treelab.trees.words import joined, signed, significant
 
-ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 SIZES = {
     "leaves": "leaves",
     "splits": "splits",
@@ -40,9 +40,7 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     """Say which run is better, by how much, on which rows; list all scores."""
     differences = score_differences(*pair)
     best = differences[shared_headline([own.run for own in pair])]
-    drawn = [differences[name] for name in differences if name in ON_ONE_SCALE]
-    columns = ("title", "estimate", "low", "high")
-    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
+    look = {"colors": pair_colors(pair), "mode": mode()}
     with st.container(border=True, key="verdict"):
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
@@ -56,9 +54,9 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
                 st.caption("The two runs were trained for different losses.")
-            for loaded, name in zip(pair, names):
-                if loaded.run.learner == IMPORTED:
-                    st.caption(plain(f"{name}: {NOTE}"))
+            is_imported = [own.run.learner == IMPORTED for own in pair]
+            if any(is_imported):
+                st.caption(plain(f"{joined([*compress(names, is_imported)])}: {NOTE}"))
             if max(map(n_data_splits, pair)) == 1:
                 st.caption(
                     "Based on one data split; repeat it to see how stable this is "
@@ -66,43 +64,37 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 )
         with chart:
             show_figure(
-                difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
+                difference_figure(differences, *names, **look),
                 key="difference",
                 alt=f"{best.finding(names)}.",
             )
-        runs = [*pair, *others]
-        st.dataframe(_score_table(runs, names_of(runs)), key="scores")
+        st.dataframe(_score_table([*pair, *others]), key="scores")
 
 
-def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
+def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
     """Return the test scores and the sizes of runs, a row each, as text."""
-    best = shared_headline([loaded.run for loaded in runs])
+    best, names = shared_headline([loaded.run for loaded in runs]), names_of(runs)
     rows = []
     for loaded in runs:
-        found = split_scores(loaded, "test")
-        row = {}
-        for metric in (best, *(key for key in TITLES if key in found and key != best)):
-            row[TITLES[metric]] = significant(found[metric])
-            if metric != best:
-                continue
-            against = ""
-            if loaded is not runs[0]:
-                own = score_differences(runs[0], loaded)[best]
-                against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
-            row[f"− {names[0]} (95% CI)"] = against
-        summary = loaded.run.summary
+        found, summary = split_scores(loaded, "test"), loaded.run.summary
+        against = ""
+        if loaded is not runs[0]:
+            own = score_differences(runs[0], loaded)[best]
+            against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
+            against = "same predictions" if own.same else against
+        row = {TITLES[best]: "", f"− {names[0]} (95% CI)": against}
+        row |= {TITLES[key]: significant(found[key]) for key in TITLES if key in found}
         for key, name in SIZES.items():
             row[name] = f"{summary[key]:,}" if key in summary else ""
         is_known = loaded.run.learner != IMPORTED
         row["fitted to"] = fitted_words(loaded) if is_known else "not known"
-        row["training time"] = duration(summary.get("seconds"))
+        row["training time"] = duration(summary.get("seconds") if is_known else None)
         rows.append(row)
     table = pd.DataFrame(rows, index=list(names)).fillna("")  # what only some have
     return table.loc[:, (table != "").any()]
 
 
 TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees
-SIDES = ("first", "second", "third", "fourth")
 
 
 def show_trees(
@@ -110,20 +102,20 @@ def show_trees(
 ) -> None:
     """Draw the trees, three beside each other or two and two, and a test row's path."""
     runs, all_names = [*pair, *others], [*names, *names_of(others)]
-    estimators = _heaviest(pair[0]), _heaviest(pair[1])
-    scale = value_scale([run_tree(own, _heaviest(own)) for own in runs])
-    marked = marked_splits(pair, estimators)
+    estimators = [_heaviest(loaded) for loaded in runs]
+    trees = [*map(run_tree, runs, estimators)]
+    marked = marked_splits(pair, (estimators[0], estimators[1]))
     across = 3 if len(runs) == 3 else 2
     height = TREE_HEIGHT if len(runs) <= across else LOW_HEIGHT
-    given = {"scale": scale, "height": height}
+    given = {"place": place, "scale": value_scale(trees), "height": height}
     columns = cells(len(runs), across, gap="large")
     marks = (*marked, *([] for _ in others))
-    for column, *side, own in zip(columns, runs, all_names, SIDES, marks):
+    for column, *side, own in zip(columns, runs, all_names, SIDES, estimators, marks):
         with column:
-            _show_side(*side, place, marked=own, **given)
+            _show_side(*side, marked=own, **given)
     found = " and ".join(
-        f"{len(own):,} of {run_tree(loaded, at).n_splits:,} in {plain(name)}"
-        for own, loaded, at, name in zip(marked, pair, estimators, names)
+        f"{len(own):,} of {tree.n_splits:,} in {plain(name)}"
+        for own, tree, name in zip(marked, trees, names)
     )
     rows = " and ".join(dict.fromkeys(map(fitted_words, pair)))
     st.caption(
@@ -133,7 +125,7 @@ def show_trees(
 
 
 def _show_side(
-    loaded: LoadedRun, name: str, key: str, place: int | None, **options
+    loaded: LoadedRun, name: str, key: str, estimator: int | None, place, **options
 ) -> None:
     """Draw one run's tree, of an ensemble the one of highest weight."""
     color = learner_color(loaded.run.learner, loaded.run.settings)
@@ -142,7 +134,6 @@ def _show_side(
         value = split_scores(loaded, "test")[loaded.headline]
     if value is not None or not loaded.variant:
         label += f" · {loaded.run.state if value is None else significant(value)}"
-    estimator = _heaviest(loaded)
     words = ["" if loaded.variant else origin_words(loaded.run)]
     if estimator is not None:
         of_all = f"Tree {estimator} of {loaded.model.n_estimators:,}"

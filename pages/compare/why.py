@@ -1,7 +1,6 @@
 """Why two trees differ: splits greedy would not make, what both predict in a plane."""
 
 from collections.abc import Callable
-from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -14,23 +13,22 @@ from pages.cached.runs import (
     run_tree,
     size_path_of,
 )
-from pages.compare.pair import Names, Pair
+from pages.compare.pair import Names, Pair, beside
 from pages.widgets.page import mode, show_figure
 from pages.widgets.words import fitted_words, plain, short_rule, with_unit
 from treelab.data.split import SPLIT_NAMES, some_rows
-from treelab.evaluation.comparison import SplitLine, lines_between, plane_points
+from treelab.evaluation.comparison import lines_between, plane_points
 from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.optimality import optimality_gap
-from treelab.figures.comparison import Surface, axis_of, node_plane, plane_figure
+from treelab.figures.comparison import axis_of, node_plane, plane_figure
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text
-from treelab.trees.tree import Tree
 from treelab.trees.words import counted, percent
 
 
 def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
     """Return what can be shown of why two runs differ, by the name of its tab."""
-    found: dict[str, Callable[[Pair, Names], None]] = {}
+    found = {}
     if any(map(_is_trained_tree, pair)):
         found["Why"] = _show_why
     if len(cached.number_columns(pair)) > 1:
@@ -40,6 +38,7 @@ def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
 
 MOST_POINTS = 1500
 PLANE_HEIGHT = 300  # pixels
+GAINS = {"now": "immediate gain", "final": "final gain", "test": "final gain, test"}
 
 
 def _is_trained_tree(loaded: LoadedRun) -> bool:
@@ -82,48 +81,37 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
         rows += f" where {short_rule(tree, gap.node)}"
     with numbers:
         st.markdown(plain(gap.sentences(tree, name, rows)))
-        titles = {"now": "immediate gain", "final": "final gain"}
-        titles["test"] = "final gain, test"
+        both = {name: gap.gains, "greedy": gap.greedy}
         st.table(
             {
-                title: {
-                    key: gain_text(getattr(gains, own))
-                    for key, gains in ((name, gap.gains), ("greedy", gap.greedy))
-                }
-                for own, title in titles.items()
+                title: {key: gain_text(getattr(both[key], own)) for key in both}
+                for own, title in GAINS.items()
             }
         )
-    with picture:
-        _draw(gap, loaded, tree)
-
-
-def _draw(gap: GreedyGap, loaded: LoadedRun, tree: Tree) -> None:
-    """Draw the rows of the node by two columns, with its split and those below it."""
     X, y, _ = loaded.rows("fitted")
     points, axes, lines = node_plane(tree, gap.node, gap.axes, X, y)
     known = points.dropna()
     drawn = known.iloc[some_rows(len(known), MOST_POINTS)]
-    show_figure(
-        plane_figure(
-            drawn,
-            axes,
-            lines,
-            colors=run_colors(loaded) or None,
-            unit=loaded.model.target_unit,
-            mode=mode(),
-        ).update_layout(height=PLANE_HEIGHT),
-        key=f"greedy-gap-{loaded.run.id}",
-        alt="Rows of the node by two columns, with the splits as lines.",
-    )
+    alt = "Rows of the node by two columns, with the splits as lines."
+    colors = run_colors(loaded) or None
+    with picture:
+        _show_plane("greedy-gap", loaded, (drawn, axes, lines), alt, colors=colors)
     sample = "" if len(drawn) == len(known) else f"A sample of {len(drawn):,} of the "
     missing = len(points) - len(known)
     left_out = f" {missing:,} rows miss a value and are not drawn." if missing else ""
     first, second = (plain(tree.features[j].column) for j in gap.axes)
-    st.caption(
+    picture.caption(
         f"{sample}{gap.n_rows:,} {SPLIT_NAMES[loaded.fitted_split]} rows at node "
         f"{gap.node}, by {first} and {second}. Solid: the split; dashed: splits below "
         f"it, other columns at the medians of these rows.{left_out}"
     )
+
+
+def _show_plane(key: str, loaded: LoadedRun, drawn: tuple, alt: str, **look) -> None:
+    """Draw rows of a run in the plane of two columns, with splits as lines."""
+    figure = plane_figure(*drawn, unit=loaded.model.target_unit, mode=mode(), **look)
+    figure.update_layout(height=PLANE_HEIGHT)
+    show_figure(figure, key=f"{key}-{loaded.run.id}", alt=alt)
 
 
 MOST_RUNS = 50  # among which an optimal tree is looked for
@@ -143,14 +131,12 @@ def _show_optimality(pair: Pair, names: Names) -> None:
     searched = [run_tree(best)] if path is None else list(path.trees)
     lines = []
     for loaded, name in zip(pair, names):
-        is_optimal_itself = loaded.run.id == best.run.id
-        if is_optimal_itself or loaded.is_ensemble or loaded.model.has_predictor:
-            continue
-        gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
-        if gap is None:
-            continue
-        words = gap.words(loaded.model.classes is not None)
-        lines.append(f"{plain(name)} (depth {gap.depth}): {words}")
+        by_leaves = not (loaded.is_ensemble or loaded.model.has_predictor)
+        if by_leaves and loaded.run.id != best.run.id:
+            gap = optimality_gap(run_tree(loaded), searched, *best.rows("fitted"))
+            if gap is not None:
+                words = gap.words(loaded.model.classes is not None)
+                lines.append(f"{plain(name)} (depth {gap.depth}): {words}")
     if lines:
         st.caption(
             f"On the {fitted_words(best)} of the optimal tree: {'; '.join(lines)}. "
@@ -177,9 +163,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     features = (Feature(c, unit=units.get(c, ""), form=forms.get(c)) for c in columns)
     across, up = (axis_of(own, X_test[own.column].to_numpy(float)) for own in features)
     box = (across.low, across.high, up.low, up.high)
-    found = [
-        Surface(*cached.surface_of(loaded, columns, box, place)) for loaded in pair
-    ]
+    found = [cached.surface_of(loaded, columns, box, place) for loaded in pair]
     test, scale = pair[0].split.rows("test"), None
     points = plane_points(test.X, test.y, columns, place, MOST_PLANE_POINTS)
     first, second = (own.predicted for own in found)
@@ -191,28 +175,16 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         said.markdown(plain(f"Predictions differ by at most {far} on this plane."))
         values = np.concatenate([points["target"], first.ravel(), second.ravel()])
         scale = float(values.min()), float(values.max())
-    colors = dict(chain(*(run_colors(loaded).items() for loaded in pair))) or None
-    for side, loaded, name, behind in zip(st.columns(2), pair, names, found):
-        lines: list[SplitLine] = []  # none of an ensemble
+    colors = run_colors(pair[0]) | run_colors(pair[1])
+    look = {"colors": colors or None, "scale": scale}
+    for (loaded, name, _), behind in zip(beside(pair, names, st.columns(2)), found):
+        lines = []  # none of an ensemble
         if not loaded.is_ensemble:
             held_at = cached.held_row(loaded, place)
             lines = lines_between(run_tree(loaded), columns, held_at, box)
-        with side:
-            st.markdown(f"**{plain(name)}**")
-            show_figure(
-                plane_figure(
-                    points,
-                    (across, up),
-                    lines,
-                    colors=colors,
-                    behind=behind,
-                    scale=scale,
-                    unit=loaded.model.target_unit,
-                    mode=mode(),
-                ).update_layout(height=PLANE_HEIGHT),
-                key=f"surface-{loaded.run.id}",
-                alt=f"Predictions of {name} over {columns[0]} and {columns[1]}.",
-            )
+        alt = f"Predictions of {name} over {x} and {y}."
+        drawn = points, (across, up), lines
+        _show_plane("surface", loaded, drawn, alt, behind=behind, **look)
     held = (
         "at the medians of the training rows, or the most frequent category (follow a "
         "test row to hold them there)"

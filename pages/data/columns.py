@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit import column_config as config
 
 from pages.cached import store as cached
 from pages.state.choices import change_problem, changes, with_targets
@@ -11,7 +12,7 @@ from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.encoding import least_text, parse_least
 from treelab.data.leaks import MANY_COLUMNS
-from treelab.data.problem import Problem, pairs
+from treelab.data.problem import Problem
 from treelab.evaluation.profile import Alone, alone_score, missing_words
 from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
@@ -40,39 +41,35 @@ def column_editor(problem: Problem) -> None:
         args=(key, base_key, problem),
         disabled=["column", *_FACTS],
         column_config={
-            "use": st.column_config.CheckboxColumn("Use", width="small"),
-            "column": st.column_config.TextColumn("Column"),
-            "kind": st.column_config.SelectboxColumn(
+            "use": config.CheckboxColumn("Use", width="small"),
+            "column": "Column",
+            "kind": config.SelectboxColumn(
                 "Type",
                 options=["number", "category"],
                 required=True,
                 help="How trees read it: numbers are split at a threshold, categories "
                 "into two sets. Why says what speaks for which.",
             ),
-            "unit": st.column_config.TextColumn(
+            "unit": config.TextColumn(
                 "Unit",
                 max_chars=MOST_UNIT,
                 help="Written behind the thresholds of every split, such as kg.",
             ),
-            "meaning": st.column_config.TextColumn(
+            "meaning": config.TextColumn(
                 "Holds", help="What the values most likely are."
             ),
-            "reason": st.column_config.TextColumn("Why", width="large"),
-            "rare": st.column_config.TextColumn(
+            "reason": config.TextColumn("Why", width="large"),
+            "rare": config.TextColumn(
                 "Rare below",
                 validate=r"^\s*(\d+(\.\d+)?\s*%?)?\s*$",
                 help="Of a category: values that fewer training rows hold become one "
                 "value in every tree. Write a number of rows, such as 10, or a "
                 "percentage of them, such as 1%; empty joins none.",
             ),
-            "missing": st.column_config.ProgressColumn(
-                "Missing", format="percent", min_value=0, max_value=1
-            ),
-            "different": st.column_config.NumberColumn(
-                "Unique values", format="localized"
-            ),
-            "example": st.column_config.TextColumn("Example"),
-            "note": st.column_config.TextColumn("Note"),
+            "missing": config.ProgressColumn("Missing", format="percent"),
+            "different": config.NumberColumn("Unique values", format="localized"),
+            "example": "Example",
+            "note": "Note",
         },
     )
     if error := st.session_state.get(f"{key}-error"):
@@ -132,49 +129,34 @@ def _rows(problem: Problem) -> pd.DataFrame:
 
 
 def _apply(key: str, base_key: str, problem: Problem) -> None:
-    """Apply the edits so far to the problem; one column at least stays."""
+    """Apply the edits so far to the problem, or note why they cannot be."""
     edited = st.session_state[base_key].copy()
     for row, values in st.session_state[key]["edited_rows"].items():
         for name, value in values.items():
             edited.loc[edited.index[int(row)], name] = value
-    used = tuple(edited.loc[edited["use"].astype(bool), "column"])
-    if not used:
-        st.session_state[f"{key}-error"] = (
-            "At least one column must be used; the last change was not applied."
-        )
-        return
-    try:
-        least = zip(edited["column"], edited["rare"].fillna("").map(parse_least))
-        rare = tuple((name, rows) for name, rows in least if rows)
-    except ValueError as error:
-        st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
-        return
-    st.session_state.pop(f"{key}-error", None)
+    edited = edited.set_index("column")
+    used = [*edited.index[edited["use"].astype(bool)]]
+    used += [own for own in problem.columns if parse_part(own) and own not in used]
     facts = cached.column_facts(problem.table_id).set_index("column")["kind"]
-    kinds = tuple(
-        (name, kind)
-        for name, kind in zip(edited["column"], edited["kind"])
-        if kind != facts[name]
-    )
-    parts = tuple(name for name in problem.columns if parse_part(name))
-    used += tuple(name for name in parts if name not in used)
-    units = dict(zip(edited["column"], edited["unit"].fillna("").str.strip()))
+    changed = edited["kind"][edited["kind"] != facts[edited.index]]
 
     def change(now: Problem) -> Problem:
-        both = {name: unit for name, unit in (dict(now.units) | units).items() if unit}
+        found = {
+            "kinds": changed.to_dict(),
+            "units": edited["unit"].fillna("").str.strip().to_dict(),
+            "rare": edited["rare"].fillna("").map(parse_least).to_dict(),
+        }
         # What was said of columns that stand elsewhere, as of a target, stays.
-        shown = {*edited["column"]}
-        before = [own for own in now.kinds if own[0] not in shown]
-        rare_before = [own for own in now.rare if own[0] not in shown]
-        return replace(
-            now,
-            columns=used,
-            kinds=(*before, *kinds),
-            units=pairs(both),
-            rare=(*rare_before, *rare),
-        )
+        for what in found:
+            before = {k: v for k, v in getattr(now, what) if k not in edited.index}
+            found[what] = tuple(own for own in (before | found[what]).items() if own[1])
+        return replace(now, columns=used, **found)
 
-    change_problem(problem, change)
+    try:
+        change_problem(problem, change)
+        st.session_state.pop(f"{key}-error", None)
+    except ValueError as error:
+        st.session_state[f"{key}-error"] = f"{error} The last change was not applied."
 
 
 def date_parts(problem: Problem) -> None:
@@ -228,10 +210,9 @@ def show_columns(problem: Problem) -> None:
 
 def _alone(problem: Problem) -> Alone | None:
     """Return what each column predicts alone; None before it is asked for."""
-    n = len(problem.columns)
-    if n > MANY_COLUMNS and not st.session_state.get(f"alone-{problem.table_id}"):
-        return None
-    return cached.alone_of(problem)
+    asked = st.session_state.get(f"alone-{problem.table_id}")
+    is_quick = len(problem.columns) <= MANY_COLUMNS
+    return cached.alone_of(problem) if asked or is_quick else None
 
 
 def _ranked(problem: Problem) -> list[str]:
@@ -263,9 +244,13 @@ def show_alone(problem: Problem) -> None:
     if not found.names:
         st.markdown("The rows with a target are too few to say.")
         return
-    words, title = found.sentences(problem, plain), f"{alone_score(problem)} alone"
-    bars = found.names, found.power
-    show_bars("profile-alone", words, *bars, title=title, most=MOST_COLUMNS)
+    show_bars(
+        "profile-alone",
+        found.sentences(problem, plain),
+        *(found.names, found.power),
+        title=f"{alone_score(problem)} alone",
+        most=MOST_COLUMNS,
+    )
     rarest = ""
     if found.n_rarest:  # recall of few rows weighs as much as that of many
         rarest = f", where the rarest class has {counted(found.n_rarest, 'row')}"
@@ -292,19 +277,12 @@ def show_distribution(problem: Problem) -> None:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
     found, units = cached.distribution_of(problem, name), dict(problem.units)
+    titles = [named_with_unit(n, units.get(n, "")) for n in (name, problem.target)]
     words = found.sentence(name, problem.target, plain)
     st.markdown(words)
-    show_figure(
-        distribution_figure(
-            found,
-            named_with_unit(name, units.get(name, "")),
-            named_with_unit(problem.target, units.get(problem.target, "")),
-            cached.target_colors(problem),
-            mode(),
-        ),
-        key="profile-distribution",
-        alt=words,
-    )
+    colors = cached.target_colors(problem)
+    figure = distribution_figure(found, *titles, colors, mode())
+    show_figure(figure, key="profile-distribution", alt=words)
     what = "the target's mean below"
     if found.target_mean is None:
         what = "a colour a class"
@@ -324,9 +302,8 @@ def show_associations(problem: Problem) -> None:
         st.markdown("No two columns share enough rows to say.")
         return
     st.markdown(words)
-    show_figure(
-        associations_figure(found, mode()), key="profile-associations", alt=words
-    )
+    figure = associations_figure(found, mode())
+    show_figure(figure, key="profile-associations", alt=words)
     some = ""
     if len(problem.columns) > len(names):
         some = f"The {len(names)} columns that predict most alone. "
@@ -341,15 +318,15 @@ def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
-    rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
+    rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
     found = _alone(problem)
     power = dict(zip(found.names, found.power)) if found else {}
     for name in found.leaks if found else []:
-        reason = (
-            f"Alone it predicts the target nearly exactly ({significant(power[name])} "
-            "of 1). Leave it out if it is known only afterwards."
+        words = (
+            f"Alone it predicts the target nearly exactly ({significant(power[name])}"
         )
-        rows.insert(0, (name, "gives the target away", reason))
+        words += " of 1). Leave it out if it is known only afterwards."
+        rows.insert(0, (name, "gives the target away", words))
     st.subheader("Columns to check", anchor=False)
     if not rows:
         st.markdown("None: no id, no constant, none that gives the target away.")
@@ -361,17 +338,13 @@ def show_odd(problem: Problem) -> None:
     )
 
 
-MOST_ROW_COLUMNS = 15
 _KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
 
 
 def show_rows(problem: Problem) -> None:
     """Show the counts of rows and columns, all of them counted."""
-    facts, meanings = (
-        cached.rows_of(problem),
-        cached.column_facts(problem.table_id)["meaning"],
-    )
-    counts = meanings.value_counts()
+    facts = cached.rows_of(problem)
+    meanings = cached.column_facts(problem.table_id)["meaning"]
     st.subheader("Rows and columns", anchor=False)
     shown = {
         "Rows": f"{facts.n_rows:,}",
@@ -382,9 +355,8 @@ def show_rows(problem: Problem) -> None:
         "Contradicting rows": f"{facts.n_contradicting:,}",
     }
     st.html(facts_table(shown))
-    kinds = ", ".join(
-        f"{n:,} {_KINDS.get(str(kind), kind)}" for kind, n in counts.items()
-    )
+    counts = meanings.replace(_KINDS).value_counts()
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
     st.caption(
         f"Columns by type: {kinds}. A repeated row equals an earlier one in every "
         "column. Contradicting rows have equal features and different targets: no "
@@ -404,7 +376,7 @@ def show_missing(problem: Problem) -> None:
         plain(missing_words(gaps)),
         *(gaps["column"], gaps["missing"]),
         title="fraction of rows without a value",
-        most=MOST_ROW_COLUMNS,
+        most=MOST_COLUMNS,
     )
-    if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
+    if (more := len(gaps) - MOST_COLUMNS) > 0:
         st.caption(f"{counted(more, 'more column')} with fewer gaps.")

@@ -25,20 +25,14 @@ _HELP = (
 
 def pick_split(problem: Problem) -> None:
     """Let the visitor choose how rows are split."""
-    choices = {"random": [""]} | {
-        way: [
-            name
-            for name in columns_to_split_by(problem.table_id, way, problem.target)
-            if name not in problem.more_targets
-        ]
-        for way in WAY_TITLES
-        if way != "random"
-    }
-    if problem.split_by != "random" and problem.split_column not in choices.get(
-        problem.split_by, ()
-    ):
-        choices[problem.split_by] = [problem.split_column, *choices[problem.split_by]]
-    ways = [way for way, names in choices.items() if names]
+    choices = {"random": [""]}
+    for way in WAY_TITLES.keys() - choices:
+        names = columns_to_split_by(problem.table_id, way, problem.target)
+        choices[way] = [name for name in names if name not in problem.more_targets]
+    now = choices[problem.split_by]
+    if problem.split_column not in now:
+        now.insert(0, problem.split_column)
+    ways = [way for way in WAY_TITLES if choices[way]]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Split",
@@ -54,10 +48,9 @@ def pick_split(problem: Problem) -> None:
             width=190,
         )
         if problem.split_by != "random":
-            names = choices[problem.split_by]
             st.selectbox(
                 "Column",
-                names,
+                now,
                 **changes(
                     problem,
                     f"split-by-{problem.split_by}",

@@ -1,14 +1,17 @@
 """New rows: a table that a visitor brings, and what a run predicts for it."""
 
+from dataclasses import replace
 from hashlib import sha256
 
+import pandas as pd
 import streamlit as st
 
 from pages.cached import predictions as cached
 from pages.cached.runs import LoadedRun
 from pages.cached.store import stored_table_id, table
-from pages.explain.which_row import NewRows, open_new_row
+from pages.explain.which_row import open_new_row
 from pages.state.choices import table_titles
+from pages.widgets.page import pick_one
 from pages.widgets.upload import LABEL
 from pages.widgets.words import plain
 from treelab.data.reading.file_format import KINDS
@@ -23,37 +26,29 @@ from treelab.trees.words import counted, listed, quoted, significant
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
 
-def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
+def pick_new_rows(loaded: LoadedRun) -> cached.GivenTable | None:
     """Let the visitor choose a table; None until there is one with rows."""
-    source = st.segmented_control(
-        "Rows from",
-        [FILE, PASTED, STORED],
-        default=FILE,
-        required=True,
-        key="predict-source",
-        persist_state="session",
-    )
+    sources = [FILE, PASTED, STORED]
+    source = pick_one("Rows from", sources, "predict-source", persist_state="session")
     try:
         if source == STORED:
             given = _stored()
-        else:
-            content = _file() if source == FILE else _pasted()
-            if content is None:
-                _say_what_is_read(loaded)
-                return None
+        elif content := uploaded("predict-file") if source == FILE else _pasted():
             given = given_table(loaded, *content)
+        else:
+            _say_what_is_read(loaded)
+            return None
         if not len(given.frame):
             st.info("The table has no row to predict.", icon=":material/info:")
             return None
-        fill_absent = bool(
-            predictions.absent_columns(loaded.model, given.frame)
-        ) and st.toggle(
+        absent = predictions.absent_columns(loaded.model, given.frame)
+        fill_absent = bool(absent) and st.toggle(
             "Predict without the absent columns, as if they were empty",
             key=f"predict-fill-{loaded.run.id}-{given.key}",
         )
-        return NewRows(
-            given, fill_absent, cached.ready_table(loaded, given, fill_absent)
-        )
+        given = replace(given, fill_absent=fill_absent)
+        cached.ready_table(loaded, given)  # or say why it cannot be read
+        return given
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -61,40 +56,30 @@ def pick_new_rows(loaded: LoadedRun) -> NewRows | None:
 
 def _say_what_is_read(loaded: LoadedRun) -> None:
     """Say which columns the model reads, and that the target is welcome."""
-    columns = list(loaded.model.columns)
-    problem = loaded.run.problem
-    read = (*problem.targets, problem.exposure, problem.weight)
-    scored = listed([*filter(None, read)], write=quoted)
-    shown = listed(columns, 12, quoted)
-    reads = f"reads {counted(len(columns), 'column')}: {shown}"
-    st.info(
-        plain(
-            f"The model {reads if columns else 'reads no column'}. They may stand in "
-            f"any order, among others. With {scored}, predictions are scored. The "
-            "table is not stored."
-        ),
-        icon=":material/info:",
+    columns, problem = list(loaded.model.columns), loaded.run.problem
+    scored = [*problem.targets, *filter(None, (problem.exposure, problem.weight))]
+    read = f"{counted(len(columns), 'column')}: {listed(columns, 12, quoted)}"
+    words = (
+        f"The model reads {read if columns else 'no column'}. They may stand in any "
+        f"order, among others. With {listed(scored, write=quoted)}, predictions are "
+        "scored. The table is not stored."
     )
+    st.info(plain(words), icon=":material/info:")
 
 
 def _stored() -> cached.GivenTable:
     """Let the visitor choose a table of the run store."""
     titles = distinct(table_titles())
-    key = st.selectbox(
-        "Table",
-        list(titles),
-        format_func=titles.__getitem__,
-        key="predict-stored",
-        width=360,
-    )
+    given = {"format_func": titles.__getitem__, "width": 360}
+    key = st.selectbox("Table", list(titles), key="predict-stored", **given)
     table_id = stored_table_id(key)
     frame = table(table_id)
     return cached.GivenTable(frame, frame, titles[key], table_id)
 
 
-def _file() -> tuple[bytes, str, str] | None:
+def uploaded(key: str, **given) -> tuple[bytes, str, str] | None:
     """Let the visitor upload a file; its content, its name, its key."""
-    file = st.file_uploader(LABEL, type=KINDS, key="predict-file")
+    file = st.file_uploader(LABEL, type=KINDS, key=key, **given)
     return None if file is None else (file.getvalue(), file.name, file.file_id)
 
 
@@ -138,47 +123,44 @@ _NAMES = {
 }
 
 
-def show_new_rows(loaded: LoadedRun, new: NewRows) -> None:
+def show_new_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
     """Show what is predicted for new rows: the first of them, and all as a file."""
     try:
-        predicted = cached.predicted_columns(
-            loaded, new.given, new.fill_absent, ("prediction",)
-        )
+        predicted = cached.predicted_columns(loaded, given, ("prediction",))
         for _, column in predicted.items():
             words = predictions.predicted_words(loaded.model, column)
             st.header(plain(words), anchor=False)
-        _show_scores(loaded, new)
-        for note in new.ready.notes:
+        _show_scores(loaded, given)
+        for note in cached.ready_table(loaded, given).notes:
             st.warning(plain(note), icon=":material/help:")
-        _show_rows(loaded, new)
+        _show_rows(loaded, given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
 
 
-def _show_scores(loaded: LoadedRun, new: NewRows) -> None:
+def _show_scores(loaded: LoadedRun, given: cached.GivenTable) -> None:
     """Show how the predictions score where the table holds the target."""
-    if new.given.key in (loaded.run.problem.table_id, loaded.run.problem.origin):
+    if given.key in (loaded.run.problem.table_id, loaded.run.problem.origin):
         st.caption(
             "The run was trained on rows of this table, so agreement with it measures "
             f"nothing; its score on rows held out is {plain(score_words(loaded.run))}."
         )
         return
-    scores, note = cached.scores_on(loaded, new.given, new.fill_absent)
+    scores, note = cached.scores_on(loaded, given)
     if scores:
         words = ", ".join(
-            f"{TITLES[name]} **{plain(significant(value))}**"
-            for name, value in scores.items()
+            f"{TITLES[name]} **{plain(significant(scores[name]))}**"
+            for name in scores
             if name in TITLES
         )
-        n_rows = counted(int(scores["n_rows"]), "row")
-        target = plain(loaded.model.target)
-        weighted = plain(loaded.run.problem.weighted_words)
-        st.markdown(f"Against {target} on {n_rows} of this table{weighted}: {words}.")
+        rows = f"{counted(int(scores['n_rows']), 'row')} of this table"
+        rows += loaded.run.problem.weighted_words
+        st.markdown(f"{plain(f'Against {loaded.model.target} on {rows}')}: {words}.")
     if note:
         st.caption(plain(note))
 
 
-def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
+def _show_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
     """Let the visitor choose columns; show the first rows, and offer all as a file."""
     offered = predictions.parts_of(loaded.model)
     parts = st.pills(
@@ -196,11 +178,14 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
         st.info("Choose at least one kind of column above.")
         return
     chosen = tuple(part for part in offered if part in parts)
-    given = new.given
-    predicted = cached.predicted_columns(loaded, given, new.fill_absent, chosen)
-    first, own_first = given.written.head(MOST_SHOWN), predicted.head(MOST_SHOWN)
-    shown = predictions.with_predictions(first, own_first, chosen, given.name)
-    own = predicted.columns.tolist()
+    predicted = cached.predicted_columns(loaded, given, chosen)
+
+    def rows(n_rows: int | None = None) -> pd.DataFrame:
+        """Return the table with its predictions, all rows or the first."""
+        tables = given.written[:n_rows], predicted[:n_rows]
+        return predictions.with_predictions(*tables, chosen, given.name)
+
+    shown, own = rows(MOST_SHOWN), predicted.columns.tolist()
     order = [*own, *(str(name) for name in shown.columns if name not in own)]
     key = f"predict-rows-{loaded.run.id}"
 
@@ -224,26 +209,18 @@ def _show_rows(loaded: LoadedRun, new: NewRows) -> None:
         "file predictions stand behind the table's own columns."
     ]
     if {"leaf", "rule"} & set(chosen):
-        if loaded.is_ensemble:
-            words.append("Leaf and rule are those of the tree of highest weight.")
-        words += [ON_TOP] if loaded.model.has_predictor else []
-        words.append(predictions.empty_branch_note(loaded.model, new.ready.X))
+        heaviest = "Leaf and rule are those of the tree of highest weight."
+        words += [heaviest] * loaded.is_ensemble + [ON_TOP] * loaded.model.has_predictor
+        X = cached.ready_table(loaded, given).X
+        words.append(predictions.empty_branch_note(loaded.model, X))
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        ending = st.selectbox(
-            "File",
-            list(FORMATS),
-            format_func=lambda ending: FORMATS[ending].title,
-            key="predict-format",
-            width=160,
-        )
+        titles = {ending: own.title for ending, own in FORMATS.items()}
+        look = {"format_func": titles.__getitem__, "width": 160}
+        ending = st.selectbox("File", list(titles), key="predict-format", **look)
         st.download_button(
             "Download",
-            lambda: FORMATS[ending].write(
-                predictions.with_predictions(
-                    given.written, predicted, chosen, given.name
-                )
-            ),
+            lambda: FORMATS[ending].write(rows()),
             f"predictions-{loaded.run.id}.{ending}",
             FORMATS[ending].mime,
             key=f"predict-download-{ending}",

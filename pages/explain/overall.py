@@ -6,7 +6,7 @@ import streamlit as st
 from pages.cached.predictions import decided_rows, run_dependence, shuffled_importances
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
-from pages.widgets.page import mode, page_link, show_bars, show_figure
+from pages.widgets.page import mode, page_link, pick_one, show_bars, show_figure
 from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
 from treelab.evaluation import importance
 from treelab.evaluation.ensembles import DecidedRows
@@ -75,19 +75,16 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     """Let the visitor choose a feature, and draw how predictions depend on it."""
     output = row.output
     left, right = st.columns(2)
-    with left:
-        column = st.selectbox(
-            "Prediction by", columns, key=f"dependence-{loaded.run.id}"
-        )
+    column = left.selectbox("Prediction by", columns, key=f"dependence-{loaded.run.id}")
     classes = loaded.model.classes
     if classes is not None:
-        with right:
-            label = st.selectbox(
-                "Probability of",
-                ranked_classes(loaded),
-                index=ranked_classes(loaded).index(classes[output]),
-                key=f"dependence-class-{loaded.run.id}",
-            )
+        labels = ranked_classes(loaded)
+        label = right.selectbox(
+            "Probability of",
+            labels,
+            index=labels.index(classes[output]),
+            key=f"dependence-class-{loaded.run.id}",
+        )
         output = classes.index(label)
     found = run_dependence(loaded, column, output)
     if not len(found.values):
@@ -97,25 +94,16 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     title = named_with_unit(loaded.model.target, loaded.model.target_unit)
     if classes is not None:
         title = f"probability of “{classes[output]}”"
-    plain_one = Feature(column, "number" if found.is_number else "category")
     features = {own.column: own for own in loaded.model.features}
-    feature = features.get(column, plain_one)
+    unread = Feature(column, "number" if found.is_number else "category")
+    feature = features.get(column, unread)
     write = significant if classes is None else probability
     words = plain(found.sentence(title, feature, write))
     st.markdown(words)
     unit = dict(loaded.run.problem.units).get(column, "")
-    show_figure(
-        dependence_figure(
-            found,
-            own.lines[0],
-            title=title,
-            unit=unit,
-            dates=feature.is_date,
-            mode=mode(),
-        ),
-        key="dependence",
-        alt=words,
-    )
+    look = {"unit": unit, "dates": feature.is_date, "mode": mode()}
+    figure = dependence_figure(found, own.lines[0], title=title, **look)
+    show_figure(figure, key="dependence", alt=words)
     st.caption(
         f"Mean over {counted(len(found.lines), 'test row')}"
         f"{', a sample' if len(found.lines) < len(loaded.split.y_test) else ''}"
@@ -132,13 +120,11 @@ MOST_RULES = 200
 def _show_simple_rules(loaded: LoadedRun) -> None:
     """List the rules that decide test rows by themselves."""
     st.subheader("Rows that one tree decides", anchor=False)
-    share = st.segmented_control(
+    share = pick_one(
         "Its weight is above",
-        SHARES,
+        {share: f"{share:.0%}" for share in SHARES},
+        f"share-{loaded.run.id}",
         default=0.5,
-        required=True,
-        format_func=lambda own: f"{own:.0%}",
-        key=f"share-{loaded.run.id}",
         help="Where a single tree has most of the weight, its rule is the whole "
         "explanation of the prediction.",
     )

@@ -12,14 +12,10 @@ from pages.cached.predictions import known_values, predictions
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row, predicted_row
 from pages.explain.why import prediction_words, show_path, show_prediction
+from pages.widgets.page import pick_moment, pick_one
 from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
-from treelab.evaluation.counterfactuals import (
-    Changes,
-    Wanted,
-    searched_counterfactuals,
-    tree_counterfactuals,
-)
+from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
 from treelab.trees.tree import OBLIQUE
@@ -56,8 +52,8 @@ def _heaviest_tree(loaded: LoadedRun, row: Row) -> int | None:
 _FIELDS = 10  # fields that stand open; the other columns unfold
 _FEW_NUMBERS = 3  # numbers of a column that stand beside each other
 _ROOM = 16  # letters that do
-_MISSING = "missing"
 _YES_NO = {"True": "yes", "False": "no"}
+_EMPTY = {"placeholder": "missing", "persist_state": "session"}  # of a field
 FIELD_WIDTH = 230  # pixels, as a time needs
 
 
@@ -88,13 +84,12 @@ def _edited(loaded: LoadedRun, row: Row) -> Row | None:
     values, changed = row.values.copy(), []
     for column, now in new.items():
         before = row.values[column].iloc[0]
-        if now is None or pd.isna(before):
-            same = now is None and bool(pd.isna(before))
+        if pd.isna(before):
+            same = now is None
         else:
             same = str(before) == now if isinstance(now, str) else before == now
         if not same:
-            is_number = column_kind(loaded.split.X_train[column]) == "number"
-            kind = float if is_number else object
+            kind = object if _kind(loaded, column) == "category" else float
             value = np.nan if now is None else now
             values[column] = pd.Series([value], index=values.index, dtype=kind)
             changed.append(column)
@@ -106,27 +101,31 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
     prefix = f"edit-{loaded.run.id}-{row.key}-"
     version = st.session_state.setdefault(f"{prefix}version", 0) + 1
     st.session_state[f"{prefix}version"] = version
-    dates = {own.column for own in loaded.model.features if own.is_date}
     for column, value in values.items():
-        is_number = column_kind(loaded.split.X_train[column]) == "number"
-        written = None if pd.isna(value) else float(value) if is_number else str(value)
-        key = f"{prefix}{version}-{column}"
-        st.session_state[f"{key}-put" if column in dates else key] = written
+        kind = _kind(loaded, column)
+        option = str if kind == "category" else float
+        key = f"{prefix}{version}-{column}{'-put' if kind == 'date' else ''}"
+        st.session_state[key] = None if pd.isna(value) else option(value)
     if not st.session_state[f"{prefix}open"].issuperset(values):
         st.session_state[f"{prefix}all"] = True  # folded features are among them
 
 
+def _kind(loaded: LoadedRun, column: str) -> str:
+    """Return what a column holds: "date", "number" or "category"."""
+    if any(own.is_date for own in loaded.model.features if own.column == column):
+        return "date"
+    return column_kind(loaded.split.X_train[column])
+
+
 def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
     """Show fields, as many to a line as fit; return their values, None if missing."""
-    values = {}
-    units = dict(loaded.run.problem.units)
-    dates = {own.column for own in loaded.model.features if own.is_date}
+    values, units = {}, dict(loaded.run.problem.units)
     with st.container(horizontal=True, gap="small"):
         for column in columns:
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
             unit = f" ({plain(units[column])})" if units.get(column) else ""
             with st.container(width=FIELD_WIDTH):
-                field = _date_field if column in dates else _field
+                field = _date_field if _kind(loaded, column) == "date" else _field
                 label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
                 values[column] = field(label, key, now, seen)
     return values
@@ -144,57 +143,35 @@ def _field(label: str, key: str, now, seen: pd.Series):
     for each in (start, chosen):  # also a number that no row has may have been put here
         if each is not None:
             known.setdefault(each, now if each == start else each)
-    words = {
-        own: shortest(own) if is_number else _YES_NO.get(own, own) for own in known
-    }
+    names = _YES_NO if not is_number else {own: shortest(own) for own in known}
+    words = {own: names.get(own, own) for own in sorted(known)}
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
-        chosen = st.segmented_control(
-            label,
-            sorted(known),
-            format_func=words.__getitem__,
-            required=pd.notna(now) and not seen.isna().any(),
-            key=key,
-            persist_state="session",
-            help=f"Nothing chosen means {_MISSING}.",
-        )
+        given = {"default": None, "required": pd.notna(now) and not seen.isna().any()}
+        given |= {"persist_state": "session", "help": "Nothing chosen means missing."}
+        chosen = pick_one(label, words, key, **given)
     elif is_number:
         return _number_field(label, key, seen.astype(float))
     else:
-        chosen = st.selectbox(
-            label,
-            sorted(known),
-            index=None,
-            key=key,
-            persist_state="session",
-            placeholder=_MISSING,
-            help=f"Empty means {_MISSING}.",
-        )
+        given = {"index": None, "help": "Empty means missing."} | _EMPTY
+        chosen = st.selectbox(label, list(words), key=key, **given)
     return None if chosen is None else known[chosen]
 
 
 def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
     """A field for a date or a time, which a table has as a year with decimals."""
     put = st.session_state.get(f"{key}-put", now)
-    on_days = coarsest_unit(seen.dropna()) == "D"
+    unit = "D" if coarsest_unit(seen.dropna()) == "D" else "m"
 
     def shown(years) -> date | None:
         """What the field shows of a value, which may have seconds."""
         moment = from_decimal_years(np.array([years], dtype=float))[0]
-        unit = "datetime64[D]" if on_days else "datetime64[m]"
-        return None if np.isnat(moment) else moment.astype(unit).item()
+        return None if np.isnat(moment) else moment.astype(f"datetime64[{unit}]").item()
 
     st.session_state.setdefault(key, shown(put))
     first, last = shown(seen.min()), shown(seen.max())
-    chosen = (st.date_input if on_days else st.datetime_input)(
-        label,
-        None,
-        min_value=date(1, 1, 1),
-        max_value=date(9999, 12, 31),
-        key=key,
-        persist_state="session",
-        help=f"Training rows: {first} to {last}; empty means {_MISSING}.",
-    )
+    words = f"Training rows: {first} to {last}; empty means missing."
+    chosen = pick_moment(label, key, unit, persist_state="session", help=words)
     if chosen is None:
         return None
     for own in (now, put):
@@ -206,21 +183,14 @@ def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
 def _number_field(label: str, key: str, seen: pd.Series) -> float | None:
     """A field for a number, whole where the column is; empty is missing."""
     low, high = seen.min(), seen.max()
+    words = f"Training rows: {shortest(low)} to {shortest(high)}; empty means missing."
     step = 1.0
     if isfinite(high - low) and high > low:
         step = 10.0 ** floor(log10((high - low) / 20))
     if (seen.dropna() % 1 == 0).all():
         step = max(step, 1.0)
     return st.number_input(
-        label,
-        value=None,
-        step=step,
-        format="%.6g",
-        key=key,
-        persist_state="session",
-        placeholder=_MISSING,
-        help=f"Training rows: {shortest(low)} to {shortest(high)}; empty means "
-        f"{_MISSING}.",
+        label, value=None, step=step, format="%.6g", key=key, help=words, **_EMPTY
     )
 
 
@@ -234,22 +204,23 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     if wanted.accepts([row.predicted])[0]:
         st.markdown("The prediction is there already.")
         return
-    is_exact = not loaded.is_ensemble and not loaded.model.has_predictor
-    is_exact = is_exact and run_tree(loaded).leaf_weights is None
+    tree = None if loaded.is_ensemble else run_tree(loaded)
+    on_top = loaded.model.has_predictor
+    is_exact = tree is not None and not on_top and tree.leaf_weights is None
     if not is_exact and not st.toggle(
         "Search",
         key=f"search-{key}",
         help="Predicts a few thousand rows; nearer ones than those found may exist.",
     ):
         return
-    changes = Changes(row.values, known_values(loaded), **limits)
+    changes = counterfactuals.Changes(row.values, known_values(loaded), **limits)
     if is_exact:
-        found = tree_counterfactuals(run_tree(loaded), changes, wanted, MOST)
+        found = counterfactuals.tree_counterfactuals(tree, changes, wanted, MOST)
     else:
         columns = dict.fromkeys(feature.column for feature in loaded.model.features)
-        found = searched_counterfactuals(loaded.model, changes, wanted, columns, MOST)
-    has_sums = is_exact and (run_tree(loaded).feature == OBLIQUE).any()
-    tree = run_tree(loaded) if is_exact and not has_sums else None
+        given = loaded.model, changes, wanted, columns, MOST
+        found = counterfactuals.searched_counterfactuals(*given)
+    has_sums = is_exact and (tree.feature == OBLIQUE).any()
     if not found:
         which = "change of numbers alone" if has_sums else "allowed change"
         words = f"No {which} leads there."
@@ -257,7 +228,8 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
         return
     for number, own in enumerate(found):
         words, button = st.columns([4, 1], vertical_alignment="center", wrap=False)
-        words.markdown(own.sentence(loaded.model, tree, plain))
+        bounds = tree if is_exact and not has_sums else None
+        words.markdown(own.sentence(loaded.model, bounds, plain))
         button.button(
             "Try it",
             key=f"try-{key}-{number}",
@@ -274,19 +246,18 @@ def _show_counterfactuals(loaded: LoadedRun, row: Row) -> None:
     )
 
 
-def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
+def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> counterfactuals.Wanted:
     """Let the visitor say which prediction is asked for."""
     if loaded.model.classes is not None:
         others = [label for label in ranked_classes(loaded) if label != row.predicted]
         if len(others) == 1:
             st.markdown(f"What would change it to “{plain(others[0])}”:")
-            return Wanted(tuple(others))
-        chosen = st.selectbox(
-            "What would change it to", [ANY, *map(str, others)], key=f"wanted-{key}"
+            return counterfactuals.Wanted(tuple(others))
+        names = [ANY, *map(str, others)]
+        chosen = st.selectbox("What would change it to", names, key=f"wanted-{key}")
+        return counterfactuals.Wanted(
+            tuple(own for own in others if chosen in (ANY, str(own)))
         )
-        if chosen == ANY:
-            return Wanted(tuple(others))
-        return Wanted(tuple(label for label in others if str(label) == chosen))
     seen = loaded.split.y_train.to_numpy(float)
     others, own = predictions(loaded, "test"), row.predicted
     higher, lower = others[others > own], others[others < own]
@@ -294,14 +265,9 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
     middle = float(np.median(side)) if len(side := higher if is_low else lower) else own
     digit = 10.0 ** (floor(log10(abs(middle) or 1)) - 2)
     bound = (floor if is_low else ceil)(middle / digit) * digit
-    at_least = st.segmented_control(
-        "What would change it to",
-        [True, False],
-        format_func={True: "at least", False: "at most"}.__getitem__,
-        default=is_low,
-        required=True,
-        key=f"side-{key}",
-    )
+    sides = {True: "at least", False: "at most"}
+    label = "What would change it to"
+    at_least = pick_one(label, sides, f"side-{key}", default=is_low)
     bound = st.number_input(
         loaded.model.target,
         value=float(f"{bound:.3g}"),
@@ -311,7 +277,11 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> Wanted:
         help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "
         f"{with_unit(loaded, float(seen.max()))}.",
     )
-    return Wanted(low=bound) if at_least else Wanted(high=bound)
+    return (
+        counterfactuals.Wanted(low=bound)
+        if at_least
+        else counterfactuals.Wanted(high=bound)
+    )
 
 
 def _pick_limits(loaded: LoadedRun) -> dict[str, Sequence[str]]:

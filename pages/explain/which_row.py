@@ -9,37 +9,27 @@ import pandas as pd
 import streamlit as st
 
 from pages.cached import predictions as cached
-from pages.cached.runs import LoadedRun, ranked_classes
+from pages.cached.runs import WHOLE, LoadedRun, ranked_classes
 from pages.state.choices import new_in_address, write_address
+from pages.widgets.page import pick_moment, pick_one
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.explanations import rows_where
-from treelab.evaluation.predictions import NewTable
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import decimal_years
 from treelab.trees.tree import plain_label
 from treelab.trees.words import counted, shortest
 
 _TEST, _NEW = "test", "new"
-_SOURCES = {_TEST: "Test rows", cached.WHOLE: "All rows", _NEW: "New rows"}
+_SOURCES = {_TEST: "Test rows", WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
-_PREDICTION = "prediction"
 _MOST_CLASSES = 12  # of which typical rows are offered
 _HELP = (
     "Least sure: the two largest probabilities differ least (numbers: the leaf's "
     "values spread most). Largest error: the log loss, or the absolute error. Typical: "
     "predicted correctly and nearest to the middle of its class."
 )
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """A table that a visitor brought, as the run's model reads it."""
-
-    given: cached.GivenTable
-    fill_absent: bool
-    ready: NewTable
 
 
 @dataclass(frozen=True)
@@ -67,53 +57,34 @@ def predicted_row(
     return Row(values, target, predicted, proba, key, output)
 
 
-def pick_row(loaded: LoadedRun, new: NewRows | None) -> Row:
+def pick_row(loaded: LoadedRun, new: cached.GivenTable | None) -> Row:
     """Let the visitor choose a row; new ones are offered where there are any."""
     named = new_in_address("row")
     # Not bound to the address by Streamlit, which breaks on 1e999.
     if named and named.isdecimal():
         st.session_state["row"] = int(named)
     with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
-        offered = [own for own in _SOURCES if own != _NEW or new is not None]
+        offered = _SOURCES if new else {k: _SOURCES[k] for k in _SOURCES if k != _NEW}
         if st.session_state.get("rows-from") not in offered:
             st.session_state["rows-from"] = _TEST
-        source = st.segmented_control(
-            "Rows",
-            offered,
-            format_func=_SOURCES.__getitem__,
-            required=True,
-            key="rows-from",
-            persist_state="session",
-        )
+        given = {"default": None, "persist_state": "session"}
+        source = pick_one("Rows", offered, "rows-from", **given)
         if source == _NEW and new is not None:
-            X, y, key = new.ready.X, None, new.given.key
+            X, y, key = cached.ready_table(loaded, new).X, None, new.key
         else:
-            (X, y, _), key = cached.rows_of(loaded, source), source
+            (X, y, _), key = loaded.rows(source), source
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
-        place = st.number_input(
-            f"Row, 1 to {len(X):,}",
-            1,
-            len(X),
-            step=1,
-            key="row",
-            width=150,
-            persist_state="session",
-        )
+        given = {"step": 1, "width": 150, "persist_state": "session"}
+        place = st.number_input(f"Row, 1 to {len(X):,}", 1, len(X), key="row", **given)
         if place > 1 or "row" in st.query_params:
             write_address("row", str(place))
         places = np.arange(len(X))
         if source != _NEW:
             orders = _orders(loaded)
-            st.selectbox(
-                "Go through",
-                list(orders),
-                format_func=orders.__getitem__,
-                key=_key(loaded, "order"),
-                width=210,
-                help=_HELP,
-                on_change=partial(_go, loaded, 0),
-            )
+            go, own = partial(_go, loaded, 0), _key(loaded, "order")
+            given = {"format_func": orders.__getitem__, "width": 210, "help": _HELP}
+            st.selectbox("Go through", list(orders), key=own, on_change=go, **given)
             with st.popover("Filter", icon=":material/filter_alt:"):
                 _pick_filter(loaded, source)
             places = _places(loaded, source)
@@ -124,12 +95,10 @@ def pick_row(loaded: LoadedRun, new: NewRows | None) -> Row:
                 disabled=not len(places),
                 on_click=partial(_go, loaded, step, len(X)),
             )
-    words = f"Row {place:,} of the {len(X):,} new ones"
-    if source != _NEW:
-        words = _where_words(loaded, source, place - 1, places)
-    st.caption(words)
-    target = None if y is None else y.iloc[place - 1]
-    return predicted_row(loaded, X.iloc[[place - 1]], target, f"{key}-{place - 1}")
+    words, at = f"Row {place:,} of the {len(X):,} new ones", place - 1
+    st.caption(words if y is None else _where_words(loaded, source, at, places))
+    target = None if y is None else y.iloc[at]
+    return predicted_row(loaded, X.iloc[[at]], target, f"{key}-{at}")
 
 
 def open_new_row(place: int) -> None:
@@ -140,15 +109,13 @@ def open_new_row(place: int) -> None:
 
 def _orders(loaded: LoadedRun) -> dict[str, str]:
     """The orders in which rows can be gone through, and their names."""
-    found = {_ALL: "In order"}
-    if loaded.model.classes is not None:
-        found[cached.MISCLASSIFIED] = "Misclassified"
-    found |= {cached.UNSURE: "Least sure", cached.ERRORS: "Largest error"}
+    worst = {cached.UNSURE: "Least sure", cached.ERRORS: "Largest error"}
     if loaded.model.classes is None:
-        return found | {cached.TYPICAL: "Typical"}
-    for k, label in enumerate(ranked_classes(loaded)[:_MOST_CLASSES]):
-        found[f"{cached.TYPICAL}-{k}"] = f"Typical of “{label}”"
-    return found
+        return {_ALL: "In order"} | worst | {cached.TYPICAL: "Typical"}
+    wrong = {_ALL: "In order", cached.MISCLASSIFIED: "Misclassified"}
+    labels = enumerate(ranked_classes(loaded)[:_MOST_CLASSES])
+    typical = {f"{cached.TYPICAL}-{k}": f"Typical of “{own}”" for k, own in labels}
+    return wrong | worst | typical
 
 
 def _places(loaded: LoadedRun, source: str) -> np.ndarray:
@@ -156,11 +123,20 @@ def _places(loaded: LoadedRun, source: str) -> np.ndarray:
     order = st.session_state.get(_key(loaded, "order"), _ALL)
     kind, _, number = order.partition("-")
     if kind == _ALL:
-        places = np.arange(len(cached.rows_of(loaded, source).y))
+        places = np.arange(len(loaded.rows(source).y))
     else:
         label = ranked_classes(loaded)[int(number)] if number else None
         places = cached.ranked_rows(loaded, kind, label, source)
-    return places[_passing(loaded, source)[places]]
+    column = st.session_state.get(_key(loaded, "column"))
+    if column is None:
+        return places
+    low, high, among = (
+        st.session_state.get(_key(loaded, f"{name}-{column}"))
+        for name in ("at least", "at most", "among")
+    )
+    values = _column(loaded, source, column)
+    ends = _number(low), _number(high, is_last=True)
+    return places[rows_where(values, *ends, among or None)[places]]
 
 
 def _go(loaded: LoadedRun, step: int, n_rows: int = 0) -> None:
@@ -187,7 +163,7 @@ def _key(loaded: LoadedRun, name: str) -> str:
 
 def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     """What rows can be filtered by: the target, the prediction or a column."""
-    X, y, _ = cached.rows_of(loaded, source)
+    X, y, _ = loaded.rows(source)
     if name in X.columns:
         return X[name]
     if name == loaded.model.target:
@@ -195,9 +171,17 @@ def _column(loaded: LoadedRun, source: str, name: str) -> pd.Series:
     return pd.Series(cached.predictions(loaded, source), index=y.index)
 
 
+def _prediction(loaded: LoadedRun) -> str:
+    """Return what the prediction is called among what rows can be filtered by."""
+    name = "prediction"
+    while name in (loaded.model.target, *loaded.split.X_test.columns):
+        name = f"model's {name}"
+    return name
+
+
 def _pick_filter(loaded: LoadedRun, source: str) -> None:
     """Let the visitor choose a condition on one column."""
-    names = [loaded.model.target, _PREDICTION, *loaded.split.X_test.columns]
+    names = [loaded.model.target, _prediction(loaded), *loaded.split.X_test.columns]
     column = st.selectbox(
         "Rows by",
         list(dict.fromkeys(names)),
@@ -212,30 +196,17 @@ def _pick_filter(loaded: LoadedRun, source: str) -> None:
     if column_kind(values) == "number":
         dates = looks_like_dates(values)
         for side, seen in (("at least", values.min()), ("at most", values.max())):
-            field = {"key": _key(loaded, f"{side}-{column}"), "value": None, **then}
+            field = {"key": _key(loaded, f"{side}-{column}"), **then}
             if dates:
-                ends = {"min_value": date.min, "max_value": date.max}
-                st.date_input("From" if side == "at least" else "To", **ends, **field)
+                pick_moment("From" if side == "at least" else "To", **field)
                 continue
             seen = shortest(float(seen))
-            st.number_input(side.capitalize(), placeholder=seen, format="%.6g", **field)
+            field |= {"placeholder": seen, "format": "%.6g"}
+            st.number_input(side.capitalize(), value=None, **field)
         return
     options = sorted(str(value) for value in values.dropna().unique())
     key = _key(loaded, f"among-{column}")
     st.multiselect("Is one of", options, key=key, **then)
-
-
-def _passing(loaded: LoadedRun, source: str) -> np.ndarray:
-    """Which rows pass the filter, bool (n_rows,)."""
-    column, state = st.session_state.get(_key(loaded, "column")), st.session_state
-    if column is None:
-        return np.ones(len(cached.rows_of(loaded, source).y), dtype=bool)
-    return rows_where(
-        _column(loaded, source, column),
-        _number(state.get(_key(loaded, f"at least-{column}"))),
-        _number(state.get(_key(loaded, f"at most-{column}")), is_last=True),
-        state.get(_key(loaded, f"among-{column}")) or None,
-    )
 
 
 def _number(bound, *, is_last: bool = False) -> float | None:
@@ -249,9 +220,9 @@ def _number(bound, *, is_last: bool = False) -> float | None:
 
 def _where_words(loaded: LoadedRun, source: str, place: int, places: np.ndarray) -> str:
     """Write which row of the table this is, and where it stands in the order."""
-    row = cached.rows_of(loaded, source).X.index[place]
+    row = loaded.rows(source).X.index[place]
     words = f"Row {int(row) + 1:,} of the table {plain(loaded.run.problem.table_name)}"
-    if source == cached.WHOLE:
+    if source == WHOLE:
         split = next(s for s in SPLITS if row in loaded.split.rows(s).X.index)
         words += f", a {SPLIT_NAMES[split]} row"
     order = st.session_state.get(_key(loaded, "order"), _ALL)

@@ -10,7 +10,7 @@ from pages.cached.predictions import predictions, split_scores
 from pages.cached.rashomon import DEFAULT_TOLERANCE, near_value, stored_trees
 from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
 from pages.widgets.words import (
     fitted_words,
@@ -21,7 +21,7 @@ from pages.widgets.words import (
 )
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
-from treelab.evaluation.node_report import BY_WEIGHT, score_leaf
+from treelab.evaluation.node_report import score_leaf
 from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
@@ -96,6 +96,7 @@ def show_why(loaded: LoadedRun, row: Row) -> None:
     """Show the tree that decides a row, and what moves its prediction."""
     estimator = _pick_tree(loaded, row) if loaded.is_ensemble else None
     tree = run_tree(loaded, estimator)
+    has_sums = (tree.feature == OBLIQUE).any()
     left, right = st.columns([3, 2], gap="large")
     with left:
         path = show_path(loaded, tree, [row], estimator)
@@ -104,12 +105,12 @@ def show_why(loaded: LoadedRun, row: Row) -> None:
             _show_steps(loaded, tree, row, path)
         else:
             _show_contributions(loaded, row)
-        if (tree.feature == OBLIQUE).any():
+        if has_sums:
             _show_comparable(loaded, row)
     if loaded.is_ensemble:
         st.markdown(f"**Its rule**: {plain(short_rule(tree, path[-1]))}.")
         st.caption(_leaf_words(loaded, tree, path))
-    elif (tree.feature == OBLIQUE).any():
+    elif has_sums:
         if not loaded.model.has_predictor:  # what is drawn already, in long sums
             with st.expander("Decision path in words"):
                 _show_steps(loaded, tree, row, path)
@@ -131,8 +132,8 @@ def show_path(
     key: str = "path",
 ) -> list[int]:
     """Draw a tree, paths of one or two rows lit; return the nodes of the last one."""
-    names, colors = ("this row", "the changed row"), (FIRST_PATH, SECOND_PATH)
-    paths = [row_path(tree, row.values, *own) for row, *own in zip(rows, names, colors)]
+    looks = ("this row", FIRST_PATH), ("the changed row", SECOND_PATH)
+    paths = [row_path(tree, row.values, *look) for row, look in zip(rows, looks)]
     height = HEIGHT_OF_SUMS if (tree.feature == OBLIQUE).any() else HEIGHT
     show_tree(loaded, tree, key, f"tree {estimator}", paths=paths, height=height)
     note_empty_branch(loaded, rows[-1].values, estimator)
@@ -177,22 +178,16 @@ def _pick_tree(loaded: LoadedRun, row: Row) -> int:
 def _show_contributions(loaded: LoadedRun, row: Row) -> None:
     """Draw what moves the prediction from the mean to where it is."""
     model = loaded.model if loaded.is_ensemble else run_tree(loaded)
-    if isinstance(model, Tree) and model.n_splits == 0 and model.leaf_weights is None:
+    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+    if isinstance(model, Tree) and model.n_splits == 0 and not is_linear:
         return
     method = PATH
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**What each feature changes**", width="content")
         if explanations.has_shapley(model):
-            method = st.segmented_control(
-                "Method",
-                [SHAPLEY, PATH],
-                default=SHAPLEY,
-                required=True,
-                label_visibility="collapsed",
-                key=f"contributions-{loaded.run.id}",
-                help=_HELP,
-            )
-    is_linear = isinstance(model, Tree) and model.leaf_weights is not None
+            key = f"contributions-{loaded.run.id}"
+            given = {"label_visibility": "collapsed", "help": _HELP}
+            method = pick_one("Method", [SHAPLEY, PATH], key, **given)
     most = BARS if is_linear or explanations.has_shapley(model) else BARS_OF_SUMS
     found = explanations.contributions(
         model, row.values, row.output, along_path=method == PATH
@@ -204,9 +199,8 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
         title = f"{what} of “{row.predicted}”"
         of_label = dict(run_colors(loaded))
         color = of_label.pop(plain_label(row.predicted))
-        others = [*of_label.values()]
-        against = others[0] if len(others) == 1 else palette(mode()).muted
-        colors = color, against
+        others, muted = [*of_label.values()], palette(mode()).muted
+        colors = color, others[0] if len(others) == 1 else muted
     show_figure(
         contributions_figure(
             [own.name for own in listed],
@@ -238,34 +232,28 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
         if _has_log_odds(loaded):
-            is_binary = len(loaded.model.classes) == 2
-            against = (
-                "0 at even odds" if is_binary else "against the mean of all classes"
-            )
+            against = "against the mean of all classes"
+            against = "0 at even odds" if len(loaded.model.classes) == 2 else against
             words += f"Log-odds are {against}. "
     if method == SHAPLEY:
         return f"{words}Exact Shapley values (TreeSHAP)."
     if explanations.has_shapley(model):
         return f"{words}Each split counts where it stands on the path (Saabas)."
-    in_leaf = ""
+    words += "Each weighted sum on the path counts as a whole (Saabas)"
     if isinstance(model, Tree) and model.leaf_weights is not None:
-        in_leaf = (
-            "; in the leaf each feature counts by its weight and how far it is from "
-            "its usual value, by which a missing one counts"
-        )
-    return (
-        f"{words}Each weighted sum on the path counts as a whole (Saabas){in_leaf}. "
-        "Shapley values need splits of one column and constant leaves."
-    )
+        words += "; in the leaf each feature counts by its weight and how far it is "
+        words += "from its usual value, by which a missing one counts"
+    return f"{words}. Shapley values need splits of one column and constant leaves."
 
 
 def _show_steps(loaded: LoadedRun, tree: Tree, row: Row, path: list[int]) -> None:
     """Write the row's decision path, a line a column, and how good its leaf is."""
     lines = [plain(line) for line in text.path_lines(tree, row.values, most=3)]
-    end = plain(text.prediction_text(tree, path[-1], most=3))
+    end = text.prediction_text(tree, path[-1], most=3)
     if loaded.model.has_predictor:
-        end = f"The predictor on top predicts {plain(prediction_words(loaded, row))}."
-    st.markdown("\n".join(f"- {line}" for line in [*lines, f"**→ {end}**"]))
+        end = f"The predictor on top predicts {prediction_words(loaded, row)}."
+    lines.append(f"**→ {plain(end)}**")
+    st.markdown("\n".join(f"- {line}" for line in lines))
     st.caption(_leaf_words(loaded, tree, path))
 
 
@@ -284,18 +272,13 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
     rule = explanations.sufficient_rule(tree, row.values)
     score = rule.score(*loaded.split.rows("test"))
     st.markdown(f"**Sufficient conditions for “{plain(rule.prediction)}”**")
-    needed = "Those of the path, of which none can be left out"
-    if rule.n_dropped:
-        needed = plain(text.conditions_text(tree, rule.conditions, most=6))
-    st.markdown(f"{needed}.")
-    words = (
-        "Whatever else a row holds. They hold for "
-        f"{score.n_rows:,} of {counted(score.n_total, 'test row')}"
+    needed = text.conditions_text(tree, rule.conditions, most=6)
+    whole = "Those of the path, of which none can be left out."
+    st.markdown(plain(f"{needed}.") if rule.n_dropped else whole)
+    st.caption(
+        f"Whatever else a row holds. They hold for {score.n_rows:,} of "
+        f"{counted(score.n_total, 'test row')}{score.how_good()}."
     )
-    if score.accuracy is not None:
-        how = BY_WEIGHT * score.is_weighted
-        words += f", accuracy {percent(score.accuracy)}{how}"
-    st.caption(f"{words}.")
 
 
 def _show_comparable(loaded: LoadedRun, row: Row) -> None:

@@ -1,7 +1,7 @@
 """What a visitor has chosen: table, problem, run, node, edits; runs they started."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -103,7 +103,7 @@ def changes(
         chosen = st.session_state[key]
         try:
             change_problem(shown, lambda now: change(now, chosen))
-        except ValueError as error:  # what was chosen before does not go with it
+        except (OSError, ValueError) as error:  # it may not go with what was chosen
             st.session_state["what-failed"] = error
 
     return {"key": key, "on_change": follow}
@@ -141,22 +141,23 @@ def target_names(problem: Problem) -> list[str]:
 
 def with_target(problem: Problem, target: str) -> Problem:
     """Return the problem with another target, all else chosen as for a new table."""
-    fresh = _problem(
-        target,
-        table_id=problem.table_id,
-        table_name=problem.table_name,
-        seed=problem.seed,
-        units=problem.units,
-    )
+    same = ("table_id", "table_name", "seed", "units")
+    fresh = _problem(target, **{name: getattr(problem, name) for name in same})
     return replace(fresh, kinds=problem.kinds)
 
 
 def with_targets(problem: Problem, more: Sequence[str]) -> Problem:
     """Return the problem with these targets, too; others are predicted from again."""
-    useful = useful_columns(table(problem.table_id), problem.target)
-    again = [name for name in problem.more_targets if name in useful]
-    columns = tuple(dict.fromkeys((*problem.columns, *again)))
+    columns = columns_and(problem, problem.more_targets)
     return several_targets(replace(problem, more_targets=(), columns=columns), more)
+
+
+def columns_and(problem: Problem, names: Collection[str]) -> tuple[str, ...]:
+    """Return a problem's columns, and those of the names that help to predict."""
+    frame = table(problem.table_id)
+    used = {*problem.columns} | {*names} & {*useful_columns(frame, problem.target)}
+    ordered = (*map(str, frame.columns), *problem.columns)  # with parts of dates
+    return tuple(name for name in dict.fromkeys(ordered) if name in used)
 
 
 def _problem(target: str, *, table_id: str, **given) -> Problem:
@@ -168,7 +169,7 @@ def _problem(target: str, *, table_id: str, **given) -> Problem:
 
 
 AIM = "aim"  # key of the choice; one for the session, on every page
-PREDICT, CLUSTER = AIMS = ("predict", "clusters")
+PREDICT, CLUSTER = "predict", "clusters"
 
 
 def finds_clusters() -> bool:
@@ -202,7 +203,8 @@ def fill_form(run: Run) -> None:
     spec = LEARNERS[run.learner]
     st.session_state["learners"] = [run.learner]
     for setting in spec.form_settings_of(run.problem.task):
-        value = _shown(setting, run.settings[setting.name])
+        # A run of an earlier version lacks what came since.
+        value = _shown(setting, run.settings.get(setting.name, setting.default))
         st.session_state[setting_key(run.learner, setting)] = value
 
 
@@ -217,10 +219,9 @@ def _shown(setting: Setting, value):
     if setting.kind == "floats":
         values = value if isinstance(value, list | tuple) else [value]
         return ", ".join(str(each).removesuffix(".0") for each in values)
-    if setting.kind in ("int", "float"):
-        has_word = value is None or isinstance(value, str)
-        return None if has_word else int(value) if setting.kind == "int" else value
-    return value
+    if setting.kind in ("int", "float") and isinstance(value, str):  # such as "auto"
+        return None
+    return int(value) if setting.kind == "int" and value is not None else value
 
 
 # The run that all pages speak of: always one of the current table and target. Address
@@ -229,13 +230,11 @@ def _shown(setting: Setting, value):
 
 def is_current(run: Run) -> bool:
     """Whether a run is one of the current table and target, or finds its clusters."""
-    now = current_problem()
     if (run.learner == CLUSTERS.key) != finds_clusters():
         return False
-    if finds_clusters():
-        return base_table(run.problem) == base_table(now)
-    asked = attrgetter("table_id", "targets", "task")
-    return asked(run.problem) == asked(now)
+    predicting = attrgetter("table_id", "targets", "task")
+    about = base_table if finds_clusters() else predicting
+    return about(run.problem) == about(current_problem())
 
 
 def current_runs() -> list[Run]:
@@ -385,38 +384,28 @@ def start_folds(learners: Sequence[tuple[str, dict, Problem]]) -> list[str]:
     the ids of the first folds' runs, which stand for all; a ValueError says why rows
     cannot be split so.
     """
-    wanted = [
-        (key, given, folds_problem(folds_problem(problem, 0), N_FOLDS))
-        for key, given, problem in learners
-    ]
-    for problem in {own for _, _, own in wanted}:
+    wanted = [(*own, folds_problem(problem, N_FOLDS)) for *own, problem in learners]
+    for problem in {own for *_, own in wanted}:
         problem.split(table(problem.table_id))  # or say why not, and queue nothing
 
     def create() -> list[str]:
-        firsts = []
-        for key, given, problem in wanted:
-            ids = _submit(create_next_folds(store(), key, given, problem))
-            run = store().run(ids[0])
-            firsts.append(run.repeat_of or run.id)
-        return firsts
+        started = [_submit(create_next_folds(store(), *own)) for own in wanted]
+        firsts = [store().run(first) for first, *_ in started]
+        return [run.repeat_of or run.id for run in firsts]
 
     return _once(("folds", str(wanted)), create)
 
 
-def start_longer(run: Run) -> str:
-    """Queue a finished run to train longer; its id, "" without a checkpoint."""
-
-    def create() -> list[str]:
-        can = can_train_longer(store(), run)
-        return _submit([train_longer(store(), run)] if can else [])
-
-    return next(iter(_once(("longer", run.id), create)), "")
+def start_longer(run: Run) -> None:
+    """Queue a finished run that has a checkpoint to train longer, once a click."""
+    if can_train_longer(store(), run):
+        _once(("longer", run.id), lambda: _submit([train_longer(store(), run)]))
 
 
-def resume_run(run: Run) -> None:
+def resume_run(run_id: str) -> None:
     """Queue a paused, interrupted or failed run to go on."""
-    if store().resume(run.id):
-        _submit([run.id])
+    if store().resume(run_id):
+        queue().submit(run_id)
 
 
 def _submit(ids: Iterable[str]) -> list[str]:

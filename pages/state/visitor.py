@@ -62,8 +62,8 @@ def require_sign_in() -> None:
         st.stop()
     st.caption("What you train is yours: others see it once you share it.")
     auth = st.secrets["auth"]
-    providers = [name for name in auth if isinstance(auth[name], Mapping)]
-    providers = [name for name in providers if "client_id" in auth[name]]
+    sections = {name: own for name, own in auth.items() if isinstance(own, Mapping)}
+    providers = [name for name, own in sections.items() if "client_id" in own]
     for name in providers or [None]:
         st.button(
             f"Sign in with {name.capitalize()}" if name else "Sign in",

@@ -10,10 +10,10 @@ from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import find_run, newest_of_each_kind, store
 from pages.cached.tree_pictures import has_tree, live_tree, tree_epoch
 from pages.compare.repeats import show_repeats
-from pages.state.choices import choose_run, current_run, current_runs
+from pages.state.choices import choose_run, current_runs
 from pages.widgets.curves import show_curves
 from pages.widgets.page import page_link
-from pages.widgets.runs import names_and_colors, pause_button, resume_button, run_card
+from pages.widgets.runs import names_and_colors, pause_or_resume, run_card
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain
@@ -28,10 +28,8 @@ MOST_SHOWN = 6  # runs on the chart; the older ones stand below
 
 def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     """Show runs of a problem, the newest first, while they train; then earlier ones."""
-    run = current_run()
-    chosen = run and run.id
-    trained = {run.id for run in without_sizes(runs)}
-    recent = [run for run in runs if run.id in {*trained, chosen}]
+    chosen, trained = st.session_state.get("run"), without_sizes(runs)
+    recent = [run for run in runs if run in trained or run.id == chosen]
     newest = newest_of_each_kind(recent)[:MOST_SHOWN]
     shown = [run for run in recent if run in newest or run.id == chosen]
     earlier = [run for run in runs if run not in shown]
@@ -41,11 +39,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     if not of_clusters:
         show_repeats(shown, key="repeats", only_begun=True)
     if earlier:
-        with st.expander(
-            f"{counted(len(earlier), 'earlier run')} on this table",
-            icon=":material/history:",
-            key="earlier",
-        ):
+        title = f"{counted(len(earlier), 'earlier run')} on this table"
+        with st.expander(title, icon=":material/history:", key="earlier"):
             for run in earlier:
                 st.html(run_card(run, *names[run.id]))
             page_link("runs", "All runs")
@@ -84,23 +79,17 @@ class _Training:
         """Return the runs as they are now, without those deleted elsewhere."""
         return [found for run in self.shown if (found := find_run(run.id))]
 
-    def find(self, run_id: str | None) -> Run | None:
-        """Return one of the runs as it is now, None once it was deleted."""
-        return next((run for run in self.now() if run.id == run_id), None)
-
-    def chosen(self) -> Run | None:
-        """Return the run that was chosen, or the newest."""
-        now = self.now()
-        trained = [run for run in now if run.learner != "cart"]
-        chosen = self.find(st.session_state.get("run"))
-        return chosen or next(iter(trained or now), None)
-
     def live(self) -> Run | None:
-        """Return the run whose tree is drawn: the chosen one, once it has a tree."""
-        chosen = self.chosen()
-        if chosen is None or chosen.is_finished or has_tree(chosen):
-            return chosen
-        return next((run for run in self.now() if has_tree(run)), chosen)
+        """Return the run whose tree is drawn: the chosen one, else the newest.
+
+        Until it has a tree, it is one that has.
+        """
+        now, chosen = self.now(), st.session_state.get("run")
+        trained = [run for run in now if run.learner != "cart"]
+        found = [run for run in now if run.id == chosen] or trained or now
+        if not found or found[0].is_finished:
+            return next(iter(found), None)
+        return next(filter(has_tree, (found[0], *now)), found[0])
 
     def result_version(self) -> tuple:
         """Return what changes with the line on what was found."""
@@ -116,25 +105,19 @@ class _Training:
         with st.container(
             border=True, horizontal=True, vertical_alignment="center", key="result"
         ):
-            of_clusters = self.of_clusters
             names = {run_id: name for run_id, (name, _) in self.names.items()}
-            words = (
-                cluster_result_words(runs)
-                if of_clusters
-                else result_words(runs, names, plain)
-            )
+            none, words = "No score yet", result_words(runs, names, plain)
+            if self.of_clusters:
+                none, words = "No clusters yet", cluster_result_words(runs)
             if not words:
-                n_active = sum(not run.is_finished for run in runs)
-                none = "No clusters yet" if of_clusters else "No score yet"
-                st.markdown(
-                    f"Training {counted(n_active, 'run')}" if n_active else none
-                )
+                active = counted(sum(not run.is_finished for run in runs), "run")
+                st.markdown(none if active == "0 runs" else f"Training {active}")
                 return
             st.markdown(words, width="content")
             with st.container(horizontal=True, width="content"):  # wrap together
                 off = not live.has_model
                 page_link("tree", "See the tree", disabled=off, run=live.id)
-                if not of_clusters:
+                if not self.of_clusters:
                     page_link("compare", "Compare", run=live.id)
 
     def curves_version(self) -> tuple:
@@ -161,21 +144,21 @@ class _Training:
         run = self.live()
         if run is None:
             return
-        live, name = live_tree(run), plain(self.names[run.id][0])
-        if live.payload is None and not run.is_finished:
+        (words, payload), name = live_tree(run), plain(self.names[run.id][0])
+        if payload is None and not run.is_finished:
             st.markdown(f"**{name}**, its first tree comes soon")
             st.skeleton(LIVE_HEIGHT)
             return
-        st.markdown(f"**{name}**, {plain(live.words)}")
-        if words := origin_words(run):
-            st.caption(plain(words))
-        if live.payload is not None:
+        st.markdown(f"**{name}**, {plain(words)}")
+        if origin := origin_words(run):
+            st.caption(plain(origin))
+        if payload is not None:
             options = {"height": LIVE_HEIGHT, "compact": True, "live": True}
-            tree_viewer(live.payload, f"tree-view-live-{run.id}", **options)
+            tree_viewer(payload, f"tree-view-live-{run.id}", **options)
 
     def card_version(self, run_id: str) -> tuple:
         """Return what changes with a run's card."""
-        run, live = self.find(run_id), self.live()
+        run, live = find_run(run_id), self.live()
         if run is None or live is None:
             return ()
         card = run_card(run, *self.names[run_id])
@@ -183,7 +166,7 @@ class _Training:
 
     def show_card(self, run_id: str) -> None:
         """Draw a run's line, and what can be done with the run beside it."""
-        run, live = self.find(run_id), self.live()
+        run, live = find_run(run_id), self.live()
         if run is None or live is None:
             return
         given = {"horizontal": True, "vertical_alignment": "center", "border": True}
@@ -198,12 +181,11 @@ class _Training:
                 disabled=live.id == run_id,
                 help="Shows this run's tree beside the curves.",
             )
-            if run.can_resume:
-                resume_button(run, "resume")
-            elif run.is_finished:
-                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            if run.can_resume or not run.is_finished:
+                pause_or_resume(run)
             else:
-                pause_button(run, "pause")
+                page_link("tree", "Open", disabled=not run.has_model, run=run.id)
+            if not run.is_finished:
                 st.button(
                     "Stop",
                     icon=":material/stop:",

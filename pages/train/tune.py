@@ -1,41 +1,25 @@
 """The tab Tune: a sweep over a learner's settings, its form and its trials."""
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
+from streamlit import column_config as config
 
 from pages.cached.store import find_run, place_in_queue, queue, store
 from pages.state.choices import write_address
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
-from treelab.learners.common.settings import (
-    LearnerSpec,
-    Preset,
-    Range,
-    Values,
-    parse_tried,
-)
+from treelab.learners.common.settings import LearnerSpec, Preset, parse_tried
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
+from treelab.runs import sweeps
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run
-from treelab.runs.run_words import distinct, duration
+from treelab.runs.run_words import distinct, duration, score
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps import (
-    JOURNAL,
-    SCORINGS,
-    SweepPlan,
-    presets,
-    read_study,
-    setting_importance,
-    trial_table,
-    trial_title,
-)
 from treelab.trees.words import counted
 
 ADDRESS = "sweep"  # name of the chosen sweep in the address
@@ -56,28 +40,27 @@ def tune(problem: Problem) -> None:
         queue().submit(started)
         st.session_state["chosen-sweep"] = started
         st.rerun()
-    about = (problem.table_id, problem.target)
-    sweeps = {
-        run.id: run
+    about = problem.table_id, problem.target
+    known = {
+        run.id: (run, plan)
         for run in store().runs()
-        if store().sweep(run.id) is not None
-        and (run.problem.table_id, run.problem.target) == about
+        if (run.problem.table_id, run.problem.target) == about
+        and (plan := store().sweep(run.id)) is not None
     }
-    if not sweeps:
+    if not known:
         st.info(
             "No sweep on this table yet. It tries settings of a learner, and trains a "
             "run with those that score best.",
             icon=":material/info:",
         )
         return
-    if st.session_state.get("chosen-sweep") not in sweeps:
-        st.session_state["chosen-sweep"] = next(iter(sweeps))
-    titles = distinct({run_id: run.title for run_id, run in sweeps.items()})
-    chosen = st.selectbox(
-        "Sweep", list(sweeps), format_func=titles.__getitem__, key="chosen-sweep"
-    )
+    if st.session_state.get("chosen-sweep") not in known:
+        st.session_state["chosen-sweep"] = next(iter(known))
+    titles = distinct({run.id: run.title for run, _ in known.values()})
+    chosen = st.selectbox("Sweep", titles, format_func=titles.get, key="chosen-sweep")
     write_address(ADDRESS, chosen)
-    show_sweep(sweeps[chosen])
+    run, plan = known[chosen]
+    show_sweep(run, sweeps.SweepPlan.from_json(plan))
 
 
 SCORING_WORDS = {
@@ -88,7 +71,7 @@ SCORING_WORDS = {
 MOST_TRIALS = 1000
 
 
-def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
+def sweep_form(problem: Problem) -> tuple[str, dict, sweeps.SweepPlan | None]:
     """Ask for a sweep; return learner, fixed settings and plan, None if refused."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         learner = st.selectbox(
@@ -100,18 +83,18 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
             persist_state="session",
             width=200,
         )
-        known = presets(learner)
-        name = st.segmented_control(
+        known = sweeps.presets(learner)
+        name = pick_one(
             "Preset",
-            list(known),
-            default="treelab",
-            required=True,
-            format_func=lambda key: "paper's" if key == "paper" else key,
+            {key: "paper's" if key == "paper" else key for key in known},
             key=f"sweep-preset-{learner}",
+            default="treelab",
             help="Fills the search space, which can be changed below.",
         )
         preset = known[name].of_task(LEARNERS[learner], problem.task)
-        scorings = SCORINGS if LEARNERS[learner].scores_itself else SCORINGS[1:]
+        scorings = (
+            sweeps.SCORINGS if LEARNERS[learner].scores_itself else sweeps.SCORINGS[1:]
+        )
         scoring = st.selectbox(
             "Scored by",
             scorings,
@@ -127,69 +110,57 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
         )
     weighted = f" Rows are weighted by {problem.weighting}." * bool(problem.weighting)
     st.caption(plain(f"{preset.source}{weighted}"))
-    plan = None
     try:
         key = f"{learner}-{name}"
         space = _space_table(LEARNERS[learner], problem.task, preset, key)
-        plan = SweepPlan(space, int(n_trials), scoring=scoring)
+        plan = sweeps.SweepPlan(space, int(n_trials), scoring=scoring)
         plan.check(learner, problem.task)
+        return learner, dict(preset.fixed), plan
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-        plan = None
-    return learner, dict(preset.fixed), plan
+        return learner, dict(preset.fixed), None
 
 
-def _space_table(
-    spec: LearnerSpec, task: str, preset: Preset, key: str
-) -> dict[str, Range | Values]:
+def _space_table(spec: LearnerSpec, task: str, preset: Preset, key: str) -> dict:
     """Show the search space as a table to change; a ValueError says what is wrong."""
     settings = {setting.name: setting for setting in spec.settings_of(task)}
-    table = pd.DataFrame(
-        [
-            {"setting": name, "what is tried": str(tried), "help": settings[name].help}
-            for name, tried in preset.space.items()
-        ]
+    table = [
+        {"setting": name, "what is tried": str(tried), "help": settings[name].help}
+        for name, tried in preset.space.items()
+    ]
+    words = (
+        "A range such as 2..8; with :log, factors are tried evenly (0.01..0.3:log); or "
+        "a list such as 4,8,16 or focal,poly."
     )
     with st.expander("Search space", icon=":material/tune:", key="sweep-space"):
         edited = st.data_editor(
-            table,
+            pd.DataFrame(table),
             num_rows="dynamic",
             hide_index=True,
             key=f"sweep-space-{key}",
             column_config={
-                "setting": st.column_config.SelectboxColumn(
+                "setting": config.SelectboxColumn(
                     "Setting", options=sorted(settings), required=True
                 ),
-                "what is tried": st.column_config.TextColumn(
-                    "Values",
-                    help="A range such as 2..8 or 0.01..0.3:log, or a list such as "
-                    "1,2,5 or focal,poly.",
-                    required=True,
-                ),
-                "help": st.column_config.TextColumn("What it does", disabled=True),
+                "what is tried": config.TextColumn("Values", help=words, required=True),
+                "help": config.TextColumn("What it does", disabled=True),
             },
         )
-        st.caption(
-            "A range such as 2..8; with :log, factors are tried evenly "
-            "(0.01..0.3:log); or a list such as 4,8,16. Delete a row to leave a "
-            "setting at its default."
-        )
+        st.caption(f"{words} Delete a row to leave a setting at its default.")
+    tried = edited[["setting", "what is tried"]].dropna()
+    if twice := [*tried["setting"][tried["setting"].duplicated()]]:
+        raise ValueError(f"The search space names {twice[0]} twice: delete a row.")
     return {
         name: parse_tried(settings[name], text, parse_setting)
-        for name, text in edited[["setting", "what is tried"]].itertuples(index=False)
-        if isinstance(name, str) and isinstance(text, str)
+        for name, text in tried.itertuples(index=False)
     }
 
 
 MIN_TRIALS = 4  # of which the settings' importance is estimated
 
 
-def show_sweep(run: Run) -> None:
+def show_sweep(run: Run, plan: sweeps.SweepPlan) -> None:
     """Show a sweep, while it goes on and afterwards."""
-    text = store().sweep(run.id)
-    if text is None:
-        return
-    plan = SweepPlan.from_json(text)
 
     def now() -> Run:
         return find_run(run.id) or run
@@ -209,13 +180,13 @@ def show_sweep(run: Run) -> None:
         watcher.start()
 
 
-def _show(run: Run, plan: SweepPlan) -> None:
+def _show(run: Run, plan: sweeps.SweepPlan) -> None:
     """Draw a sweep's trials as they are now."""
     trials, importance = _found(run)
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
-    title = trial_title(run)
+    title = sweeps.trial_title(run)
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
@@ -223,12 +194,9 @@ def _show(run: Run, plan: SweepPlan) -> None:
     with right:
         show_figure(size_figure(trials, title, mode=mode()), "sweep-size")
         st.caption("The line joins the best trials for their number of leaves.")
-    settings = {own.name: own for own in LEARNERS[run.learner].settings}
-    labels = {
-        name: settings[name].label or name.replace("_", " ")
-        for name in plan.space
-        if name in settings
-    }
+    known = LEARNERS[run.learner].settings
+    names = {own.name: own.label or own.name.replace("_", " ") for own in known}
+    labels = {name: names[name] for name in plan.space if name in names}
     if len(done) >= MIN_TRIALS and len(labels) > 1:
         show_figure(
             parallel_figure(trials, labels, title, mode=mode()), "sweep-parallel"
@@ -238,16 +206,10 @@ def _show(run: Run, plan: SweepPlan) -> None:
             "axis to see some of them."
         )
     if importance:
-        names = sorted(importance, key=importance.__getitem__, reverse=True)
-        show_figure(
-            importance_figure(
-                [labels.get(name, name) for name in names],
-                [importance[name] for name in names],
-                title=f"share of the differences in {title}",
-                mode=mode(),
-            ),
-            "sweep-importance",
-        )
+        bars = [labels.get(name, name) for name in importance], [*importance.values()]
+        what = f"share of the differences in {title}"
+        figure = importance_figure(*bars, title=what, mode=mode())
+        show_figure(figure, "sweep-importance")
         st.caption(
             "How much of the differences between trials each setting makes, estimated "
             "by Optuna."
@@ -255,14 +217,15 @@ def _show(run: Run, plan: SweepPlan) -> None:
     _show_table(run, trials, labels, title)
 
 
-def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
+def _show_state(run: Run, plan: sweeps.SweepPlan, trials: pd.DataFrame) -> None:
     """Say how far the sweep is and what it found; show how to stop it."""
-    ended = int(trials["state"].isin(["done", "pruned", "failed"]).sum())
+    ended = int(trials["state"].isin(sweeps.ENDED).sum())
     best = trials.loc[trials["state"] == "done", "score"].max()
-    title = TITLES[run.headline]
     words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
     if best == best:
-        words += f", highest {trial_title(run)} {best:.3f} over the rows held out"
+        words += (
+            f", highest {sweeps.trial_title(run)} {best:.3f} over the rows held out"
+        )
     if run.state == "failed":
         st.error(plain(run.error), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -277,9 +240,9 @@ def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
                 disabled=run.stop_requested or not store().may_change(run),
             )
         elif run.has_model:
-            scored = run.metrics.get("test", {}).get(run.headline)
-            if scored is not None:
-                st.caption(f"Trained with the best: test {title} {scored:.3f}")
+            if (scored := score(run)) is not None:
+                metric = TITLES[run.headline]
+                st.caption(f"Trained with the best: test {metric} {scored:.3f}")
             page_link("tree", "See the tree", run=run.id)
             page_link("compare", "Compare", run=run.id)
     if not run.is_finished:
@@ -302,32 +265,31 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
     known = [n for n in measured if n in ranked and ranked[n].notna().any()]
     settings = [name for name in labels if name in ranked]
     shown = ranked[["trial", "state", "score", *known, *settings]].copy()
-    for name in settings:
-        if not shown[name].map(lambda value: isinstance(value, int | float)).all():
-            shown[name] = shown[name].astype("string")
+    mixed = [name for name in settings if shown[name].dtype == object]
+    shown = shown.astype(dict.fromkeys(mixed, "string"))
     event = st.dataframe(
         shown,
         hide_index=True,
         selection_mode="single-row",
         on_select="rerun",
-        key=f"sweep-table-{run.id}",
+        key=f"sweep-table-{run.id}-{hash(tuple(ranked['trial']))}",
         height=min(38 * (len(shown) + 1), 420),
-        column_config={"score": st.column_config.NumberColumn(title, format="%.3f")}
-        | {n: st.column_config.NumberColumn(measured[n], format="%.1f") for n in known}
+        column_config={"score": config.NumberColumn(title, format="%.3f")}
+        | {name: config.NumberColumn(measured[name], format="%.1f") for name in known}
         | {name: labels[name] for name in settings},
     )
     picked = event["selection"]["rows"]
-    row = ranked.iloc[picked[0]] if picked else None
-    label = "Train this trial" if row is None else f"Train trial {int(row['trial'])}"
+    number = int(ranked["trial"].iloc[picked[0]]) if picked else None
+    label = "Train this trial" if number is None else f"Train trial {number}"
     if st.button(
         label,
         icon=":material/play_arrow:",
-        disabled=row is None,
+        disabled=number is None,
         key="sweep-train",
         help="A run with this trial's settings; tick a row of the table first.",
     ):
-        study = read_study(store().folder(run.id))
-        drawn = study.trials[int(row["trial"])].params if study else {}
+        study = sweeps.read_study(store().folder(run.id))
+        drawn = study.trials[number].params if study else {}
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
         st.switch_page("pages/train.py", query_params={"run": run_id})
@@ -335,21 +297,20 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
 
 def _length(run: Run) -> tuple:
     """Return what changes when a trial is added."""
-    path = store().folder(run.id) / JOURNAL
+    path = store().folder(run.id) / sweeps.JOURNAL
     return (path.stat().st_size,) if path.is_file() else ()
 
 
+@st.cache_data(
+    max_entries=20,
+    show_spinner=False,
+    hash_funcs={Run: lambda run: (store().folder(run.id), _length(run))},
+)
 def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a sweep's trials and what its settings matter."""
-    return _trials(store().folder(run.id), _length(run))
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _trials(folder: Path, length: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Read a sweep's trials and what its settings matter; cached until one is added."""
-    study = read_study(folder)
+    """Return a sweep's trials and what its settings matter; until one is added."""
+    study = sweeps.read_study(store().folder(run.id))
     if study is None:
         return pd.DataFrame(columns=["trial", "state", "score"]), {}
-    table = trial_table(study)
+    table = sweeps.trial_table(study)
     enough = int((table["state"] == "done").sum()) >= MIN_TRIALS
-    return table, setting_importance(study) if enough else {}
+    return table, sweeps.setting_importance(study) if enough else {}

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from pages.cached import rashomon as cached
@@ -15,7 +14,7 @@ from pages.cached.tree_pictures import sketch
 from pages.compare.costs import ask_costs
 from pages.state.choices import choose_run
 from pages.tree.groups import ask_group
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import cells, mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import tree_viewer
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, fitted_words, plain, split_words
@@ -65,22 +64,13 @@ def show_alternatives(loaded: LoadedRun) -> None:
     if trees is None:
         whole = loaded.output and "it predicts several numbers"
         reason = whole or why_no_others(run_tree(loaded), loaded.run.constraints)
-        st.info(
-            f"There are no other trees to compare with this one: {reason}.",
-            icon=":material/info:",
-        )
+        words = f"There are no other trees to compare with this one: {reason}."
+        st.info(words, icon=":material/info:")
         return
-    tolerance = st.slider(
-        "Tolerance",
-        0.0,
-        _MOST,
-        cached.DEFAULT_TOLERANCE,
-        0.005,
-        format="%.3f",
-        key="rashomon-tolerance",
-        width=420,
-        help="How far below this run's tree another one may score.",
-    )
+    words = "How far below this run's tree another one may score."
+    given = {"format": "%.3f", "width": 420, "key": "rashomon-tolerance", "help": words}
+    first = cached.DEFAULT_TOLERANCE
+    tolerance = st.slider("Tolerance", 0.0, _MOST, first, 0.005, **given)
     own = _Set(loaded, trees, tolerance, trees.within(tolerance))
     st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
     _show_finding(own)
@@ -100,7 +90,7 @@ def show_alternatives(loaded: LoadedRun) -> None:
     with right:
         st.subheader("Columns they test", anchor=False)
         _show_columns(own, places)
-    if clicked is not None and clicked in facts:
+    if clicked in facts:
         st.subheader("The tree that you clicked", anchor=False)
         with st.columns([2, 1])[0]:
             _show_card(own, clicked, facts[clicked], "clicked")
@@ -141,10 +131,9 @@ def _structure(own: _Set) -> TreeFilter:
     low, high = min(sizes), max(sizes)
     most = None
     if low < high:
-        most = middle.slider(
-            "At most leaves", low, high, high, key=f"rashomon-leaves-{low}-{high}"
-        )
-    tree, column = own.trees.tree, None
+        key = f"rashomon-leaves-{low}-{high}"
+        most = middle.slider("At most leaves", low, high, high, key=key)
+    tree, column, monotone = own.trees.tree, None, ()
     numbers = [own.column for own in tree.features if own.kind == "number"]
     if numbers and tree.weights is None:
         column = right.selectbox(
@@ -156,20 +145,14 @@ def _structure(own: _Set) -> TreeFilter:
             help="Checked on the leaves' boxes, so on every possible row, not on a "
             "sample.",
         )
-    if column is None:
-        return TreeFilter(tuple(without), most, ())
-    what, classes = "prediction", own.loaded.model.classes
-    if classes is not None:
-        what = f"probability of “{plain(classes[-1])}”"
-    direction = right.segmented_control(
-        f"With it the {what}",
-        list(DIRECTIONS),
-        default="up",
-        required=True,
-        format_func=DIRECTIONS.__getitem__,
-        key="rashomon-direction",
-    )
-    return TreeFilter(tuple(without), most, ((column, direction),))
+    if column is not None:
+        what, classes = "prediction", own.loaded.model.classes
+        if classes is not None:
+            what = f"probability of “{plain(classes[-1])}”"
+        with right:
+            way = pick_one(f"With it the {what}", DIRECTIONS, "rashomon-direction")
+        monotone = ((column, way),)
+    return TreeFilter(tuple(without), most, monotone)
 
 
 def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
@@ -179,20 +162,14 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     left, right = st.columns(2)
     rate = left.selectbox("Rate", list(RATES), key="rashomon-rate")
-    most = right.slider(
-        "At most apart",
-        0.0,
-        1.0,
-        1.0,
-        0.01,
-        key="rashomon-apart",
-        help="Highest minus lowest rate of the groups, on the rows the run was fitted "
-        "to.",
-    )
-    code = list(own.loaded.model.classes).index(asked.label)
+    words = "Highest minus lowest rate of the groups, on the rows the run was fitted to"
+    given = {"key": "rashomon-apart", "help": f"{words}."}
+    most = right.slider("At most apart", 0.0, 1.0, 1.0, 0.01, **given)
+    label, group = asked
+    code = list(own.loaded.model.classes).index(label)
     predicted = cached.tree_predictions(own.loaded, "fitted")[0][places] == code
-    is_class = (own.loaded.rows("fitted").y == asked.label).to_numpy()
-    gaps = gaps_of_models(predicted, is_class, asked.group, rate)
+    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
+    gaps = gaps_of_models(predicted, is_class, group, rate)
     for place, gap in zip(places.tolist(), gaps.tolist()):
         words = "unknown" if np.isnan(gap) else significant(gap)
         facts[place].append(f"{rate} apart by {words}")
@@ -220,15 +197,13 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     chance = cached.tree_predictions(own.loaded, "fitted")[1]
     is_class = (own.loaded.rows("fitted").y == label).to_numpy()
-    left = []
+    least = []
     for place in places.tolist():
         curve = cost_curve(is_class, chance[place], false_positive, false_negative)
-        least = float(curve.cost.min())
-        cost = f"costs {significant(least)} a row from {curve.cheapest:.2f} on"
+        least.append(float(curve.cost.min()))
+        cost = f"costs {significant(least[-1])} a row from {curve.cheapest:.2f} on"
         facts[place].append(cost)
-        if most is None or least <= most:
-            left.append(place)
-    return np.array(left, dtype=int)
+    return places if most is None else places[np.array(least) <= most]
 
 
 IN_A_ROW, ROWS_SHOWN = 3, 2
@@ -240,13 +215,11 @@ def _show_gallery(own: _Set, places: np.ndarray, facts: Facts) -> None:
     n_page = IN_A_ROW * ROWS_SHOWN
     n_pages, page = -(-len(places) // n_page), 1
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        order = st.segmented_control(
+        order = pick_one(
             "First",
             (BEST, SMALLEST, OTHERWISE),
-            default=BEST,
-            required=True,
+            "rashomon-order",
             wrap=True,
-            key="rashomon-order",
             help="Dashed outline: a split that this run's tree does not have. “Most "
             "different” from this run's tree, on the rows it was fitted to.",
         )
@@ -254,18 +227,15 @@ def _show_gallery(own: _Set, places: np.ndarray, facts: Facts) -> None:
             key = f"rashomon-page-{n_pages}"
             label = f"Page, 1 to {n_pages}"
             page = st.number_input(label, 1, n_pages, key=key, width=140)
+    ranked = places.tolist()
     if order == SMALLEST:
-        size = np.array([own.trees.trees[i].n_leaves for i in places])
-        places = places[np.argsort(size, kind="stable")]
+        ranked.sort(key=lambda place: own.trees.trees[place].n_leaves)
     elif order == OTHERWISE:
-        apart = np.array([_apart(own, place) for place in places])
-        places = places[np.argsort(-apart, kind="stable")]
-    shown = places[(page - 1) * n_page : page * n_page].tolist()
-    for first in range(0, len(shown), IN_A_ROW):
-        columns = st.columns(IN_A_ROW, gap="medium")
-        for column, place in zip(columns, shown[first : first + IN_A_ROW]):
-            with column:
-                _show_card(own, place, facts[place], "gallery")
+        ranked.sort(key=lambda place: -_apart(own, place))
+    shown = ranked[(page - 1) * n_page : page * n_page]
+    for column, place in zip(cells(len(shown), IN_A_ROW), shown):
+        with column:
+            _show_card(own, place, facts[place], "gallery")
 
 
 def _apart(own: _Set, place: int) -> float:
@@ -281,39 +251,28 @@ def _show_card(own: _Set, place: int, facts: list[str], where: str) -> None:
     score, error = own.trees.scores[["score", "standard_error"]].iloc[place]
     size = counted(tree.n_leaves, "leaf", "leaves")
     st.markdown(f"**{own.name(place)}** · {significant(score)} ± {error:.3f} · {size}")
-    marked = []
-    if not is_own:
-        rows, ours = loaded.split.X_test.iloc[:MARKING_ROWS], own.trees.chosen
-        names = keys(tree)
-        marked = [names[i] for i in own_splits(tree, own.trees.trees[ours], rows)]
+    rows, names = loaded.split.X_test.iloc[:MARKING_ROWS], keys(tree)
+    others = [] if is_own else own_splits(tree, own.trees.tree, rows)
     tree_viewer(
         sketch(loaded, tree, f"rashomon {place}"),
         f"rashomon-{where}-{loaded.run.id}-{place}",
         height=210,
-        marked=marked,
+        marked=[names[i] for i in others],
         controls=False,
         compact=True,
     )
     words = [", ".join(tree.columns), *facts]
     if not is_own and loaded.model.classes is not None:
-        words.append(f"predicts {percent(_apart(own, place))} of the rows otherwise")
+        words.append(f"predicts {percent(_apart(own, place))} of the rows differently")
     st.caption(f"{plain('; '.join(words))}.")
-
-    def choose() -> None:
-        """Save the tree as a run, and make it the one that all pages show."""
-        choose_run(
-            jobs.save_member(store(), loaded.run, own.trees, place, own.tolerance)
-        )
-
-    chosen = st.button(
+    if st.button(
         "Choose this tree",
         key=f"rashomon-choose-{where}-{loaded.run.id}-{place}",
         icon=":material/check:",
         disabled=is_own,
-        on_click=choose,
-    )
-    if chosen:
-        st.rerun()  # the picker above shows the new run
+    ):
+        given = store(), loaded.run, own.trees, place, own.tolerance
+        choose_run(jobs.save_member(*given))
 
 
 def _offer_more(own: _Set) -> None:
@@ -330,9 +289,7 @@ def _offer_more(own: _Set) -> None:
                 help=f"Trains {jobs.N_RESTARTS} more trees of the chosen size, and "
                 "some of others, on all rows, as a run of its own; nothing is chosen "
                 "again.",
-                on_click=explained(
-                    lambda: queue().submit(jobs.create_more(store(), run))
-                ),
+                on_click=explained(_look, jobs.create_more, run),
             )
         with st.popover("All trees of a small depth", icon=":material/select_all:"):
             _ask_for_all(run)
@@ -341,22 +298,13 @@ def _offer_more(own: _Set) -> None:
 
 def _ask_for_all(run: Run) -> None:
     """Ask for a depth and thresholds, and offer to look at every tree of these."""
-    depth = st.segmented_control(
-        "Depth",
-        list(jobs.N_THRESHOLDS),
-        default=2,
-        required=True,
-        key=f"rashomon-depth-{run.id}",
-        help="Most splits on a path.",
-    )
-    n_thresholds = st.number_input(
-        "Candidate thresholds of a column",
-        1,
-        100,
-        jobs.N_THRESHOLDS[depth],
-        key=f"rashomon-thresholds-{run.id}-{depth}",
-        help="At quantiles of its values; a column of fewer values gets them all.",
-    )
+    given = {"default": 2, "help": "Most splits on a path."}
+    depths = list(jobs.N_THRESHOLDS)
+    depth = pick_one("Depth", depths, f"rashomon-depth-{run.id}", **given)
+    label = "Candidate thresholds of a column"
+    words = "At quantiles of its values; a column of fewer values gets them all."
+    given = {"key": f"rashomon-thresholds-{run.id}-{depth}", "help": words}
+    n_thresholds = st.number_input(label, 1, 100, jobs.N_THRESHOLDS[depth], **given)
     st.caption(
         "Every tree over these thresholds is looked at, as a run of its own, and those "
         "near the best are listed: then it is known that there are no others. They "
@@ -366,10 +314,13 @@ def _ask_for_all(run: Run) -> None:
         f"Look at all trees of depth {depth}",
         type="primary",
         key=f"rashomon-all-{run.id}",
-        on_click=explained(
-            lambda: queue().submit(jobs.create_all(store(), run, depth, n_thresholds))
-        ),
+        on_click=explained(_look, jobs.create_all, run, depth, n_thresholds),
     )
+
+
+def _look(create, *given) -> None:
+    """Queue a run that looks for more trees."""
+    queue().submit(create(store(), *given))
 
 
 def _children(run: Run) -> list[Run]:
@@ -400,15 +351,13 @@ def _show_newest(run: Run) -> None:
         choose_run(child.id)
 
 
-MOST_MAPPED = 200
-MOST_NAMED = 12
+MOST_MAPPED, MOST_NAMED = 200, 12  # trees of the map, columns of a list
 
 
 def _show_finding(own: _Set) -> None:
     """Say how many trees there are, and what their score is."""
     trees, loaded = own.trees, own.loaded
     score = trees.score[trees.chosen]
-    n_others = len(own.near) - 1
     st.header(trees.finding(own.tolerance, own.metric), anchor=False)
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
@@ -425,11 +374,10 @@ def _show_finding(own: _Set) -> None:
         )
         return
     above = int((trees.score[own.near] > score).sum())
-    better = "none scores above it"
-    if above:
-        better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
+    better = f"{above} of them {'score' if above > 1 else 'scores'} above it"
+    better = better if above else "none scores above it"
     looked = f"{counted(trees.n_candidates, 'different tree')} were looked at."
-    st.markdown(f"{words}; {better}. {looked}" if n_others else looked)
+    st.markdown(looked if len(own.near) < 2 else f"{words}; {better}. {looked}")
     st.caption(
         f"Score: the cross-validated {own.metric} of the run's tree of the same size, "
         "plus the difference from it, measured with leaf values refitted in 10 folds, "
@@ -445,25 +393,22 @@ def _show_columns(own: _Set, places: np.ndarray) -> None:
     use = column_use(tested, own.loaded.run.problem.columns)
     for where, n_trees in (("In all of them", len(places)), ("In none", 0)):
         if names := use.index[use == n_trees].tolist():
-            more = len(names) - MOST_NAMED
-            words = plain(", ".join(names[:MOST_NAMED]))
-            words += f" and {more} more" if more > 0 else ""
-            st.markdown(f"**{where}:** {words}.")
+            more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+            st.markdown(f"**{where}:** {plain(', '.join(names[:MOST_NAMED]))}{more}.")
     some = use[(use > 0) & (use < len(places))]
     if len(some):
+        bar = st.column_config.ProgressColumn(
+            "of the trees", format="percent", min_value=0, max_value=1
+        )
         st.dataframe(
-            pd.DataFrame(
-                {"column": some.index, "trees": (some / len(places)).round(3)}
-            ),
+            (some / len(places))
+            .round(3)
+            .rename_axis("column")
+            .reset_index(name="trees"),
             hide_index=True,
             height=min(38 + 35 * len(some), 220),
             key="rashomon-columns",
-            column_config={
-                "column": "in some",
-                "trees": st.column_config.ProgressColumn(
-                    "of the trees", format="percent", min_value=0, max_value=1
-                ),
-            },
+            column_config={"column": "in some", "trees": bar},
         )
 
 
@@ -476,23 +421,17 @@ def _show_map(own: _Set, places: np.ndarray) -> int | None:
     if len(mapped) < 3:
         st.caption("A map needs three trees.")
         return None
-    hover = []
-    for i in mapped.tolist():
+    hover, drawn = [], mapped.tolist()
+    for i in drawn:
         columns = escape_html(", ".join(trees.trees[i].columns[:6]))
         leaves = counted(trees.trees[i].n_leaves, "leaf", "leaves")
         score = significant(trees.score[i])
         hover.append(f"{own.name(i)}: {score}, {leaves}<br>{columns}")
-    ours = np.flatnonzero(mapped == trees.chosen)
+    ours = drawn.index(trees.chosen) if trees.chosen in drawn else None
+    points = cached.map_of(loaded, tuple(drawn)), trees.score[mapped], drawn, hover
+    look = {"score_title": own.metric, "mode": mode()}
     picked = show_figure(
-        likeness_map(
-            cached.map_of(loaded, tuple(mapped.tolist())),
-            trees.score[mapped],
-            mapped.tolist(),
-            hover,
-            own=int(ours[0]) if len(ours) else None,
-            score_title=own.metric,
-            mode=mode(),
-        ),
+        likeness_map(*points, own=ours, **look),
         key="rashomon-map",
         alt=f"Map of {len(mapped)} trees by how alike they predict.",
         on_select="rerun",
@@ -531,7 +470,7 @@ def _show_disputed(own: _Set) -> None:
     row = int(share.argmax())
     st.markdown(
         f"The most disputed is test row {row + 1:,}: {percent(share[row])} of the "
-        "trees predict otherwise."
+        "trees predict differently."
     )
     label = "Explain the most disputed row"
     page_link("explain", label, run=loaded.run.id, row=str(row + 1))

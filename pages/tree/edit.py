@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -13,13 +13,15 @@ from pages.cached.predictions import tree_score
 from pages.cached.runs import LoadedRun, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
-from pages.state.choices import (
-    edit_session,
-    select_node,
-    selected_node,
-    set_edit_session,
+from pages.state import choices
+from pages.widgets.page import (
+    ASSETS,
+    mode,
+    page_link,
+    pick_moment,
+    pick_one,
+    show_figure,
 )
-from pages.widgets.page import ASSETS, mode, page_link, show_figure
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, named_with_unit, plain, split_words
@@ -35,13 +37,7 @@ from treelab.editing.replay import Bench
 from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.splits import headline_scores, split_terms
-from treelab.figures.editing import (
-    Groups,
-    category_figure,
-    one_group,
-    threshold_rows,
-    threshold_stops,
-)
+from treelab.figures import editing as figures
 from treelab.figures.viewer.payload import node_at
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
@@ -112,20 +108,30 @@ MORE = 130  # pixels, for the controls beside the picture
 
 def show_editing(loaded: LoadedRun, view: str) -> None:
     """Draw the edited tree in the viewer ``view``, the node's menu, and the log."""
+    run_id, before = loaded.run.id, after(loaded, ())
     try:
-        now = after(loaded, edit_session(loaded.run.id).current)
+        now = after(loaded, choices.edit_session(run_id).current)
     except ValueError as error:
-        set_edit_session(loaded.run.id, Session())
-        st.warning(f"The edits no longer fit this tree: {error}")
-        now = after(loaded, ())
+        change_session(loaded, start_over)
+        st.warning(plain(f"The edits no longer fit this tree: {error}"))
+        now = before
     left, right = st.columns([5, 3], gap="medium")
     with left:
-        path = draw(loaded, now, view)
-    current = edit_session(loaded.run.id)
-    editing = Editing(loaded, current, now, after(loaded, ()), path)
+        selection = tree_viewer(
+            tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}").payload,
+            view,
+            select=choices.selected_node(run_id) or "",
+            height=HEIGHT + MORE,
+        )
+    key = selection.key or ""
+    key = "" if node_at(now.tree, key) is None else key
+    choices.select_node(run_id, key)
+    editing = Editing(
+        loaded, choices.edit_session(run_id), now, before, path_of_key(key)
+    )
     with right.container(height=PANEL + MORE, border=False, key="beside"):
         if (reason := st.session_state.pop("edit-refused", None)) is not None:
-            st.warning(reason, icon=":material/block:")
+            st.warning(plain(reason), icon=":material/block:")
         show_scores(editing)
         show_node_title(editing)
         column = show_split(editing)
@@ -140,36 +146,20 @@ def show_editing(loaded: LoadedRun, view: str) -> None:
         show_finish(editing)
 
 
-def draw(loaded: LoadedRun, now: EditedTree, view: str) -> str:
-    """Draw the tree in the viewer; return the path of the selected node."""
-    picture = tree_picture(loaded, now.tree, f"edited {tree_hash(now.tree)}")
-    selection = tree_viewer(
-        picture.payload,
-        view,
-        select=selected_node(loaded.run.id) or "",
-        height=HEIGHT + MORE,
-    )
-    key = selection.key or ""
-    if node_at(now.tree, key) is None:
-        key = ""
-    select_node(loaded.run.id, key)
-    return path_of_key(key)
-
-
 def do(loaded: LoadedRun, edit: kinds.Edit) -> None:
     """Do one edit, or remember why it cannot be done."""
-    session = edit_session(loaded.run.id).do(edit)
+    session = choices.edit_session(loaded.run.id).do(edit)
     try:
         after(loaded, session.current)
     except ValueError as error:
         st.session_state["edit-refused"] = str(error)
         return
-    set_edit_session(loaded.run.id, session)
+    choices.set_edit_session(loaded.run.id, session)
 
 
 def change_session(loaded: LoadedRun, change: Callable[[Session], Session]) -> None:
     """Undo, redo or end what was done, as the session does it."""
-    set_edit_session(loaded.run.id, change(edit_session(loaded.run.id)))
+    choices.set_edit_session(loaded.run.id, change(choices.edit_session(loaded.run.id)))
 
 
 def show_node_title(editing: Editing) -> None:
@@ -200,27 +190,19 @@ SUM = "its weighted sum"  # what an oblique split tests
 
 @dataclass(frozen=True)
 class _Choice:
-    """What the visitor looks at: a column of the node, and the split it has of it."""
+    """What the visitor looks at: a column of the node, and a split by it."""
 
     column: str
     is_current: bool
-    candidate: Candidate | None  # the best split of the column
-    tree: Tree
+    split: Candidate  # the node's own, or the best of the column
     node: int
     feature: Feature | None  # None of a weighted sum
     at: np.ndarray  # training rows at the node
     is_held: bool  # whether it is the split of a locked node
 
-    @property
-    def missing_left(self) -> bool:
-        """Whether rows without a value go left."""
-        if self.is_current or self.candidate is None:
-            return bool(self.tree.missing_left[self.node])
-        return self.candidate.missing_left
-
     def missing_words(self, n_rows: int) -> str:
         """Say which way rows without a value go; "" of none."""
-        side = "left" if self.missing_left else "right"
+        side = "left" if self.split.missing_left else "right"
         return f" {n_rows:,} without a value go {side}." if n_rows else ""
 
 
@@ -270,15 +252,22 @@ def _pick_column(editing: Editing) -> _Choice | None:
         help="The best split of each column among the training rows of this node, by "
         "how much impurity (Gini, or variance) it removes.",
     )
-    features = by_column(edited.features)
+    feature = by_column(edited.features).get(column)
     at, is_now = bench(editing.loaded).train.at(tree, node), column == now
-    own = tree, node, features.get(column), at, is_now and path in edited.locked
-    return _Choice(column, is_now, of.get(column), *own)
+    split = of.get(column)
+    if is_now:
+        is_category = feature is not None and feature.kind == "category"
+        left = left_categories(tree, node) if is_category else None
+        threshold, missing = tree.threshold[node], bool(tree.missing_left[node])
+        split = Candidate(column, float(threshold), left, missing, 0.0, 0)
+    is_held = is_now and path in edited.locked
+    return _Choice(column, is_now, split, node, feature, at, is_held)
 
 
 def _show_threshold(editing: Editing, choice: _Choice) -> None:
     """Draw the rows along a number column or a sum, with a threshold to be dragged."""
-    tree, node, feature = choice.tree, choice.node, choice.feature
+    tree, node, feature = editing.now.edited.tree, choice.node, choice.feature
+    is_date, unit = False, "s"  # of dates: those that can be chosen, days or minutes
     if feature is None:
         X = editing.loaded.split.X_train
         x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
@@ -288,21 +277,12 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         x = rows.train.numbers(feature)[choice.at]
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
-    is_date = feature is not None and feature.is_date
-    unit = "s"  # of the dates that can be chosen: days or minutes, else numbers
-    if is_date and fitted is not None:
-        unit = coarsest_unit(fitted[~np.isnan(fitted)])
-    if choice.is_current:
-        wanted = float(tree.threshold[node])
-    else:
-        wanted = None if choice.candidate is None else choice.candidate.threshold
-    threshold = wanted
-    if len(threshold_stops(x, fitted, wanted)) > 1 and unit != "s":
-        threshold = _enter_moment(editing, choice, wanted, unit)
-    elif len(threshold_stops(x, fitted, wanted)) > 1:
-        threshold = _enter(editing, choice, x, fitted, wanted)
-    stops = threshold_stops(x, fitted, threshold, is_date=is_date)
-    side, missing = choice.missing_left, choice.missing_words(int(np.isnan(x).sum()))
+        if is_date := feature.is_date:
+            unit = coarsest_unit(fitted[~np.isnan(fitted)])
+    threshold, values = choice.split.threshold, (x, fitted)
+    if len(figures.threshold_stops(*values, threshold)) > 1:
+        threshold = _enter(editing, choice, values, unit)
+    stops = figures.threshold_stops(*values, threshold, is_date=is_date)
     key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
 
     def move() -> None:
@@ -320,72 +300,52 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
             st.session_state[_threshold_key(editing, choice)] = own
 
     # Under one key the component stays as it is while data change.
-    groups = _groups(editing, choice.at)
-    data = threshold_rows(x, groups, stops, threshold, is_date=is_date) | {
+    drawn = x, _groups(editing, choice.at), stops, threshold
+    data = figures.threshold_rows(*drawn, is_date=is_date) | {
         "title": title,
         "alt": f"Training rows of the node by {title}, with the threshold.",
-        "missing": missing,
+        "missing": choice.missing_words(int(np.isnan(x).sum())),
         "fades": editing.now.tree.classes is None,  # bars that go right are pale
         "fixed": len(stops) < 2 or choice.is_held,
         "moves": st.session_state.get(n_moves, 0),
     }
     _mount(key=key, data=json.dumps(data).encode(), on_threshold_change=move)
     if not choice.is_current and threshold is not None:
-        own = choice.column, threshold, None, side, is_date
-        _offer_split(editing, kinds.SetSplit(editing.path, *own))
+        _offer_split(editing, replace(choice.split, threshold=threshold))
 
 
-def _enter_moment(
-    editing: Editing, choice: _Choice, wanted: float | None, unit: str
-) -> float | None:
-    """Let the visitor choose before which day or time rows go left, as ``_enter``."""
-    key = _threshold_key(editing, choice)
-    own = None if wanted is None else moment_after(wanted, unit)
+def _enter(editing: Editing, choice: _Choice, values: tuple, unit: str) -> float | None:
+    """Let the visitor write the threshold; the split's own follows at once.
+
+    Of days or minutes it is the first that goes right. Values are those of the training
+    rows at the node, and of the fitted ones.
+    """
+    key, wanted = _threshold_key(editing, choice), choice.split.threshold
+    own = wanted if unit == "s" else moment_after(wanted, unit)
     if choice.is_current or st.session_state.get(key) is None:
         key = _shown(editing, choice, own)
-    moment = (st.date_input if unit == "D" else st.datetime_input)(
-        "Before",
-        None,
-        min_value=date(1, 1, 1),
-        max_value=date(9999, 12, 31),
-        key=key,
-        disabled=choice.is_held,
-        on_change=_move if choice.is_current else None,
-        args=(editing, key, st.session_state[key]),
-        help="Rows before this go left. Or drag the line.",
-    )
-    if choice.is_current and moment == own:
-        return wanted
-    return None if moment is None else last_before(moment)
-
-
-def _enter(
-    editing: Editing,
-    choice: _Choice,
-    x: np.ndarray,
-    fitted: np.ndarray | None,
-    wanted: float | None,
-) -> float | None:
-    """Let the visitor write the threshold; the split's own follows at once."""
-    key = _threshold_key(editing, choice)
-    if choice.is_current or st.session_state.get(key) is None:
-        key = _shown(editing, choice, wanted)
     now = st.session_state[key]
+    change = _move if choice.is_current else None
+    given = {"key": key, "on_change": change, "args": (editing, key, now)}
+    given["disabled"] = choice.is_held
+    if unit != "s":
+        words = "Rows before this go left. Or drag the line."
+        moment = pick_moment("Before", unit=unit, help=words, **given)
+        if choice.is_current and moment == own:
+            return wanted
+        return None if moment is None else last_before(moment)
     # Not rounded as the line and the tree write it: what is set is what is seen here.
-    texts = [threshold_stops(x, fitted, now).get(now, "")]
+    texts = [figures.threshold_stops(*values, now).get(now, "")]
     texts += [] if now is None else [shortest(now)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
+    span = float(np.ptp(values[0][np.isfinite(values[0])]))
     return st.number_input(
         "Threshold",
         value=None,
-        # About a hundredth of what the column spans.
-        step=10.0 ** round(np.log10(float(np.ptp(x[np.isfinite(x)])) / 100)),
+        step=10.0 ** round(np.log10(span / 100)),
         format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",
-        key=key,
-        disabled=choice.is_held,
-        on_change=_move if choice.is_current else None,
-        args=(editing, key, now),
         help="Or drag the line.",
+        **given,
     )
 
 
@@ -411,7 +371,7 @@ def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     An interrupted page's field is reported as changed once more, though nobody wrote
     in it, or its edit is done, or undone, already.
     """
-    now, then = edit_session(editing.loaded.run.id), editing.session
+    now, then = choices.edit_session(editing.loaded.run.id), editing.session
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
     if threshold in (None, drawn) or is_late:
@@ -431,11 +391,7 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     """Draw the rows by category, and let the visitor say which go left."""
     codes = bench(editing.loaded).train.codes(feature)[choice.at]
     present = [feature.categories[code] for code in np.unique(codes[codes >= 0])]
-    if choice.is_current:
-        wanted: Sequence[str] = left_categories(choice.tree, choice.node)
-    else:
-        wanted = (choice.candidate.categories or ()) if choice.candidate else ()
-    default = [name for name in present if name in wanted]
+    default = [name for name in present if name in (choice.split.categories or ())]
     position = editing.session.position if choice.is_current else 0
     left = st.multiselect(
         "Go left",
@@ -445,15 +401,9 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     )
     is_left = np.isin(codes, [feature.categories.index(name) for name in left])
     n_missing = int((codes < 0).sum())
+    drawn = codes, feature.categories, left, _groups(editing, choice.at)
     show_figure(
-        category_figure(
-            codes,
-            feature.categories,
-            left,
-            _groups(editing, choice.at),
-            title=feature.column,
-            mode=mode(),
-        ),
+        figures.category_figure(*drawn, title=feature.column, mode=mode()),
         key="edit-rows",
         alt=f"Training rows of the node by {feature.column}; pale ones go right.",
     )
@@ -464,29 +414,33 @@ def _show_categories(editing: Editing, choice: _Choice, feature: Feature) -> Non
     )
     is_split = 0 < len(left) < len(present)
     if is_split and (left != default or not choice.is_current):
-        side, names = choice.missing_left, tuple(left)
-        _offer_split(
-            editing, kinds.SetSplit(editing.path, choice.column, None, names, side)
-        )
+        split = replace(choice.split, threshold=None, categories=tuple(left))
+        _offer_split(editing, split)
 
 
-def _offer_split(editing: Editing, edit: kinds.SetSplit) -> None:
+def _offer_split(editing: Editing, split: Candidate) -> None:
     """Offer to give the node the split that is looked at."""
+    edit = split.edit(editing.path)
+    how = {"type": "primary", "help": plain(edit.sentence())}
+    _button(editing, "set-split", "Set this split", "call_split", do, edit, **how)
+
+
+def _button(editing: Editing, name, label, icon, change, *given, **how) -> None:
+    """Show a button that changes the edits, or makes a run of them."""
     st.button(
-        "Set this split",
-        type="primary",
-        icon=":material/call_split:",
-        key=editing.key("set-split"),
-        help=plain(edit.sentence()),
-        on_click=explained(do, editing.loaded, edit),
+        label,
+        icon=f":material/{icon}:",
+        key=editing.key(name),
+        on_click=explained(change, editing.loaded, *given),
+        **how,
     )
 
 
-def _groups(editing: Editing, at: np.ndarray) -> Groups:
+def _groups(editing: Editing, at: np.ndarray) -> figures.Groups:
     """Colour the rows of the node by class, where there are any."""
     classes = editing.now.tree.classes
     if classes is None:
-        return one_group(len(at))
+        return figures.one_group(len(at))
     codes = bench(editing.loaded).train.y[at]
     return [
         (str(label), codes == classes.index(label), color)
@@ -520,20 +474,12 @@ def show_column(editing: Editing, column: str) -> None:
         if other == column and path.startswith(top)
     ]
     st.markdown(f"**{plain(column)}** in this tree:")
+    best = "Splits test it where it gains at least half of what the best column does."
+    other = "Splits that test it take their best other column."
     offers: list[Offer] = []
     for kind, word, icon, words in (
-        (
-            kinds.Forbid,
-            "Forbid",
-            "block",
-            "Splits that test it take their best other column.",
-        ),
-        (
-            kinds.Prefer,
-            "Prefer",
-            "thumb_up",
-            "Splits test it where it gains at least half of what the best column does.",
-        ),
+        (kinds.Forbid, "Forbid", "block", other),
+        (kinds.Prefer, "Prefer", "thumb_up", best),
     ):
         if path:
             offers.append((f"{word} here and below", icon, kind(path, column), None))
@@ -552,66 +498,48 @@ def show_rules(editing: Editing) -> None:
         names = ", ".join(place_words(path) for path in places[:8])
         more = f" and {len(places) - 8} more" if len(places) > 8 else ""
         words.append(f"Locked: {names}{more}.")
-    both = {"Forbidden": edited.forbidden, "Preferred": edited.preferred}
-    for name, said in both.items():
-        each = [
-            f"{column} {f'at {path} and below' if path else 'everywhere'}"
-            for path, column in said
-        ]
+    both = ("Forbidden", edited.forbidden), ("Preferred", edited.preferred)
+    for name, said in both:
+        places = [f"at {path} and below" if path else "everywhere" for path, _ in said]
+        each = [f"{column} {place}" for (_, column), place in zip(said, places)]
         words += [f"{name}: {', '.join(each)}."] if each else []
     if words:
         st.caption(plain(" ".join(words)))
-    constraints = editing.loaded.run.constraints
-    if constraints.limits_splits:
-        broken = violations(editing.now.tree, constraints)
-        if broken:
-            text = f"Constraint dropped. {' '.join(broken[:3])}"
-            st.warning(plain(text), icon=":material/warning:")
+    if broken := violations(editing.now.tree, editing.loaded.run.constraints):
+        text = f"Constraint dropped. {' '.join(broken[:3])}"
+        st.warning(plain(text), icon=":material/warning:")
 
 
 def _offer(editing: Editing, name: str, offers: list[Offer]) -> None:
     """Show a button for each edit."""
     with st.container(horizontal=True, key=editing.key(name)):
         for label, icon, edit, words in offers:
-            st.button(
-                label,
-                icon=f":material/{icon}:",
-                key=editing.key(label.lower().replace(" ", "-")),
-                help=words,
-                on_click=explained(do, editing.loaded, edit),
-            )
+            key = label.lower().replace(" ", "-")
+            _button(editing, key, label, icon, do, edit, help=words)
 
 
 def show_scores(editing: Editing) -> None:
     """Show the scores of both trees, undo and redo, and the end of the session."""
     loaded, session = editing.loaded, editing.session
-    metric = TITLES[loaded.headline]
+    both = editing.now, editing.before
     with st.container(horizontal=True, key="edit-scores"):
-        st.metric(
-            f"{metric} · {split_words(loaded, 'valid')}",
-            significant(editing.now.valid),
-            _difference(editing.now.valid, editing.before.valid),
-            width="content",
-            help=_explained(editing),
-        )
+        valid = (each.valid for each in both)
+        _show_score(loaded, "valid", *valid, _explained(editing))
         # The leaves that rows reach, as every page counts them once the tree is a run.
-        both = editing.now, editing.before
         leaves, own = (prune_empty(each.tree).n_leaves for each in both)
         change = f" ({leaves - own:+d})" if leaves != own else ""
         st.metric("Leaves", f"{leaves:,}{change}", width="content")
         if session.seen_test is not None:
-            now, before = (tree_score(loaded, each.tree) for each in both)
-            st.metric(
-                f"{metric} · {split_words(loaded, 'test')}",
-                significant(now),
-                _difference(now, before),
-                width="content",
-            )
+            _show_score(loaded, "test", *(tree_score(loaded, own.tree) for own in both))
+    buttons = [
+        ("undo", "Undo", "undo", Session.undo, session.can_undo),
+        ("redo", "Redo", "redo", Session.redo, session.can_redo),
+    ]
+    if session.seen_test is None:
+        buttons.append(("end", "End the session", "flag", Session.end, True))
     with st.container(horizontal=True):
-        _button(editing, "Undo", "undo", Session.undo, not session.can_undo)
-        _button(editing, "Redo", "redo", Session.redo, not session.can_redo)
-        if session.seen_test is None:
-            _button(editing, "End the session", "flag", Session.end)
+        for *named, change, is_open in buttons:
+            _button(editing, *named, change_session, change, disabled=not is_open)
     if session.seen_test is None:
         st.caption("Test scores stay unseen until the session ends.")
     else:
@@ -621,23 +549,13 @@ def show_scores(editing: Editing) -> None:
         )
 
 
-def _button(editing: Editing, label: str, icon: str, change, disabled=False) -> None:
-    """Offer to undo, to redo or to end the session."""
-    st.button(
-        label,
-        icon=f":material/{icon}:",
-        key=editing.key(label.split()[0].lower()),
-        disabled=disabled,
-        on_click=explained(change_session, editing.loaded, change),
-    )
-
-
-def _difference(now: float, before: float) -> str | None:
-    """Write how far a score moved from the unedited tree's; None where it did not."""
-    moved = now - before
-    if not math.isfinite(moved) or moved == 0:
-        return None
-    return f"{moved:+.4f}"  # with a hyphen, by which Streamlit knows a fall
+def _show_score(loaded: LoadedRun, split: str, now, before, words=None) -> None:
+    """Show a score, and how far it moved from the unedited tree's, where it did."""
+    moved, metric = now - before, TITLES[loaded.headline]
+    # With a hyphen, by which Streamlit knows a fall.
+    change = f"{moved:+.4f}" if moved and math.isfinite(moved) else None
+    title = f"{metric} · {split_words(loaded, split)}"
+    st.metric(title, significant(now), change, width="content", help=words)
 
 
 def _explained(editing: Editing) -> str:
@@ -658,24 +576,16 @@ def _explained(editing: Editing) -> str:
     return words
 
 
-def start_over(loaded: LoadedRun) -> None:
+def start_over(session: Session) -> Session:
     """Forget all edits, not that test scores were seen."""
-    seen = edit_session(loaded.run.id).seen_test
-    set_edit_session(loaded.run.id, Session(seen_test=None if seen is None else 0))
+    return Session(seen_test=None if session.seen_test is None else 0)
 
 
-def log_of(
-    loaded: LoadedRun, session: Session, training: Training | None = None
-) -> EditLog:
+def log_of(loaded: LoadedRun, session: Session, training: Training | None) -> EditLog:
     """Return the edits that are in force as a log, with what is to be trained."""
     seen = session.position if session.seen_test is None else session.seen_test
-    return replace(
-        bench(loaded).start(),
-        edits=session.current,
-        training=training,
-        seen_test=seen,
-        run=loaded.run.id,
-    )
+    log = replace(bench(loaded).start(), edits=session.current, training=training)
+    return replace(log, seen_test=seen, run=loaded.run.id)
 
 
 def show_log(editing: Editing) -> None:
@@ -695,7 +605,7 @@ def show_log(editing: Editing) -> None:
     with st.container(horizontal=True, key=editing.key("log")):
         st.download_button(
             "Download as JSON",
-            lambda: log_of(loaded, session).to_json(),
+            lambda: log_of(loaded, session, None).to_json(),
             f"{loaded.run.id}-edits.json",
             "application/json",
             key=editing.key("log-file"),
@@ -703,12 +613,8 @@ def show_log(editing: Editing) -> None:
             icon=":material/download:",
             help="python -m treelab edit RUN --log FILE replays it.",
         )
-        st.button(
-            "Start over",
-            icon=":material/restart_alt:",
-            key=editing.key("start-over"),
-            on_click=explained(start_over, loaded),
-        )
+        label, icon = "Start over", "restart_alt"
+        _button(editing, "start-over", label, icon, change_session, start_over)
 
 
 def show_edits(loaded: LoadedRun) -> None:
@@ -738,20 +644,15 @@ def show_finish(editing: Editing) -> None:
         "Each makes a new run with the log in it. A run shows its test score, so this "
         "ends the session."
     )
-    st.button(
-        "Save as a run",
-        icon=":material/save:",
-        key=editing.key("keep"),
-        disabled=not editing.session.current,
-        help="The tree as it stands, its leaves fitted to the rows of the first.",
-        on_click=explained(_make, editing.loaded, None),
-    )
+    words = "The tree as it stands, its leaves fitted to the rows of the first."
+    how = {"disabled": not editing.session.current, "help": words}
+    _button(editing, "keep", "Save as a run", "save", _make, None, **how)
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=editing.key("finish")
     ):
         _offer_training(editing)
     if (refused := st.session_state.pop("edit-not-made", None)) is not None:
-        st.warning(refused, icon=":material/block:")
+        st.warning(plain(refused), icon=":material/block:")
     run = editing.loaded.run
     if children_of(run):
         st.subheader("Runs from this tree", anchor=False)
@@ -761,53 +662,44 @@ def show_finish(editing: Editing) -> None:
 def _offer_training(editing: Editing) -> None:
     """Offer to train around what is locked, and to regrow below the selected node."""
     has_sums = bool((editing.now.edited.tree.feature == OBLIQUE).any())
-    learners = [key for key in TRAINERS if key != "get" or has_sums]
-    learner = st.segmented_control(
+    learners = {key: TRAINERS[key] for key in TRAINERS if key != "get" or has_sums}
+    learner = pick_one(
         "Learner",
         learners,
+        f"{editing.key('learner')}-{has_sums}",
         default="get" if has_sums else "gradtree",
-        required=True,
-        format_func=TRAINERS.__getitem__,
-        key=f"{editing.key('learner')}-{has_sums}",
         help="GradTree trains splits of one column, GET weighted sums; CART grows a "
         "branch greedily, for comparison.",
     )
-    st.button(
-        "Retrain unlocked splits",
-        icon=":material/play_arrow:",
+    can_retrain = learner != "cart"
+    _button(
+        editing,
+        *("around", "Retrain unlocked splits", "play_arrow"),
+        _make,
+        Training(learner) if can_retrain else None,
         type="primary",
-        key=editing.key("around"),
-        disabled=learner == "cart",
+        disabled=not can_retrain,
         help="Trains each of them from where it stands; forbidden "
         "columns are never chosen. CART cannot: it only grows branches.",
-        on_click=explained(
-            _make, editing.loaded, Training(learner) if learner != "cart" else None
-        ),
     )
     tree, path = editing.now.edited.tree, editing.path
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
     n_leaves = sum(own.startswith(path) for own in below)
-    leaves = st.number_input(
-        "Most leaves",
-        2,
-        64,
-        min(64, max(4, n_leaves)),
-        key=f"{editing.key('leaves')}-{path}",
-        width=130,
-    )
-    st.button(
-        "Regrow from here",
-        icon=":material/forest:",
-        key=editing.key("regrow"),
+    most, key = min(64, max(4, n_leaves)), f"{editing.key('leaves')}-{path}"
+    leaves = st.number_input("Max leaves", 2, 64, most, key=key, width=130)
+    _button(
+        editing,
+        *("regrow", "Regrow from here", "forest"),
+        _make,
+        Training(learner, path, int(leaves)),
         help="What is not locked at the selected node and below is grown anew; the "
         "rest of the tree stays.",
-        on_click=explained(_make, editing.loaded, Training(learner, path, int(leaves))),
     )
 
 
 def _make(loaded: LoadedRun, training: Training | None) -> None:
     """Make a run of the edits, which ends the session; say so where it cannot be."""
-    log = log_of(loaded, edit_session(loaded.run.id), training)
+    log = log_of(loaded, choices.edit_session(loaded.run.id), training)
     try:
         if training is None:
             save_edited(store(), loaded.run, log)
@@ -824,7 +716,7 @@ def children_of(run: Run) -> list[Run]:
 
     def parent(other: Run) -> str:
         """Return the id of the run whose tree another one's was."""
-        if other.is_finished:
+        if other.has_model:
             return other.summary.get("edited_from", "")
         log = store().edits(other.id)
         return "" if log is None else EditLog.from_json(log).run

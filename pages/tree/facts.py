@@ -5,28 +5,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.cached.predictions import imitations, split_scores, tree_score
-from pages.cached.runs import (
-    LoadedRun,
-    copied,
-    kept_constraints,
-    run_colors,
-    run_tree,
-    shared,
-)
+from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree, shared
 from pages.cached.store import queue, store
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import capital, fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.data.writing import defused
+from treelab.evaluation import node_report as nodes
 from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
-from treelab.evaluation.node_report import (
-    BY_WEIGHT,
-    MOST_ROWS,
-    node_report,
-    node_rows,
-    numbered,
-)
 from treelab.evaluation.surrogates import Imitation
 from treelab.figures.html import color_legend, facts_table
 from treelab.figures.node_table import statistics_table, statistics_words
@@ -36,17 +23,11 @@ from treelab.figures.split import split_figure
 from treelab.figures.tree import plan_picture, tree_alt
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import residual_problem, residual_title
+from treelab.trees import text
 from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import with_dates
 from treelab.trees.dot import to_dot
 from treelab.trees.pruning import dropped_words, terms_per_split, without_small_terms
-from treelab.trees.text import (
-    bound_text,
-    node_title,
-    path_conditions,
-    to_text,
-    value_word,
-)
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent, significant
 
@@ -54,17 +35,14 @@ from treelab.trees.words import counted, percent, significant
 def show_facts(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     """Show a tree's score, size and constraints; ``own`` has the run's own tree."""
     _show_score(loaded, tree, own)
-    sizes = {
-        "Leaves": f"{tree.n_leaves:,}",
-        "Splits": f"{tree.n_splits:,}",
-        "Depth": f"{tree.depth:,}",
-        "Features used": f"{len(tree.columns)} of {len(loaded.run.problem.columns)}",
-    }
+    sizes = {}
     if loaded.is_ensemble:
         depth = loaded.run.summary.get("depth", tree.depth)
-        ensemble = f"{loaded.model.n_estimators:,} trees × depth {depth}"
-        sizes = {"Ensemble": ensemble} | sizes
-    st.html(facts_table(sizes))
+        sizes["Ensemble"] = f"{loaded.model.n_estimators:,} trees × depth {depth}"
+    counts = {"Leaves": tree.n_leaves, "Splits": tree.n_splits, "Depth": tree.depth}
+    sizes |= {name: f"{count:,}" for name, count in counts.items()}
+    used = f"{len(tree.columns)} of {len(loaded.run.problem.columns)}"
+    st.html(facts_table(sizes | {"Features used": used}))
     _show_constraints(loaded, tree)
 
 
@@ -73,11 +51,11 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
     asked = loaded.run.constraints
     if not asked:
         return
-    lines = []
+    lines = ["**Constraints**"]
     if asked.monotone_class:
         of = plain(asked.monotone_class)
         lines.append(f"Up and down are of the probability of {of}.")
-    for found in kept_constraints(loaded.run.id, tree, asked):
+    for found in kept_constraints(loaded.run, tree):
         icon, word = ":green[:material/check_circle:]", f"holds {found.where}"
         if not found.holds:
             icon = ":red[:material/error:]"
@@ -85,9 +63,8 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
         lines.append(f"{icon} {plain(found.asked)}: {word}")
     for name in ("column_costs", "class_costs"):
         if own := getattr(asked, name):
-            said = Constraints(**{name: own}).sentences()
-            lines.append(f":material/balance: {plain('; '.join(said))}")
-    st.markdown("**Constraints**  \n" + "  \n".join(lines))
+            lines.append(f":material/balance: {plain(Constraints(**{name: own}))}")
+    st.markdown("  \n".join(lines))
 
 
 def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
@@ -99,17 +76,17 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
     problem, scores = loaded.run.problem, split_scores(loaded, "test")
     best, shown = loaded.headline, _test_score(loaded)
     moved, against = shown - _test_score(own), None
+    is_same = abs(moved) < 0.0005
     if loaded.variant:
         leaves = counted(run_tree(own).n_leaves, "leaf", "leaves")
-        against = f"{moved:+.3f} against the retained tree, {leaves}"
-        if abs(moved) < 0.0005:
-            against = f"as the retained tree, {leaves}"
+        how = "as" if is_same else f"{moved:+.3f} against"
+        against = f"{how} the retained tree, {leaves}"
     title = f"mean {TITLES[best]}" if problem.more_targets else TITLES[best]
     st.metric(
         f"{title} · {split_words(loaded, 'test')}",
         significant(shown),
         against,
-        delta_color="off" if abs(moved) < 0.0005 else "normal",
+        delta_color="off" if is_same else "normal",
         help="Of the whole ensemble." if loaded.is_ensemble else None,
     )
     if loaded.model.has_predictor:
@@ -126,9 +103,8 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         if name in scores and name not in (best, "log_loss")
     ]
     st.caption(" · ".join(others))
-    if words := output_words(scores):
-        st.caption(plain(f"{words}."))
-    if words := total_words(scores, problem.target, problem.weight):
+    totals = total_words(scores, problem.target, problem.weight)
+    for words in filter(None, (output_words(scores), totals)):
         st.caption(plain(f"{words}."))
     if words := log_loss_words(scores):
         st.caption(
@@ -158,7 +134,7 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
         st.html(color_legend(run_colors(loaded)))
     levels = levels_shown(tree)
     only = f" The first {levels} of {tree.depth} levels." if levels < tree.depth else ""
-    what = "confidence" if tree.classes is not None else value_word(tree)
+    what = "confidence" if tree.classes is not None else text.value_word(tree)
     st.caption(
         f"Areas are as large as their rows, of {fitted_words(loaded)}; colour: "
         f"{what}. Click a branch to zoom in, click its top to zoom out.{only}"
@@ -167,18 +143,13 @@ def overview(tree: Tree, loaded: LoadedRun, kind: str, key: str) -> int | None:
     return int(points[0]["id"]) if points else None
 
 
-@copied(16)
+@shared(16)
 def _overview(loaded: LoadedRun, key: str, kind: str, mode, _tree: Tree) -> go.Figure:
     """Draw the areas once; the key names the tree."""
     return overview_figure(_tree, run_colors(loaded), kind=kind, mode=mode)
 
 
 FRACTIONS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
-
-
-def has_sums(loaded: LoadedRun) -> bool:
-    """Whether the run is a tree of which some split names several features."""
-    return not loaded.is_ensemble and terms_per_split(run_tree(loaded)) > 1
 
 
 @st.fragment
@@ -222,22 +193,23 @@ def show_surrogate(loaded: LoadedRun) -> None:
         return
     name = f"“{problem.target}”"
     st.markdown(plain(" ".join(found["test"].sentences(name, "test row"))))
+    on_fitted = _error_words(found["fitted"], fitted_words(loaded))
     n_test = counted(loaded.n_rows("test"), "test row")
     st.caption(
-        "The tree differs from the model "
-        f"{_error_words(found['fitted'], fitted_words(loaded))}, "
+        f"The tree differs from the model {on_fitted}, "
         f"{_error_words(found['test'], n_test)}. Scores elsewhere on this page are "
         "against the model, not against the truth."
+    )
+    words = (
+        "Trains a CART that predicts, from the same features, on which rows this "
+        "tree differs from the model, or by how much. It becomes a run."
     )
     if not st.button(
         "Find where it differs",
         icon=":material/difference:",
         key="residual",
         disabled=bool(loaded.variant),  # it is of the tree that was stored
-        help="Keep this size first."
-        if loaded.variant
-        else "Trains a CART that predicts, from the same features, on which rows this "
-        "tree differs from the model, or by how much. It becomes a run.",
+        help="Keep this size first." if loaded.variant else words,
     ):
         return
     try:
@@ -245,31 +217,32 @@ def show_surrogate(loaded: LoadedRun) -> None:
     except ValueError as error:
         st.info(plain(error), icon=":material/info:")
         return
-    title = residual_title(loaded.run)
-    known = [r for r in store().runs() if r.title == title and r.problem == problem]
-    if known:  # it is opened again
-        run_id = known[0].id
-    else:
-        run_id = store().create("cart", {}, problem, title=title)
+    title, runs = residual_title(loaded.run), store().runs()
+    known = (r.id for r in runs if (r.title, r.problem) == (title, problem))
+    if (run_id := next(known, None)) is None:  # else it is opened again
+        run_id = store().create("cart", {}, problem, title=title, parent=loaded.run)
         queue().submit(run_id)
     st.switch_page("pages/train.py", query_params={"run": run_id})
 
 
 def _error_words(found: Imitation, rows: str) -> str:
     """Say how often, or by how much, the tree differs on some rows."""
-    rows += BY_WEIGHT * found.is_weighted
+    rows += nodes.BY_WEIGHT * found.is_weighted
     if found.task == "regression":
         return f"by {significant(found.fidelity['mae'])} on average on {rows}"
     return f"on {percent(1 - found.fidelity['accuracy'])} of {rows}"
 
 
 def show_rules(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
-    """List the tree's rules, and the tree as text."""
+    """List the tree's rules, the tree as text and, of sums, with fewer terms."""
     n_rules, rows = counted(tree.n_leaves, "rule"), fitted_words(loaded)
     st.markdown(f"**{n_rules}, one per leaf, largest first.** Rows: {rows}.")
     st.html(_rules(loaded, estimator))
     with st.expander("The tree as text"):
-        st.code(to_text(tree), language=None, wrap_lines=True)
+        st.code(text.to_text(tree), language=None, wrap_lines=True)
+    has_sums = not loaded.is_ensemble and terms_per_split(tree) > 1
+    if has_sums and st.toggle("Drop small weights", key="lens"):
+        show_lens(loaded)
 
 
 @shared(32)
@@ -297,15 +270,12 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
             "counted below its branch; the rules list every leaf.",
         )
         plan = plan_picture(tree, depth=depth)
-    text = to_dot(
-        tree, palette=colors or None, mode=mode(), legend=False, layout=plan.layout
-    )
-    with st.container(
-        key=f"tree-{'fit' if plan.fits else 'scroll'}-{key}",
-        # Centred, the left of what is scrolled could not be reached.
-        horizontal_alignment="center" if plan.fits else "left",
-    ):
-        st.graphviz_chart(text, alt=tree_alt(tree))
+    look = {"palette": colors or None, "mode": mode(), "legend": False}
+    dot = to_dot(tree, layout=plan.layout, **look)
+    # Centred, the left of what is scrolled could not be reached.
+    fit, at = ("fit", "center") if plan.fits else ("scroll", "left")
+    with st.container(key=f"tree-{fit}-{key}", horizontal_alignment=at):
+        st.graphviz_chart(dot, alt=tree_alt(tree))
     if legend := color_legend(colors):
         st.html(legend)
     for note in without_origin(tree, loaded.run.provenance).notes:
@@ -314,21 +284,19 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
 
 def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
     """Show a node's condition or prediction, its rule and its rows by data split."""
-    report = node_report(tree, node, {name: loaded.split.rows(name) for name in SPLITS})
+    rows = {name: loaded.split.rows(name) for name in SPLITS}
+    report = nodes.node_report(tree, node, rows)
     if tree.feature[node] == OBLIQUE:
-        name = sum_names(tree)[node]
-        bound = bound_text(tree, node)
-        st.markdown(f"**{name} ≤ {plain(bound)}?**")
+        bound = plain(text.bound_text(tree, node))
+        st.markdown(f"**{sum_names(tree)[node]} ≤ {bound}?**")
         st.html(sum_terms(tree, node))
     else:
-        st.markdown(f"**{plain(node_title(tree, node))}**")
-    if report.rule != "every row":
-        rule = short_rule(tree, node)
-        if (tree.feature == OBLIQUE).any():
-            rule = rule_with_sums(tree, path_conditions(tree, node))
-        st.markdown(f"Rows with {plain(rule)}.")
-    else:
-        st.markdown("All rows pass this node.")
+        st.markdown(f"**{plain(text.node_title(tree, node))}**")
+    rule = short_rule(tree, node)
+    if (tree.feature == OBLIQUE).any():
+        rule = rule_with_sums(tree, text.path_conditions(tree, node))
+    is_root = report.rule == "every row"
+    st.markdown("All rows pass this node." if is_root else f"Rows with {plain(rule)}.")
     titles = {SPLIT_NAMES[name]: found for name, found in report.statistics.items()}
     st.html(statistics_table(tree, node, titles, run_colors(loaded)))
     st.caption(statistics_words(tree, node, plain(tree.target_unit)))
@@ -337,34 +305,26 @@ def show_node(loaded: LoadedRun, tree: Tree, node: int) -> None:
 @st.dialog("Rows at this node", width="large")
 def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
     """List a node's rows over the page; of a sum, also where they lie along it."""
-    words = node_title(tree, node)
-    st.markdown(f"**{plain(words)}**")
+    condition = text.node_title(tree, node)
+    st.markdown(f"**{plain(condition)}**")
     if tree.feature[node] == OBLIQUE:
         X, y, _ = loaded.split.rows("train")
         labels = y.to_numpy() if tree.classes is not None else None
         title = "How much each feature moves the sum, and the sums of the training rows"
         st.markdown(f"**{title}**")
-        show_figure(
-            split_figure(tree, node, X, labels, colors=run_colors(loaded), mode=mode()),
-            key="oblique-split",
-            alt=f"{title}: {words}",
-        )
+        look = {"colors": run_colors(loaded), "mode": mode()}
+        figure = split_figure(tree, node, X, labels, **look)
+        show_figure(figure, key="oblique-split", alt=f"{title}: {condition}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        split = st.segmented_control(
-            "Rows at this node",
-            SPLITS[::-1],
-            default="test",
-            required=True,
-            format_func=SPLIT_NAMES.__getitem__,
-            key=f"rows-of-{loaded.run.id}",
-        )
+        names = {split: SPLIT_NAMES[split] for split in SPLITS[::-1]}
+        split = pick_one("Rows at this node", names, f"rows-of-{loaded.run.id}")
         X, y, _ = loaded.split.rows(split)
 
-        def rows(most: int | None = MOST_ROWS) -> pd.DataFrame:
+        def rows(most: int | None = nodes.MOST_ROWS) -> pd.DataFrame:
             """Return the first rows at the node, or all."""
-            found = node_rows(tree, node, X, y, most=most)
+            found = nodes.node_rows(tree, node, X, y, most=most)
             found = with_dates(found, loaded.split.X_train)
-            return numbered(found, X, f"{SPLIT_NAMES[split]} row")
+            return nodes.numbered(found, X, f"{SPLIT_NAMES[split]} row")
 
         st.download_button(
             "Download as CSV",
@@ -375,11 +335,10 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
-    first = rows()
-    key = f"rows-at-{loaded.run.id}"
+    first, key = rows(), f"rows-at-{loaded.run.id}"
     st.dataframe(first, hide_index=True, placeholder="–", key=key)
-    shown = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
-    if len(first) == MOST_ROWS:
-        shown = f"The first {MOST_ROWS} are shown; the file has all."
-    order = "The target comes first, then the features on the decision path."
-    st.caption(f"{shown} {order}")
+    words = f"{counted(len(first), f'{SPLIT_NAMES[split]} row')} at this node."
+    if len(first) == nodes.MOST_ROWS:
+        words = f"The first {nodes.MOST_ROWS} are shown; the file has all."
+    words += " The target comes first, then the features on the decision path."
+    st.caption(words)

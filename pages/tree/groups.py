@@ -32,14 +32,14 @@ def show_groups(pair: tuple[LoadedRun, LoadedRun], names: tuple[str, str]) -> No
     _explain(pair[0])
 
 
-def show_groups_of_tree(loaded: LoadedRun, tree: Tree | None, node: int | None) -> None:
+def show_groups_of_tree(loaded: LoadedRun, tree: Tree, node: int | None) -> None:
     """Show the rates of each group by a run; where its tree predicts, also at nodes."""
     asked = ask_group(loaded, "tree")
     if asked is None:
         return
     _show_rates(loaded, asked, "tree")
     _explain(loaded)
-    if tree is None:
+    if loaded.is_ensemble or loaded.model.has_predictor:
         return
     if node:
         at = tree.decision_path(loaded.split.X_test)[:, node]

@@ -8,9 +8,8 @@ import streamlit as st
 
 from pages.cached import routing as cached
 from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
-from pages.explain.new_rows import given_table
+from pages.explain.new_rows import given_table, uploaded
 from pages.widgets.page import cells, mode, pick_one, show_figure
-from pages.widgets.upload import LABEL
 from pages.widgets.words import (
     LONGEST_RULE,
     counted_split,
@@ -19,7 +18,6 @@ from pages.widgets.words import (
     plain,
     short_rule,
 )
-from treelab.data.reading.file_format import KINDS
 from treelab.data.split import SPLITS
 from treelab.evaluation import routing
 from treelab.evaluation.metrics import dendrogram_purity
@@ -63,12 +61,12 @@ def show_routes(loaded: LoadedRun, estimator: int | None) -> None:
         name = st.selectbox("Rows of", routed.names, key="routing-table-kind")
         table = routed.table(name)
         columns = ["node", "level", "condition", "prediction", "rows"]
-        columns += ["fraction", "level_fraction"]
+        titles = percents(fraction="of all", level_fraction="of its level")
         st.dataframe(
-            table.assign(node=table.index)[columns],
+            table.assign(node=table.index)[[*columns, *titles]],
             hide_index=True,
             key="routing-table",
-            column_config=percents(fraction="of all", level_fraction="of its level"),
+            column_config=titles,
         )
 
 
@@ -79,12 +77,8 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
     split = pick_one("Rows", offered | {FILE: FILE}, "routing-rows", **given)
     if split != FILE:
         return cached.routed_split(loaded, split, estimator)
-    file = st.file_uploader(
-        LABEL,
-        type=KINDS,
-        key="routing-file",
-        help="It is read for this page and not stored.",
-    )
+    words = "It is read for this page and not stored."
+    file = uploaded("routing-file", help=words)
     if file is None:
         columns = listed(run_tree(loaded, estimator).columns, write=quoted)
         problem = loaded.run.problem
@@ -97,8 +91,7 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         st.info(plain(words), icon=":material/info:")
         return None
     try:
-        given = given_table(loaded, file.getvalue(), file.name, file.file_id)
-        return cached.routed_file(loaded, estimator, given)
+        return cached.routed_file(loaded, estimator, given_table(loaded, *file))
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
         return None
@@ -282,7 +275,6 @@ def _show_two(
 
 
 _LEAST_SCALE = 0.1  # difference at which colours are strongest, at least
-_FEWEST_MONTHS = 2
 
 
 def _show_shift(
@@ -321,24 +313,18 @@ def _show_shift(
     splits = shift.splits.assign(node=nodes, condition=words)
     splits = splits.iloc[np.lexsort([-splits["rows"], splits["p_value"]])]
     columns = ["node", "condition", "rows", "holds", "fitted_holds", "psi", "differs"]
-    st.dataframe(
-        splits[columns],
-        hide_index=True,
-        key="routing-shift-splits",
-        column_config=percents(holds="holds for", fitted_holds="of fitted rows")
-        | {
-            "rows": "rows here",
-            "psi": st.column_config.NumberColumn(
-                "PSI", format="%.3f", help="Of the split's two sides."
-            ),
-            "differs": st.column_config.CheckboxColumn(
-                "differs", help="By more than chance, all splits taken together."
-            ),
-        },
-    )
+    by_chance = "By more than chance, all splits taken together."
+    psi = {"format": "%.3f", "help": "Of the split's two sides."}
+    titles = percents(holds="holds for", fitted_holds="of fitted rows") | {
+        "rows": "rows here",
+        "psi": st.column_config.NumberColumn("PSI", **psi),
+        "differs": st.column_config.CheckboxColumn("differs", help=by_chance),
+    }
+    key = "routing-shift-splits"
+    st.dataframe(splits[columns], hide_index=True, key=key, column_config=titles)
     for column in routed.months:
         found = cached.months_of(loaded, estimator, routed, column)
-        if len(found) >= _FEWEST_MONTHS:
+        if len(found) > 1:
             _show_months(loaded, routed, found, column)
 
 

@@ -11,15 +11,15 @@ from pages.cached.predictions import (
     score_differences,
     top_estimators,
 )
-from pages.cached.runs import LoadedRun, shared
+from pages.cached.runs import LoadedRun, shared, size_path_of
 from pages.cached.store import store
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
 from pages.state.choices import set_parameter
 from pages.widgets.curves import CLUSTER_LOSS
-from pages.widgets.page import mode, page_link, show_figure
+from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import selection
-from pages.widgets.words import explained, plain, split_words, with_unit
+from pages.widgets.words import plain, split_words, with_unit
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.ensembles import are_equal
@@ -30,7 +30,6 @@ from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
 from treelab.learners.registry import CLUSTERS
 from treelab.reports.run_curves import VARIANCE_UNIT
 from treelab.runs.jobs.derived import save_pruned
-from treelab.trees.pruning_path import PruningPath
 from treelab.trees.words import counted, shortest, significant
 
 
@@ -58,11 +57,15 @@ class Size:
         return cached.path_picture(self.run, self.tree_alone, split)
 
 
-def size_of(loaded: LoadedRun, view: str, split: str, tree_alone: bool) -> Size:
+def size_of(loaded: LoadedRun, view: str, split: str) -> Size | None:
     """Return where a run's slider stands, in the viewer of a key or in the address.
 
-    A picture with rows of a ``split`` may leave steps out; then it is the nearest.
+    A picture with rows of a ``split`` may leave steps out; then it is the nearest. None
+    of an ensemble.
     """
+    if loaded.is_ensemble:
+        return None
+    tree_alone = pick_predictor(loaded)
     steps = cached.pruning_steps(loaded, tree_alone)
     size = Size(loaded, steps, steps.own, tree_alone)
     run_id, known = loaded.run.id, f"size-{loaded.run.id}"
@@ -94,14 +97,11 @@ def pick_predictor(loaded: LoadedRun) -> bool:
         table = cached.pruning_steps(loaded, tree_alone).table
         score = significant(table["test_score"].iloc[loaded.model.chosen])
         words[tree_alone] = f"{name} · {score}"
-    return st.segmented_control(
+    return pick_one(
         f"Prediction from · {metric} on {split_words(loaded, 'test')}",
-        list(words),
-        format_func=words.__getitem__,
-        default=False,
-        required=True,
+        words,
+        f"predictor-{loaded.run.id}",
         wrap=True,
-        key=f"predictor-{loaded.run.id}",
         help="Scores at the strength that training chose. The predictor reads how far "
         "a row passes each node; alone, a leaf predicts the majority class, or the "
         "mean, of its training rows.",
@@ -115,24 +115,15 @@ def offer_run(size: Size) -> None:
         return
     if len(size.steps.trees) < 2 and not size.tree_alone:
         return
-    known = f"saved-of-{loaded.run.id}"
-
-    def save() -> None:
-        st.session_state[known] = save_step(loaded, size.step, size.tree_alone)
-
-    saved = st.session_state.pop(known, None)
-    st.button(
+    words = "Saves this tree as a run of its own, to look at, export and compare."
+    if st.button(
         "Keep this size",
         icon=":material/save:",
         key=f"use-{loaded.run.id}",
         disabled=size.is_own,
-        help="This is the run's own tree."
-        if size.is_own
-        else "Saves this tree as a run of its own, to look at, export and compare.",
-        on_click=explained(save),
-    )
-    if saved is not None:
-        run = store().run(saved)
+        help="This is the run's own tree." if size.is_own else words,
+    ):
+        run = store().run(save_step(loaded, size.step, size.tree_alone))
         st.markdown(f"Saved as {plain(run.title)}.")
         with st.container(horizontal=True):
             page_link("tree", "See the tree", run=run.id)
@@ -141,12 +132,9 @@ def offer_run(size: Size) -> None:
 
 def save_step(loaded: LoadedRun, step: int, tree_alone: bool = False) -> str:
     """Save the tree of a step as a run, unless it is one, and return the run's id."""
-    steps, path = cached.pruning_steps(loaded, tree_alone), None
-    model = steps.trees[step]
-    if isinstance(loaded.model, PruningPath) and not tree_alone:
-        model = replace(loaded.model, chosen=step)
-    elif steps.kind == "leaves":
-        path = cached.scored_path_of(loaded)
+    model, path = cached.run_at(loaded, step, tree_alone).model, None
+    if cached.pruning_steps(loaded, tree_alone).kind == "leaves":
+        path = size_path_of(loaded.run)
         path = replace(path, chosen=len(path) - 1 - step)
     return save_pruned(store(), loaded.run, model, path)
 
@@ -176,8 +164,7 @@ def show_curve(size: Size) -> None:
         "better. No labels are known, so nothing here shows whether the clusters are "
         "right; with a label column, chosen on Train, their purity is measured."
     )
-    if size.run.has_labels:
-        words = steps.sentences()
+    words = steps.sentences() if size.run.has_labels else words
     st.caption(f"{line}. {words}")
 
 
@@ -211,11 +198,11 @@ def _path_figure(loaded: LoadedRun, tree_alone: bool, mode):
 def show_pair(size: Size) -> None:
     """Draw two trees of a path, with their scores and the rows that change."""
     loaded, steps, labels = size.run, size.steps, size.steps.labels
-    other = size.step if size.step != steps.own else len(labels) // 2
+    others = (own for own in (size.step, len(labels) // 2, 0) if own != steps.own)
     places = st.select_slider(
         "Two sizes",
         range(len(labels)),
-        value=tuple(sorted((steps.own, other if other != steps.own else 0))),
+        value=tuple(sorted((steps.own, next(others)))),
         format_func=labels.__getitem__,
         key=f"pair-{loaded.run.id}",
         help="Move both ends: the trees on the left and on the right.",
@@ -224,44 +211,42 @@ def show_pair(size: Size) -> None:
         st.info("Move one end to compare two sizes.", icon=":material/info:")
         return
     leaves = [int(steps.table["leaves"].iloc[step]) for step in places]
-    names = labels[places[0]], labels[places[1]]
-    if leaves[0] != leaves[1]:
-        first, second = (counted(n, "leaf", "leaves") for n in leaves)
-        names = first, second
+    names = [counted(n, "leaf", "leaves") for n in leaves]
+    if leaves[0] == leaves[1]:
+        names = [labels[step] for step in places]
+    pair = tuple(cached.run_at(loaded, step, size.tree_alone) for step in places)
     if not loaded.has_labels:
         losses = [steps.table["valid_loss"].iloc[step] for step in places]
         words = (f"{n} {significant(loss)}" for n, loss in zip(names, losses))
         st.header(plain(f"{', '.join(words)} validation loss"), anchor=False)
-    first, second = (cached.run_at(loaded, step, size.tree_alone) for step in places)
-    place, found = None, None
-    if loaded.has_labels:
-        task = loaded.run.problem.task
-        best = score_differences(first, second)[loaded.headline]
-        predicted = (predictions(own, "test") for own in (first, second))
-        _, truth, weight = loaded.split.rows("test")
-        found = disagreement(task, truth, *predicted, weight)
-        n_rows = counted(found.n_rows, "test row")
-        change = f"{len(found.rows):,} of {n_rows} change their class"
-        if found.mean_distance is not None:
-            distance = with_unit(loaded, found.mean_distance)
-            change = f"predictions differ by {distance} on average, {n_rows}"
-        scores = f"{names[0]} {significant(best.first)}, {names[1]} "
-        scores += f"{significant(best.second)} {best.title}"
-        st.header(plain(f"{scores}: {change}"), anchor=False)
-        st.markdown(plain(best.interval_words(names)))
-        if len(found.rows):
-            place = st.selectbox(
-                "Follow a row whose prediction changes",
-                found.rows["position"].tolist(),
-                index=None,
-                format_func=lambda place: f"test row {place + 1:,}",
-                placeholder="none",
-                key=f"pair-row-{loaded.run.id}",
-                width=320,
-            )
-    show_trees((first, second), names, [], place)
-    if found is not None:
-        rows_that_differ(found, (first, second), names)
+        show_trees(pair, names, [], None)
+        return
+    best = score_differences(*pair)[loaded.headline]
+    predicted = (predictions(own, "test") for own in pair)
+    _, truth, weight = loaded.split.rows("test")
+    found = disagreement(loaded.run.problem.task, truth, *predicted, weight)
+    n_rows = counted(found.n_rows, "test row")
+    change = f"{len(found.rows):,} of {n_rows} change their class"
+    if found.mean_distance is not None:
+        distance = with_unit(loaded, found.mean_distance)
+        change = f"predictions differ by {distance} on average, {n_rows}"
+    scores = f"{names[0]} {significant(best.first)}, {names[1]} "
+    scores += f"{significant(best.second)} {best.title}"
+    st.header(plain(f"{scores}: {change}"), anchor=False)
+    st.markdown(plain(best.interval_words(names)))
+    place = None
+    if len(found.rows):
+        place = st.selectbox(
+            "Follow a row whose prediction changes",
+            found.rows["position"].tolist(),
+            index=None,
+            format_func=lambda place: f"test row {place + 1:,}",
+            placeholder="none",
+            key=f"pair-row-{loaded.run.id}",
+            width=320,
+        )
+    show_trees(pair, names, [], place)
+    rows_that_differ(found, pair, names)
 
 
 CLOSE = 0.01  # a score that is at most so much lower is as good
@@ -283,6 +268,7 @@ def show_dial(loaded: LoadedRun) -> None:
     judged, tested = scores[chosen_by], scores["test"]
     enough = int((judged >= judged[-1] - CLOSE).argmax())
     names = [*(counted(n, "tree") for n in counts[:-1]), "all"]
+    titles = {split_words(loaded, split): own for split, own in scores.items()}
     shown = st.select_slider(
         "How many trees may decide",
         range(len(counts)),
@@ -294,8 +280,7 @@ def show_dial(loaded: LoadedRun) -> None:
     )
     st.header(
         f"{significant(tested[shown])} {metric} with {names[shown]}; "
-        f"{significant(tested[-1])} with all {counts[-1]:,} that "
-        "decide a row",
+        f"{significant(tested[-1])} with all {counts[-1]:,} that decide a row",
         anchor=False,
     )
     st.caption(
@@ -304,13 +289,7 @@ def show_dial(loaded: LoadedRun) -> None:
         "trees they are differs by row."
     )
     show_figure(
-        deciders_figure(
-            counts,
-            {split_words(loaded, split): own for split, own in scores.items()},
-            shown=shown,
-            score_title=metric,
-            mode=mode(),
-        ),
+        deciders_figure(counts, titles, shown=shown, score_title=metric, mode=mode()),
         key="deciders",
         alt=f"{metric} against the number of trees that decide.",
     )

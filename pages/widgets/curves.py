@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.cached.runs import preparation_events, run_events
 from pages.cached.store import baseline_loss, target_variance
-from pages.widgets.page import mode, show_figure
+from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 from treelab.figures.curves import Curve, loss_figure, loss_panels
@@ -37,44 +37,27 @@ def show_curves(
     Names and colours are by the run's id; that of clusters has another loss.
     """
     by = st.session_state.get("curves-by", "progress")
-    drawn = [(run, _curve(run, *names[run.id], by)) for run in reversed(runs)]
-    drawn = [own for own in drawn if len(own[1].x) + len(own[1].before_x)]
-    curves = [curve for _, curve in drawn]
+    found = [(run, _curve(run, *names[run.id], by)) for run in reversed(runs)]
+    found = [(run, own) for run, own in found if len(own.x) + len(own.before_x)]
+    drawn, curves = [run for run, _ in found], [curve for _, curve in found]
     if not curves and any(not run.is_finished for run in runs):
         st.skeleton(HEIGHT)
         return
-    unit = (
-        VARIANCE_UNIT if of_clusters else loss_unit(problem, [run for run, _ in drawn])
-    )
+    unit = VARIANCE_UNIT if of_clusters else loss_unit(problem, drawn)
     # Losses of their own have scales of their own.
     is_apart = unit == OWN_LOSS or st.session_state.get("curves-as") == APART
     is_apart = is_apart and bool(curves)
     has_baseline = not (of_clusters or is_apart or unit in (MIXED_UNITS, OWN_LOSS))
     baseline = baseline_loss(runs[0].problem) if has_baseline else None
-    figure = _figure(
-        [(run.id, *names[run.id], run.is_finished) for run in runs],
-        [
-            (c.start, len(c.before_x), len(c.x), *c.x[-1:], *c.train_loss[-1:])
-            for c in curves
-        ],
-        (by, is_apart, unit, mode(), baseline),
-        curves,
-    )
+    ends = [(run.id, run.is_finished) for run in runs]
+    figure = _figure(ends, curves, X_TITLES[by], is_apart, unit, mode(), baseline)
     # Above the chart: one that grows would push its own control off the screen.
     with st.popover("View", icon=":material/tune:", type="tertiary"):
-        given = {"required": True, "persist_state": "session"}
+        given = {"persist_state": "session"}
         if unit != OWN_LOSS:
-            st.segmented_control(
-                "Curves", [TOGETHER, APART], default=TOGETHER, key="curves-as", **given
-            )
-        st.segmented_control(
-            "x axis",
-            list(X_TITLES),
-            default="progress",
-            key="curves-by",
-            help="Progress: share of the epochs that a run trains, at most.",
-            **given,
-        )
+            pick_one("Curves", [TOGETHER, APART], "curves-as", **given)
+        given["help"] = "Progress: share of the epochs that a run trains, at most."
+        pick_one("x axis", [*X_TITLES], "curves-by", **given)
     show_figure(figure, key="loss")
     what = CLUSTER_LOSS if of_clusters else "Mean loss per row"
     weighted = {run.problem.weighted_words for run in runs}
@@ -87,14 +70,20 @@ def show_curves(
     st.caption(f"{what}.{words}{_preparing_words(runs, names)}")
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _figure(runs: list[tuple], points: list[tuple], how: tuple, _curves: list[Curve]):
-    """Draw curves once for all who watch them, anew as points come."""
-    by, is_apart, unit, color_mode, baseline = how
-    given = {"x_title": X_TITLES[by], "y_title": unit, "mode": color_mode}
+def _key(curve: Curve) -> tuple:
+    """Return what the figure's cache knows a run's curve by."""
+    newest = *curve.x[-1:], *curve.train_loss[-1:]
+    n_points = len(curve.before_x), len(curve.x)
+    return curve.name, curve.color, curve.start, *n_points, *newest
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Curve: _key})
+def _figure(ends, curves: list[Curve], x_title, is_apart, y_title, mode, baseline):
+    """Draw curves once for all who watch them, anew as points come and runs end."""
+    given = {"x_title": x_title, "y_title": y_title, "mode": mode}
     if is_apart:
-        return loss_panels(_curves, **given)
-    return loss_figure(_curves, baseline=baseline, **given)
+        return loss_panels(curves, **given)
+    return loss_figure(curves, baseline=baseline, **given)
 
 
 def _curve(run: Run, name: str, color: str, by: str) -> Curve:

@@ -27,7 +27,9 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         wanted = st.selectbox("Export", list(files), key="export-as")
         ending, data, mime = files[wanted]
-        name = loaded.run.id if wanted.startswith(WHOLE) else name
+        is_whole, of = wanted.startswith(WHOLE), " of this tree"
+        if is_whole:
+            name, of = loaded.run.id, ""
         st.download_button(
             "Download",
             data,
@@ -36,11 +38,9 @@ def export_box(loaded: LoadedRun, tree: Tree, estimator: int | None) -> None:
             key=f"export-{name}-{ending}",
             on_click="ignore",
             icon=":material/download:",
-            help=f"{wanted}, as a file."
-            if wanted.startswith(WHOLE)
-            else f"{wanted} of this tree, as a file.",
+            help=f"{wanted}{of}, as a file.",
         )
-    if wanted.startswith(WHOLE):
+    if is_whole:
         st.caption(
             "Runs without treelab and returns the ensemble's prediction for each row. "
             "PMML holds one whose weights are the same for every row, SQL none."

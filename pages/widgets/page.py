@@ -1,6 +1,7 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,11 +29,16 @@ def show_bar() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="bar"
     ):
-        _pick_table(problem)
+        key, titles = choices.table_key(problem), choices.table_titles()
+        if key not in titles:
+            titles = {key: problem.table_name} | titles
+        titles = distinct(titles)
+        how = {"format_func": titles.__getitem__, "width": 210}
+        _pick("Table", "bar-table", list(titles), key, choices.choose_table, **how)
         st.html(_THEN, width="content")
         _pick_target(problem)
         st.html(_THEN, width="content")
-        _pick_run(problem, run)
+        _pick_run(run)
         if run is not None and score(run) is not None:
             n_rows = counted(run.metrics["test"]["n_rows"], "test row")
             metric, n_targets = TITLES[run.headline], len(run.problem.targets)
@@ -46,77 +52,53 @@ def show_bar() -> None:
         )
 
 
-def _pick(label: str, key: str, options: list, chosen, **given) -> None:
-    """Show a choice whose value is that of the session, not of the browser."""
-    st.session_state[key] = chosen
-    st.selectbox(label, options, key=key, label_visibility="collapsed", **given)
+def _pick(label: str, key: str, options: list, chosen, turn: Callable, **given) -> None:
+    """Show a choice whose value is that of the session, not of the browser.
 
-
-def _pick_table(problem: Problem) -> None:
-    """Let the visitor turn to another table."""
-    key, titles = choices.table_key(problem), choices.table_titles()
+    ``turn`` gets what is picked, unless another table or target is current by then.
+    """
+    problem = choices.current_problem()
 
     def follow() -> None:
-        """Turn to the table that was picked, unless another is current by now."""
-        if key == choices.table_key(choices.current_problem()):
-            choices.choose_table(st.session_state["bar-table"])
+        picked = st.session_state[key]
+        if picked is not None and choices.is_shown(problem):
+            turn(picked)
 
-    titles = distinct(titles if key in titles else {key: problem.table_name} | titles)
-    _pick(
-        "Table",
-        "bar-table",
-        list(titles),
-        key,
-        format_func=titles.__getitem__,
-        on_change=explained(follow),
-        width=210,
-    )
+    st.session_state[key] = chosen
+    given |= {"label_visibility": "collapsed", "on_change": explained(follow)}
+    st.selectbox(label, options, key=key, **given)
 
 
 def _pick_target(problem: Problem) -> None:
     """Let the visitor predict another column."""
-    key = f"bar-target-{problem.table_id}"
 
-    def follow() -> None:
-        """Predict the column that was picked, unless another is current by now."""
-        target = st.session_state[key]
-        if target is None or not choices.is_shown(problem):
-            return
+    def turn(target: str) -> None:
+        """Predict a column, where clusters were to be found, too."""
         st.session_state[choices.AIM] = choices.PREDICT
         if target != problem.target:
-            choices.choose_problem(
-                choices.with_target(choices.current_problem(), target)
-            )
+            now = choices.current_problem()
+            choices.choose_problem(choices.with_target(now, target))
 
+    names = {problem.target: problem.target_name}
     _pick(
         "Target",
-        key,
+        f"bar-target-{problem.table_id}",
         choices.target_names(problem),
         None if choices.finds_clusters() else problem.target,
-        format_func=lambda name: (
-            problem.target_name if name == problem.target else name
-        ),
+        turn,
+        format_func=lambda name: names.get(name, name),
         placeholder="clusters",
-        on_change=follow,
         width=190,
     )
 
 
-def _pick_run(problem: Problem, run: Run | None) -> None:
+def _pick_run(run: Run | None) -> None:
     """Show the run as a chip of its learner's colour, to be changed for another."""
-    runs = choices.current_runs()
-    labels = run_names(runs)
+    labels = run_names(runs := choices.current_runs())
     for own in runs:  # while it has no score, its state
         value = score(own)
         value_words = own.state if value is None else significant(value)
         labels[own.id] = f"{labels[own.id]} · {value_words}"
-
-    def follow() -> None:
-        """Turn to the run that was picked, unless another target is current by now."""
-        run_id = st.session_state["bar-run"]
-        if run_id is not None and choices.is_shown(problem):
-            choices.choose_run(run_id)
-
     color = "transparent" if run is None else learner_color(run.learner, run.settings)
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="bar-run-chip"
@@ -127,10 +109,10 @@ def _pick_run(problem: Problem, run: Run | None) -> None:
             "bar-run",
             list(labels),
             run and run.id,
+            choices.choose_run,
             format_func=labels.__getitem__,
             placeholder="no run yet",
             disabled=not runs,
-            on_change=follow,
             width=250,
         )
 
@@ -205,12 +187,12 @@ def show_tabs(parts: Mapping[str, Callable[[], object]]) -> None:
 
 
 _ICONS = {
-    "compare": "compare",
     "data": "table",
-    "explain": "help",
-    "runs": "history",
     "train": "show_chart",
     "tree": "account_tree",
+    "explain": "help",
+    "compare": "compare",
+    "runs": "history",
 }
 
 
@@ -252,11 +234,17 @@ def pick_one(label: str, options: Iterable, key: str, **given):
     return st.segmented_control(
         label,
         list(options),
-        required=True,
         format_func=lambda one: str(names.get(one, one)),
         key=key,
-        **{"default": next(iter(options))} | given,
+        **{"default": next(iter(options)), "required": True} | given,
     )
+
+
+def pick_moment(label: str, key: str, unit: str = "D", **given):
+    """Let the visitor choose a day, or a minute, of any year."""
+    field = st.date_input if unit == "D" else st.datetime_input
+    ends = {"min_value": date.min, "max_value": date.max}
+    return field(label, None, key=key, **ends, **given)
 
 
 def cells(n: int, across: int, gap: str = "medium") -> list:
@@ -298,11 +286,8 @@ def load_style() -> None:
     st.html(f"<style>:root{{{lines}}}body{{color-scheme:{mode()}}}</style>")
     st.html(ASSETS / "style.css")
     with st.sidebar:  # where nothing stands below it that could move
-        _observer(key="background", on_background_change=_rerun)
-
-
-def _rerun() -> None:
-    """The run of the script that follows knows the background."""
+        # The run of the script that follows knows the background.
+        _observer(key="background", on_background_change=lambda: None)
 
 
 def _variables(colors: Palette) -> dict[str, str]:

@@ -6,18 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.cached.runs import (
-    OUTPUT,
-    LoadedRun,
-    chosen_output,
-    epoch_words,
-    load_run,
-    load_whole,
-)
+from pages.cached import runs as cached
+from pages.cached.runs import LoadedRun
 from pages.cached.store import place_in_queue, queue, store
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
-from pages.widgets.page import end_page, mode, page_link
+from pages.widgets.page import end_page, mode, page_link, pick_one
 from pages.widgets.words import explained, plain
+from treelab.figures.html import dot
 from treelab.figures.style import learner_color, palette, shade
 from treelab.learners.setting_text import setting_words
 from treelab.runs.run_words import duration, note_words, run_name, run_names
@@ -25,51 +20,38 @@ from treelab.runs.store.run import Run
 
 
 def names_and_colors(runs: list[Run]) -> dict[str, tuple[str, str]]:
-    """Return names and colours by run id; a learner's newest has its full colour."""
+    """Return names and colours by run id; a learner's newest has its full one."""
     found: dict[str, tuple[str, str]] = {}
     names = run_names(runs)
     of_color: Counter[str] = Counter()
     for run in runs:
         color = learner_color(run.learner, run.settings)
         found[run.id] = names[run.id], shade(color, of_color[color], mode())
-        of_color[color] += 1
+        of_color[color] += run.state != "failed"
     return found
-
-
-STATE_COLORS = {
-    "queued": "muted",
-    "running": "accent",
-    "done": "good",
-    "stopped": "muted",
-    "failed": "bad",
-    "interrupted": "warn",
-    "paused": "muted",
-}
 
 
 def state_color(state: str) -> str:
     """Return the hex colour of a run's state in the visitor's theme."""
-    return getattr(palette(mode()), STATE_COLORS[state])
+    named = {"running": "accent", "done": "good"}
+    named |= {"failed": "bad", "interrupted": "warn"}
+    return getattr(palette(mode()), named.get(state, "muted"))
 
 
 def run_card(run: Run, name: str, color: str) -> str:
     """Return a run as one line of HTML: name, bar, state and a note."""
     done = 1.0 if run.state == "done" else min(run.epoch / max(run.max_epochs, 1), 1.0)
     settings = setting_words(run.learner, run.settings, run.problem.task)
-    state = state_color(run.state)
     word = run.state
     if run.state == "running" and run.stop_requested:
         word = "pausing" if run.pause_requested else "stopping"
     under = f'<small class="quiet">{html.escape(settings)}</small>' if settings else ""
     return (
-        '<div class="run">'
-        f'<span class="name"><span class="dot" style="background:{color}"></span>'
-        f"{html.escape(name)}{under}</span>"
+        f'<div class="run"><span class="name">{dot(color, name)}{under}</span>'
         f'<span class="bar" role="progressbar" aria-label="{html.escape(name, True)}"'
         f' aria-valuenow="{100 * done:.0f}">'
         f'<span style="width:{done:.1%};background:{color}"></span></span>'
-        f'<span class="state"><span class="dot" style="background:{state}"></span>'
-        f"{word}</span>"
+        f'<span class="state">{dot(state_color(run.state), word)}</span>'
         f'<span class="note">{html.escape(_note(run))}</span></div>'
     )
 
@@ -87,12 +69,12 @@ def pick_output(loaded: LoadedRun) -> LoadedRun:
     """Let the visitor choose one of several outputs, where there are several."""
     if not loaded.outputs:
         return loaded
-    st.session_state[OUTPUT] = chosen_output(loaded)
-    chosen = st.segmented_control(
+    st.session_state[cached.OUTPUT] = cached.chosen_output(loaded)
+    chosen = pick_one(
         "Quantile" if loaded.model.levels else "Target",
         loaded.outputs,
-        required=True,
-        key=OUTPUT,
+        cached.OUTPUT,
+        default=None,  # that of the session
         persist_state="session",
         wrap=True,
         help="The tree predicts them all; what stands here is of this one.",
@@ -116,17 +98,17 @@ def pick_whole_run(*, growing: bool = True) -> LoadedRun:
         what = "tree" if growing else "model"
         words = f"{run_name(run)} is {run.state}: it has no {what} yet.{why}"
         end_page(words, "train", "Watch it train", "hourglass_top")
-    loaded = loaded_or_end(run, load_whole)
+    loaded = loaded_or_end(run, cached.load_whole)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
-        words = f"{state}. Shown: {epoch_words(run, loaded.epoch)}."
+        words = f"{state}. Shown: {cached.epoch_words(run, loaded.epoch)}."
         st.info(words, icon=":material/hourglass_top:")
         if run.state == "running":
             st.button("Load the newest tree", icon=":material/refresh:")
     return loaded
 
 
-def loaded_or_end(run: Run, load: Callable[[Run], LoadedRun] = load_run) -> LoadedRun:
+def loaded_or_end(run: Run, load: Callable = cached.load_run) -> LoadedRun:
     """Load a run, or say what is wrong with it and end the page."""
     try:
         return load(run)
@@ -144,33 +126,23 @@ RESUME_WORDS = {
     ),
     "failed": ("Retry", "Tries again, from the last checkpoint where there is one."),
 }
-WIDTH = 100  # pixels of a button with a word
+_RUN_ICONS = {"Pause": "pause", "Resume": "play_arrow", "Retry": "replay"}
 
 
-def pause_button(run: Run, key: str, *, has_word: bool = True) -> None:
-    """Show the button that pauses a run; with an icon alone where room is short."""
-    st.button(
-        "Pause" if has_word else "",
-        icon=":material/pause:",
-        key=f"{key}-{run.id}",
-        on_click=explained(store().request_pause, run.id),
-        type="tertiary",
-        disabled=run.stop_requested or not store().may_change(run),
-        help="Saves where the training is; Resume goes on from there.",
-        width=WIDTH if has_word else "content",
-    )
-
-
-def resume_button(run: Run, key: str, *, has_word: bool = True) -> None:
-    """Show the button that takes up a paused, interrupted or failed run."""
-    word, help_words = RESUME_WORDS[run.state]
+def pause_or_resume(run: Run, prefix: str = "", *, has_word: bool = True) -> None:
+    """Show the button that pauses a run, or takes it up again; maybe its icon alone."""
+    name, act, asked = "pause", store().request_pause, run.stop_requested
+    word, words = "Pause", "Saves where the training is; Resume goes on from there."
+    if run.can_resume:
+        name, act, asked = "resume", resume_run, False
+        word, words = RESUME_WORDS[run.state]
     st.button(
         word if has_word else "",
-        icon=":material/replay:" if word == "Retry" else ":material/play_arrow:",
-        key=f"{key}-{run.id}",
-        on_click=explained(resume_run, run),
+        icon=f":material/{_RUN_ICONS[word]}:",
+        key=f"{prefix}{name}-{run.id}",
+        on_click=explained(act, run.id),
         type="tertiary",
-        disabled=not store().may_change(run),
-        help=help_words,
-        width=WIDTH if has_word else "content",
+        disabled=asked or not store().may_change(run),
+        help=words,
+        width=100 if has_word else "content",
     )

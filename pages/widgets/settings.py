@@ -2,114 +2,85 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import streamlit as st
 
 from pages.cached.store import column_kinds, problem_errors, store, table
-from pages.state.choices import (
-    AIM,
-    AIMS,
-    CLUSTER,
-    PREDICT,
-    base_table,
-    changes,
-    set_parameter,
-    setting_key,
-    with_targets,
-)
+from pages.state import choices
+from pages.state.choices import with_targets
+from pages.widgets.page import pick_one
 from pages.widgets.words import plain
-from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
+from treelab.runs.jobs import import_model as jobs
 from treelab.runs.jobs.clusters import clusters_problem
-from treelab.runs.jobs.import_model import (
-    import_model,
-    model_from_bytes,
-    read_categories,
-)
+from treelab.runs.run_words import distinct
 from treelab.trees.constraints import DOWN, UP, Constraints
 
 
 def weight_fields(problem: Problem) -> None:
-    """Let the visitor choose the columns of weights and of the exposure."""
-    kinds = column_kinds(problem)
-    numbers = [
-        name
-        for name, kind in kinds.items()
-        if kind == "number" and name not in (*problem.targets, problem.truth)
-    ]
+    """Let the visitor choose more targets, and the columns of weights and exposure."""
+    apart = {*problem.targets, problem.truth, problem.weight, problem.exposure}
+    kinds = column_kinds(problem).items()
+    numbers = [name for name, kind in kinds if kind == "number" and name not in apart]
+    is_amount = problem.task == "regression" and not problem.is_surrogate
     with st.container(horizontal=True, key="weights"):
         _column_field(
-            problem,
-            "weight",
-            "Weight",
-            [name for name in numbers if name != problem.exposure],
-            "rows count alike",
+            *(problem, "weight", numbers, "rows count alike"),
             "A column that says what each row counts in training and in every score. "
             "It is not predicted from; rows of weight 0 are left out.",
         )
-        if problem.task == "regression" and not problem.is_surrogate:
-            if not problem.exposure:
-                _more_targets(problem, numbers)
-            if problem.more_targets:
-                return
+        if is_amount and not problem.exposure:
+            chosen = list(problem.more_targets)
+            more = [name for name in numbers if name != problem.split_column]
+            st.multiselect(
+                "More targets",
+                [*chosen, *more],
+                **choices.changes(problem, "more-targets", chosen, with_targets),
+                placeholder="none",
+                help="Numbers that the same tree predicts, too: every leaf has one for "
+                "each. CART, GradTree and GET do that.",
+                width=320,
+            )
+        if is_amount and not problem.more_targets:
             _column_field(
-                problem,
-                "exposure",
-                "Exposure",
-                [name for name in numbers if name != problem.weight],
-                "none",
+                *(problem, "exposure", numbers, "none"),
                 f"Predicts {problem.target} per unit of this column, such as claims "
                 "per year insured; rows count by it. It is not predicted from.",
             )
 
 
-def _more_targets(problem: Problem, numbers: list[str]) -> None:
-    """Let the visitor choose numbers that the same tree predicts, too."""
-    apart = (problem.weight, problem.split_column)
-    st.multiselect(
-        "More targets",
-        [*problem.more_targets, *(name for name in numbers if name not in apart)],
-        **changes(problem, "more-targets", list(problem.more_targets), with_targets),
-        placeholder="none",
-        help="Numbers that the same tree predicts, too: every leaf has one for each. "
-        "CART, GradTree and GET do that.",
-        width=320,
-    )
-
-
 def _column_field(
-    problem: Problem, name: str, label: str, columns: list[str], none: str, words: str
+    problem: Problem, name: str, numbers: list[str], none: str, words: str
 ) -> None:
-    """Show the choice of one of the two columns."""
+    """Show the choice of the column of weights, or of the exposure."""
     chosen = getattr(problem, name)
-    options = list(dict.fromkeys(["", *columns, chosen]))
 
     def with_column(now: Problem, column: str) -> Problem:
         """Take a column; the one that was chosen before is predicted from again."""
-        frame = table(now.table_id)
         both = {"weight": now.weight, "exposure": now.exposure} | {name: column}
-        useful = useful_columns(frame, now.target)
-        kept = {*now.columns} | ({getattr(now, name)} & {*useful})
-        columns = [str(own) for own in frame.columns if str(own) in kept]
-        columns += [own for own in now.columns if own not in columns]
+        columns = choices.columns_and(now, [getattr(now, name)])
         return weighted_problem(now, **both, columns=columns)
 
+    names = distinct({own: own or none for own in ("", *numbers, chosen)})
     st.selectbox(
-        label,
-        options,
-        format_func=lambda column: column or none,
-        **changes(problem, name, chosen, with_column),
+        name.capitalize(),
+        list(names),
+        format_func=names.__getitem__,
+        **choices.changes(problem, name, chosen, with_column),
         help=words,
         width=260,
     )
 
 
-TITLE = "Constraints"
-_TEXTS = {
+_COUNTS = ("max_columns", "min_samples_leaf")  # the others are text
+_CONSTRAINTS = {  # label, example and help of each
+    "max_columns": ("Max features", "all", None),
+    "min_samples_leaf": ("Min rows per leaf", "1", None),
     "together": (
         "Allowed column combinations",
         "age, income; age, job",
@@ -133,36 +104,59 @@ _TEXTS = {
 
 def constraint_fields(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
     """Show the constraints in a panel of their own; return what was written."""
-    with st.expander(TITLE, icon=":material/rule:", key="constraints"):
+    asked, classes = dict(_CONSTRAINTS), [*map(str, _labels(problem))]
+    if classes:
+        first, last = classes[0], classes[-1]
+        asked["class_costs"] = (
+            "Error costs",
+            f"{last} as {first}: 5, {first} as {last}: 1",
+            "True class “as” predicted class: cost. What is not written costs 1. "
+            "Leaves predict the class with the lowest expected cost.",
+        )
+    with st.expander("Constraints", icon=":material/rule:", key="constraints"):
         st.caption("They hold on every possible row, not only on the table's.")
-        return _monotone(problem, specs) | _counts() | _texts(problem)
+        given = _monotone(problem, specs, classes)
+        places = cycle(st.columns(2, gap="medium"))
+        for name, (label, example, words) in asked.items():
+            own = {"key": f"constraint-{name}", "placeholder": example, "help": words}
+            own["persist_state"] = "session"
+            given[name] = (
+                next(places).number_input(label, 1, value=None, step=1, **own)
+                if name in _COUNTS
+                else next(places).text_input(label, **own)
+            )
+    return given
 
 
-def read_constraints(
-    given: dict[str, Any], problem: Problem, specs: Sequence[LearnerSpec]
-) -> tuple[Any, bool]:
-    """Return constraints as a run takes them, and whether all learners keep them.
+def add_constraints(
+    settings: dict[str, dict], given: dict[str, Any], problem: Problem
+) -> bool:
+    """Add constraints to learners' settings; False where they cannot be kept or read.
 
-    None where nothing is asked, or where they cannot be read: the page shows why.
+    The page shows why.
     """
     try:
         constraints = Constraints.read(given)
         constraints.check_columns(problem.columns)
-        constraints.check_classes(_classes(problem))
-        for spec in specs:
-            spec.check_constraints(constraints, problem.task)
+        constraints.check_classes([*map(str, _labels(problem))] or None)
+        for learner, own in settings.items():
+            LEARNERS[learner].check_constraints(constraints, problem.task)
+            if LEARNERS[learner].kept_constraints(problem.task):
+                own["constraints"] = constraints.to_dict() or None
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
-        return None, False
-    return constraints.to_dict() or None, True
+        return False
+    return True
 
 
-def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
+def _monotone(
+    problem: Problem, specs: Sequence[LearnerSpec], classes: list[str]
+) -> dict[str, Any]:
     """Ask which columns must raise or lower the prediction, and of which class."""
-    kinds, classes = column_kinds(problem), _classes(problem)
+    kinds = column_kinds(problem)
     numbers = [name for name in problem.columns if kinds.get(name) != "category"]
     of, named = "", None
-    if classes is not None:
+    if classes:
         named = st.selectbox(
             "Positive class",
             classes,
@@ -173,11 +167,8 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
         )
         of = f' for "{plain(named)}"'
     monotone: dict[str, int] = {}
-    left, right = st.columns(2, gap="medium")
-    for place, word, verb, key, sign in (
-        (left, "Increasing", "lowers", "up", UP),
-        (right, "Decreasing", "raises", "down", DOWN),
-    ):
+    ways = ("Increasing", "lowers", "up", UP), ("Decreasing", "raises", "down", DOWN)
+    for place, (word, verb, key, sign) in zip(st.columns(2, gap="medium"), ways):
         chosen = place.multiselect(
             f"{word} features (monotone){of}",
             [name for name in numbers if name not in monotone],
@@ -189,10 +180,8 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
         monotone |= dict.fromkeys(chosen, sign)
     if not monotone:
         return {}
-    if any(
-        "monotone" in spec.kept_constraints(problem.task) and not spec.single_tree
-        for spec in specs
-    ):
+    ensembles = [spec for spec in specs if not spec.single_tree]
+    if any("monotone" in own.kept_constraints(problem.task) for own in ensembles):
         st.caption(
             "GRANDE then gives each tree one weight for all rows: otherwise the "
             "ensemble would not be monotone."
@@ -200,52 +189,11 @@ def _monotone(problem: Problem, specs: Sequence[LearnerSpec]) -> dict[str, Any]:
     return {"monotone": monotone, "monotone_class": named}
 
 
-def _counts() -> dict[str, Any]:
-    """Ask how many columns and rows there may be."""
-    given = {"min_value": 1, "value": None, "step": 1, "persist_state": "session"}
-    left, right = st.columns(2, gap="medium")
-    return {
-        name: place.number_input(
-            label, placeholder=default, key=f"constraint-{name}", **given
-        )
-        for place, name, label, default in (
-            (left, "max_columns", "Max features", "all"),
-            (right, "min_samples_leaf", "Min rows per leaf", "1"),
-        )
-    }
-
-
-def _texts(problem: Problem) -> dict[str, str]:
-    """Ask for what is written: groups, levels, costs."""
-    asked, given = dict(_TEXTS), {}
-    if (classes := _classes(problem)) is not None:
-        first, last = classes[0], classes[-1]
-        asked["class_costs"] = (
-            "Error costs",
-            f"{last} as {first}: 5, {first} as {last}: 1",
-            "True class “as” predicted class: cost. What is not written costs 1. "
-            "Leaves predict the class with the lowest expected cost.",
-        )
-    places = st.columns(2, gap="medium")
-    for number, (name, (label, example, help_text)) in enumerate(asked.items()):
-        given[name] = places[number % 2].text_input(
-            label,
-            placeholder=example,
-            help=help_text,
-            key=f"constraint-{name}",
-            persist_state="session",
-        )
-    return given
-
-
 def _labels(problem: Problem) -> list:
-    """Labels of a target of classes in a learner's order."""
+    """Labels of the target in a learner's order; none of numbers."""
+    if problem.task == "regression":
+        return []
     return sorted(problem.labels(table(problem.table_id)).unique().tolist())
-
-
-def _classes(problem: Problem) -> list[str] | None:
-    """Labels of the target in a learner's order, as text; None for numbers."""
-    return None if problem.task == "regression" else [*map(str, _labels(problem))]
 
 
 def import_box(problem: Problem) -> None:
@@ -258,7 +206,16 @@ def import_box(problem: Problem) -> None:
             help="Written by treelab's export, or by save_model: JSON of xgboost, text "
             "of LightGBM. It is read as data; nothing in it is run.",
         )
-        classes = None if problem.task == "regression" else _class_order(problem)
+        classes = None
+        if labels := _labels(problem):
+            classes = st.multiselect(
+                "Classes 0, 1, … of an xgboost or LightGBM model",
+                labels,
+                default=labels,
+                key=f"import-classes-{problem.table_id}-{problem.target}",
+                help="Both store class numbers, not names. Sorted is the order of "
+                "scikit-learn's LabelEncoder; a treelab model names its own classes.",
+            )
         unsaid = {} if file is None else _unsaid(file.name)
         st.caption(
             f"The model becomes a run that predicts {plain(problem.target)}, scored on "
@@ -267,16 +224,12 @@ def import_box(problem: Problem) -> None:
         )
         if st.button("Import", disabled=file is None, key="import-start"):
             try:
-                lines = unsaid.pop("categories", [])
-                model = model_from_bytes(
-                    file.getvalue(),
-                    file.name,
-                    classes,
-                    categories=read_categories(filter(str.strip, lines)),
-                    **unsaid,
-                )
+                lines = filter(str.strip, unsaid.pop("categories", []))
+                given = unsaid | {"categories": jobs.read_categories(lines)}
+                content = file.getvalue()
+                model = jobs.model_from_bytes(content, file.name, classes, **given)
                 title = file.name.rpartition(".")[0]
-                run_id = import_model(store(), model, problem, title)
+                run_id = jobs.import_model(store(), model, problem, title)
             except ValueError as error:
                 st.error(plain(error), icon=":material/error:")
                 return
@@ -320,19 +273,6 @@ def _unsaid(name: str) -> dict:
     }
 
 
-def _class_order(problem: Problem) -> list:
-    """Let the visitor name the labels behind xgboost's class numbers."""
-    labels = _labels(problem)
-    return st.multiselect(
-        "Classes 0, 1, … of an xgboost or LightGBM model",
-        labels,
-        default=labels,
-        key=f"import-classes-{problem.table_id}-{problem.target}",
-        help="Both store class numbers, not names. Sorted is the order of "
-        "scikit-learn's LabelEncoder; a treelab model names its own classes.",
-    )
-
-
 _INVALID = object()  # a setting that cannot be read
 _ALL, _EACH, _CHOSEN = "all columns", "each column, from the others", "chosen columns"
 
@@ -342,28 +282,25 @@ def settings_form(
 ) -> tuple[dict[str, dict], bool]:
     """Show learners' settings side by side; return them, and whether all are read."""
     chosen: dict[str, dict] = {}
-    complete = True
-    places = st.columns(max(len(specs), 3), gap="medium")
-    for spec, place in zip(specs, places):
+    for spec, place in zip(specs, st.columns(max(len(specs), 3), gap="medium")):
         with place:
             st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
-            chosen[spec.key] = {
+            own = {
                 setting.name: _field(spec, setting, columns)
                 for setting in spec.form_settings_of(task)
             }
-            if chosen[spec.key].get("recipe") == "paper":
+            if own.get("recipe") == "paper":
                 st.caption(plain(paper_words(spec, task)))
                 # What is left at our default is the paper's to say.
                 defaults = spec.defaults(task) | {"recipe": "treelab"}
-                own = chosen[spec.key].items()
-                chosen[spec.key] = {k: v for k, v in own if v != defaults[k]}
-        complete &= _INVALID not in chosen[spec.key].values()
-    return chosen, complete
+                own = {k: v for k, v in own.items() if v != defaults[k]}
+        chosen[spec.key] = own
+    return chosen, not any(_INVALID in own.values() for own in chosen.values())
 
 
 def _field(spec: LearnerSpec, setting: Setting, columns: Sequence[str]) -> Any:
     """Show one setting; return its value, or _INVALID where it cannot be read."""
-    key = setting_key(spec.key, setting)
+    key = choices.setting_key(spec.key, setting)
     given = {"key": key, "help": setting.help, "persist_state": "session"}
     if setting.kind == "choice":
         at = setting.choices.index(setting.default)
@@ -459,7 +396,7 @@ def pick_learners() -> list[str]:
         persist_state="session",
     )
     is_default = [*chosen] == [*DEFAULT_LEARNERS]
-    set_parameter(ADDRESS, None if is_default else ",".join(chosen))
+    choices.set_parameter(ADDRESS, None if is_default else ",".join(chosen))
     return chosen
 
 
@@ -481,12 +418,10 @@ def learners_form(
     ):
         weight_fields(problem)
         settings, complete = settings_form(specs, problem.task)
-        st.segmented_control(
+        pick_one(
             "Data splits",
-            [*N_SPLITS, FOLDS] if problem.can_have_folds else [*N_SPLITS[:1]],
-            default=N_SPLITS[0],
-            required=True,
-            key=SPLITS,
+            [*N_SPLITS, FOLDS] if problem.can_have_folds else N_SPLITS[:1],
+            SPLITS,
             persist_state="session",
             help="More than one: learners are trained again on other random splits. "
             "5 folds: each row is a test row once; press again for a new shuffle. "
@@ -495,10 +430,7 @@ def learners_form(
         asked = constraint_fields(problem, specs)
         if not (errors := problem_errors(problem)):
             import_box(problem)
-    constraints, can_keep = read_constraints(asked, problem, specs)
-    for spec in specs:
-        if spec.kept_constraints(problem.task):
-            settings[spec.key]["constraints"] = constraints
+    can_keep = add_constraints(settings, asked, problem)
     for error in errors:
         st.error(plain(error), icon=":material/error:")
     return problem, settings, bool(chosen) and complete and can_keep and not errors
@@ -506,39 +438,36 @@ def learners_form(
 
 def pick_aim() -> bool:
     """Let the visitor choose what trees are trained for; True for clusters."""
-    if st.session_state.get(AIM) not in AIMS:
-        st.session_state[AIM] = PREDICT
-    words = {PREDICT: "Predict", CLUSTER: "Find clusters"}
-    chosen = st.segmented_control(
+    goal = choices.CLUSTER if choices.finds_clusters() else choices.PREDICT
+    st.session_state[choices.AIM] = goal
+    chosen = pick_one(
         "Goal",
-        AIMS,
-        format_func=words.__getitem__,
-        required=True,
-        key=AIM,
+        {choices.PREDICT: "Predict", choices.CLUSTER: "Find clusters"},
+        choices.AIM,
+        default=None,  # that of the session
         persist_state="session",
         help="Clusters need no target: similar rows end in the same leaf of one tree.",
     )
-    return chosen == CLUSTER
+    return chosen == choices.CLUSTER
 
 
 def pick_labels(problem: Problem) -> str | None:
     """Let the visitor name the column of known labels; None for none."""
-    base = base_table(problem)
-    names = [str(name) for name in table(base).columns]
-    first = 0
-    if problem.task != "regression" and problem.target in names:
-        first = names.index(problem.target) + 1
+    base = choices.base_table(problem)
+    columns = [*map(str, table(base).columns)]
+    names = distinct(dict(enumerate(["none", *columns])))
+    has_classes = problem.task != "regression" and problem.target in columns
     place = st.selectbox(
         "Known labels",
-        range(len(names) + 1),
-        index=first,
-        format_func=["none", *names].__getitem__,
+        list(names),
+        index=1 + columns.index(problem.target) if has_classes else 0,
+        format_func=names.__getitem__,
         key=f"known-{base}",
         help="A column to compare the clusters with. It is not used for training; it "
         "measures how pure the clusters are.",
         width=230,
     )
-    return names[place - 1] if place else None
+    return columns[place - 1] if place else None
 
 
 def clusters_form(
@@ -549,20 +478,13 @@ def clusters_form(
     Returns what a run is to be about, its settings, and whether all can be read; no
     problem where the table allows no clusters.
     """
-    base = base_table(problem)
+    base, wanted = choices.base_table(problem), None
     columns = {*problem.columns, problem.target} - {known}
-    wanted = None
+    given = {name: getattr(problem, name) for name in ("table_name", "seed", "units")}
+    given["kinds"] = [pair for pair in problem.kinds if pair[0] in columns]
     try:
-        wanted = clusters_problem(
-            table(base),
-            table_id=base,
-            table_name=problem.table_name,
-            known=known,
-            columns=columns,
-            kinds=[pair for pair in problem.kinds if pair[0] in columns],
-            seed=problem.seed,
-            units=problem.units,
-        )
+        about = {"table_id": base, "known": known, "columns": columns}
+        wanted = clusters_problem(table(base), **about, **given)
     except ValueError as error:
         st.error(plain(error), icon=":material/error:")
     with st.expander("Learner settings", icon=":material/tune:", key="settings"):

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached import store as cached
 from pages.state.visitor import show_account
-from pages.widgets.runs import pause_button, resume_button
+from pages.widgets.runs import pause_or_resume
 from pages.widgets.watcher import Watcher
 from pages.widgets.words import plain
 from treelab.figures.style import learner_color
@@ -42,13 +42,8 @@ def _version() -> tuple:
         (run.id, run.title, _state_words(run), run.state, run.stop_requested)
         for run in jobs[:MOST_JOBS]
     ]
-    return (
-        cached.device(),
-        cached.startup_error(),
-        cached.readiness(),
-        len(jobs),
-        *lines,
-    )
+    of_workers = cached.device(), cached.startup_error(), cached.readiness()
+    return *of_workers, len(jobs), *lines
 
 
 def _show() -> None:
@@ -70,10 +65,7 @@ def _show() -> None:
                 query_params={"run": run.repeat_of or run.id},
                 width="stretch",
             )
-            if run.can_resume:
-                resume_button(run, "job-resume", has_word=False)
-            else:
-                pause_button(run, "job-pause", has_word=False)
+            pause_or_resume(run, "job-", has_word=False)
         st.html(
             f'<div class="job" title="{html.escape(run.title, quote=True)}">'
             f'<span style="width:{run.progress:.0%};background:{color}"></span></div>'

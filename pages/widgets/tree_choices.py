@@ -5,24 +5,18 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.cached.runs import (
-    LoadedRun,
-    is_single_tree,
-    ranked_classes,
-    run_colors,
-    run_tree,
-)
+from pages.cached.runs import LoadedRun, ranked_classes, run_colors, run_tree
 from pages.cached.store import store
 from pages.state.choices import edit_session
-from pages.widgets.page import mode
+from pages.widgets.page import mode, pick_one
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.figures.viewer.payload import MOST_CLASSES
+from treelab.runs.run_words import distinct
 from treelab.trees.words import counted, percent
 
 TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
-PREDICTION = "prediction"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
 
 
@@ -41,7 +35,7 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
     row = {"horizontal": True, "vertical_alignment": "bottom"}
     with st.container(key="tree-choices", horizontal_alignment="distribute", **row):
         place = st.container(**row)
-        if is_single_tree(loaded.run) and loaded.epoch is None:
+        if loaded.is_single_tree:
             n_edits = edit_session(loaded.run.id).position
             edits = st.toggle(
                 f"Edit ({n_edits})" if n_edits else "Edit",
@@ -68,24 +62,20 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
     classes = [str(own) for own in ranked_classes(loaded)]
     if view == TREE and classes:
         most = MOST_CLASSES if len(classes) <= MOST_CLASSES else MOST_CLASSES - 1
-        colored = st.selectbox(
+        names = distinct(dict(enumerate(["prediction", *classes[:most]])))
+        place = st.selectbox(
             "Colour by",
-            [PREDICTION, *classes[:most]],
+            list(names),
+            format_func=names.__getitem__,
             key=f"color-{loaded.run.id}",
             width=170,
         )
-        label = None if colored == PREDICTION else colored
-    fitted = loaded.fitted_split
-    split = st.segmented_control(
-        "Rows",
-        SPLITS if fitted == "train" else (fitted, "test"),
-        default=fitted,
-        required=True,
-        format_func=SPLIT_NAMES.__getitem__,
-        wrap=True,
-        key="tree-rows" if fitted == "train" else "tree-rows-joined",
-        persist_state="session",
-    )
+        label = classes[place - 1] if place else None
+    offered, key = SPLITS, "tree-rows"
+    if (fitted := loaded.fitted_split) != "train":
+        offered, key = (fitted, "test"), "tree-rows-joined"
+    names = {own: SPLIT_NAMES[own] for own in offered}
+    split = pick_one("Rows", names, key, wrap=True, persist_state="session")
     with st.popover("Follow rows", icon=":material/route:"):
         places = _pick_rows(loaded)
     return TreeChoices(view, split, places, label)
@@ -93,24 +83,25 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
 
 def _pick_rows(loaded: LoadedRun) -> tuple[int, ...]:
     """Let the visitor choose one or two test rows; return their places, from 0."""
-    n_rows = len(loaded.split.y_test)
+    words = {
+        "First": "Its decision path is highlighted.",
+        "Second": "With both, the node where their paths part is marked.",
+    }
     found = [
-        st.number_input(
-            f"{name} test row, 1 to {n_rows:,}",
-            1,
-            n_rows,
-            value=None,
-            step=1,
-            key=f"follow-{name}-{loaded.run.id}",
-            placeholder="none",
-            help=help_words,
-        )
-        for name, help_words in (
-            ("First", "Its decision path is highlighted."),
-            ("Second", "With both, the node where their paths part is marked."),
-        )
+        pick_row(loaded, f"{name} test row", f"follow-{name}-{loaded.run.id}", own)
+        for name, own in words.items()
     ]
-    return tuple(place - 1 for place in dict.fromkeys(found) if place is not None)
+    return tuple(place for place in dict.fromkeys(found) if place is not None)
+
+
+def pick_row(
+    loaded: LoadedRun, label: str, key: str, words: str, **given
+) -> int | None:
+    """Let the visitor choose a test row to follow; return its place, from 0."""
+    n_rows = loaded.n_rows("test")
+    given |= {"key": key, "help": words, "placeholder": "none", "value": None}
+    row = st.number_input(f"{label}, 1 to {n_rows:,}", 1, n_rows, step=1, **given)
+    return None if row is None else row - 1
 
 
 _THUMBNAILS = 6  # shown at first
@@ -121,32 +112,26 @@ def pick_estimator(loaded: LoadedRun) -> int | None:
     """Let the visitor choose one of an ensemble's trees; None for a single tree."""
     if not loaded.is_ensemble:
         return None
-    index, weight = top_estimators(loaded)
-    more = f"more-trees-{loaded.run.id}"
-    n_shown = MOST_ESTIMATORS if st.session_state.get(more) else _THUMBNAILS
-    index, weight = index[:n_shown], weight[:n_shown]
-    key = f"estimator-{loaded.run.id}"
-    if st.session_state.get(key) not in index.tolist():
-        st.session_state[key] = int(index[0])
+    index, weight = (found.tolist() for found in top_estimators(loaded))
     n_estimators, equal = loaded.model.n_estimators, are_equal(weight)
+    key, more = (f"{name}-{loaded.run.id}" for name in ("estimator", "more-trees"))
+    index = index[: None if st.session_state.get(more) else _THUMBNAILS]
+    if st.session_state.get(key) not in index:
+        st.session_state[key] = index[0]
     which = f"these are the first {len(index)}; all have the same weight."
     if not equal:
-        which = (
-            f"these {len(index)} have the highest weight on the "
-            f"{len(loaded.split.X_test):,} test rows."
-        )
+        n_rows = counted(loaded.n_rows("test"), "test row")
+        which = f"these {len(index)} have the highest weight on the {n_rows}."
     st.markdown(
         "**The ensemble predicts, not this one tree.** Each prediction is the weighted "
         f"sum of {counted(n_estimators, 'tree')}; {which}"
     )
     with st.container(horizontal=True, key="thumbnails"):
-        for estimator, mean in zip(index.tolist(), weight.tolist()):
+        for estimator, mean in zip(index, weight):
             with st.container(width=_WIDTH, gap="xxsmall"):
-                chosen, tree = (
-                    st.session_state[key] == estimator,
-                    run_tree(loaded, estimator),
-                )
+                chosen = st.session_state[key] == estimator
                 look = {"mode": mode(), "highlighted": chosen}
+                tree = run_tree(loaded, estimator)
                 picture = thumbnail_svg(tree, run_colors(loaded), **look)
                 st.image(picture, width=_WIDTH, alt=tree_alt(tree))
                 st.button(

@@ -5,7 +5,6 @@ the node that is selected, and the frame it was selected in.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -15,7 +14,7 @@ from pages.cached.tree_pictures import ViewerPayload, tree_picture
 from pages.widgets.page import ASSETS
 from pages.widgets.words import fitted_words
 from treelab.figures.viewer.page import viewer_script, viewer_style
-from treelab.figures.viewer.payload import RowPath, to_json, view_settings
+from treelab.figures.viewer.payload import to_json, view_settings
 from treelab.trees.pruning_path import takes_empty_branch
 from treelab.trees.tree import Tree
 
@@ -43,19 +42,15 @@ def tree_viewer(
     payload: ViewerPayload,
     key: str,
     *,
-    paths: Iterable[RowPath] = (),
-    flow: dict | None = None,
     select: str | None = None,
-    scale: dict | None = None,
-    frame: int | None = None,
     height: int = HEIGHT,
     **options,
 ) -> Selection:
     """Draw a payload and return what the visitor selected.
 
     Under one key the component stays as it is while data change: ``select``, a node's
-    key, and ``frame`` are what it first shows. The height is the picture's, in pixels;
-    all else is as in ``view_settings``.
+    key, is what it first shows. The height is the picture's, in pixels; all else is as
+    in ``view_settings``.
     """
     first = f"{key}-first"
     if key not in st.session_state:  # not drawn since the visitor came to this page
@@ -63,15 +58,8 @@ def tree_viewer(
     wanted = st.session_state[first]
     options = {"controls": True} | options
     total = total_height(payload, height, **options)
-    changing = view_settings(
-        paths=paths,
-        flow=flow,
-        select=None if wanted is None else {"key": wanted, "version": 0},
-        scale=scale,
-        frame=frame,
-        total=total,
-        **options,
-    )
+    chosen = None if wanted is None else {"key": wanted, "version": 0}
+    changing = view_settings(select=chosen, total=total, **options)
     # Both are JSON objects: joined without writing the larger one again. Of a name
     # that both have, the later one counts.
     data = f"{payload.text[:-1]},{to_json(changing)[1:]}".encode()
@@ -80,7 +68,7 @@ def tree_viewer(
         height=total,
         data=data,
         default={"at": {"key": wanted, "frame": None}},
-        on_at_change=_rerun,
+        on_at_change=lambda: None,  # the page runs again; the value has what is needed
     )
     return selection(key)
 
@@ -119,12 +107,7 @@ def total_height(
     if compact:
         return height + 7 + 20 * math.ceil(payload.legend / _LETTERS)
     aside = 60  # letters: what yes and no mean, and the shade
-    total = height + 11 + 21 * math.ceil((payload.legend + aside) / _LETTERS)
-    total += 41 if controls else 0
-    total += payload.scrubber
+    legend = 11 + 21 * math.ceil((payload.legend + aside) / _LETTERS)
     notes = sum(4 + 18 * math.ceil(n / _LETTERS) for n in payload.notes)
-    return total + min(notes, _MOST_NOTES)
-
-
-def _rerun() -> None:
-    """Let the page run again; what is needed is in the component's value."""
+    above = 41 * controls + payload.scrubber
+    return above + height + legend + min(notes, _MOST_NOTES)

@@ -1,6 +1,6 @@
 """A visitor's own table: read it, store it, report what was done to it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 import streamlit as st
@@ -12,10 +12,11 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.openml import CATALOGUE, read_openml
 from treelab.data.reading.file_format import DATABASES, KINDS, format_of
 from treelab.data.reading.read_table import ReadResult, TextForm, read_table
-from treelab.data.reading.table_error import ChoiceError, TableError
+from treelab.data.reading.table_error import ChoiceError
 from treelab.runs.store.run_store import default_home
 
 UPLOAD_OPEN = "upload-open"  # key of the popover around the box
+_REPORT = "upload-report"  # of the table shown: its id, why none was read, notes
 LABEL = "A table: CSV, Excel, Parquet, SPSS, SQLite, DuckDB and others"
 # What a person may say of a text file, where it was found out wrong.
 TEXT_OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
@@ -171,19 +172,17 @@ def _cells_key() -> str:
 
 
 def reading_notes() -> list[str]:
-    """Return what was changed in the last file; show why it was refused."""
-    now = current_problem().table_id
-    if st.session_state.setdefault("upload-report-of", now) != now:
-        clear_report()
-    if error := st.session_state.get("upload-error"):
+    """Return what was changed in the last file; show why it was refused.
+
+    Once another table was chosen there is nothing to report.
+    """
+    about, error, notes = st.session_state.get(_REPORT, ("", None, []))
+    if about != current_problem().table_id:
+        st.session_state.pop(_REPORT, None)
+        return []
+    if error:
         st.error(plain(error), icon=":material/error:")
-    return list(st.session_state.get("upload-notes", []))
-
-
-def clear_report() -> None:
-    """Clear the report of the last file, once another table was chosen."""
-    for name in ("report-of", "error", "notes"):
-        st.session_state.pop(f"upload-{name}", None)
+    return list(notes)
 
 
 def _store_upload() -> None:
@@ -195,82 +194,68 @@ def _store_upload() -> None:
     if read_id == st.session_state.get("upload-read"):
         return
     st.session_state["upload-read"] = read_id
-    clear_report()
     own = ("choices", "form", "header", "query", "columns", *TEXT_OPTIONS)
-    for key in (f"upload-{name}" for name in own):
+    for key in (_REPORT, *(f"upload-{name}" for name in own)):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
-        _store(file.getvalue(), file.name)
+        _store_file(file)
 
 
 def _store_chosen() -> None:
     """Read the sheet, the table or the query that was chosen."""
-    clear_report()
-    file = st.session_state["upload"]
-    several = st.session_state.get("upload-choices")
-    sheet = st.session_state["upload-sheet"] if several else None
-    query = (st.session_state.get("upload-query") or "").strip() or None
-    _store(
-        file.getvalue(),
-        file.name,
-        sheet=sheet,
-        query=query,
-        header=st.session_state.get("upload-header"),
-        **{name: st.session_state.get(f"upload-{name}") for name in TEXT_OPTIONS},
+    state = st.session_state
+    _store_file(
+        state["upload"],
+        sheet=state["upload-sheet"] if state.get("upload-choices") else None,
+        query=(state.get("upload-query") or "").strip() or None,
+        **{name: state.get(f"upload-{name}") for name in ("header", *TEXT_OPTIONS)},
         **said_of_cells(
-            st.session_state.get("upload-columns", []),
-            st.session_state.get(_cells_key(), {}).get("edited_rows", {}),
+            state.get("upload-columns", []),
+            state.get(_cells_key(), {}).get("edited_rows", {}),
         ),
     )
 
 
+def _store_file(file, sheet=None, query=None, **how) -> None:
+    """Read a file as ``how`` says, and store it; remember how it was read."""
+    title = f"{file.name}, {sheet}" if sheet and not query else file.name
+    how |= {"sheet": sheet, "query": query}
+    found = _store(lambda: (read_table(file.getvalue(), file.name, **how), title))
+    if found is not None:
+        st.session_state["upload-form"] = found.text
+        st.session_state["upload-columns"] = [str(name) for name in found.frame]
+
+
 def _store_pasted() -> None:
-    """Read the pasted text."""
-    clear_report()
-    text = st.session_state["upload-pasted"]
-    if _store(text.encode("utf-8", errors="replace"), "Pasted table"):
+    """Read the pasted text, and store it."""
+    content = st.session_state["upload-pasted"].encode("utf-8", errors="replace")
+    title = "Pasted table"
+    if _store(lambda: (read_table(content, title), title)):
         st.session_state["upload-pasted"] = ""
 
 
-def _store(content: bytes, file_name: str, sheet=None, query=None, **how) -> bool:
-    """Read a table as ``how`` says, store it, turn to it; whether there was one."""
-    try:
-        found = read_table(content, file_name, sheet=sheet, query=query, **how)
-        title = f"{file_name}, {sheet}" if sheet and not query else file_name
-        _show(found, title)
-        st.session_state["upload-form"] = found.text
-        st.session_state["upload-columns"] = [str(name) for name in found.frame]
-    except ChoiceError as error:
-        st.session_state["upload-choices"] = error.choices
-        return False
-    except TableError as error:  # names the file itself
-        st.session_state["upload-error"] = str(error)
-        return False
-    except ValueError as error:
-        st.session_state["upload-error"] = f"{file_name}: {error}"
-        return False
-    return True
-
-
 def _store_openml() -> None:
-    """Fetch the table that was named."""
-    clear_report()
+    """Fetch the table that was named, and store it."""
+    name = str(st.session_state["openml-name"])
+    _store(lambda: read_openml(name, default_home() / "openml"))
+
+
+def _store(read: Callable[[], tuple[ReadResult, str]]) -> ReadResult | None:
+    """Store a table that is read now, and turn to it; None where it is refused."""
+    title, found, error, notes = "", None, None, []
     try:
-        found, title = read_openml(
-            str(st.session_state["openml-name"]), default_home() / "openml"
-        )
-        _show(found, title)
-    except ValueError as error:
-        st.session_state["upload-error"] = str(error)
-
-
-def _show(found: ReadResult, title: str) -> None:
-    """Store a table that was read, and turn to it."""
-    if title in {built.title for built in BUILTIN.values()}:
-        title = f"{title} (uploaded)"
-    choose_table(store().add_table(found.frame, title))
-    st.session_state["upload-notes"] = found.notes
-    st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
+        found, title = read()
+        if title in {built.title for built in BUILTIN.values()}:
+            title = f"{title} (uploaded)"
+        choose_table(store().add_table(found.frame, title))
+        notes = found.notes
+        st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
+    except ChoiceError as several:
+        found, st.session_state["upload-choices"] = None, several.choices
+    except ValueError as why:  # which names the file, but once it was read
+        found, error = None, f"{title}: {why}" if title else str(why)
+    st.session_state[_REPORT] = current_problem().table_id, error, notes
+    return found
 
 
 def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:

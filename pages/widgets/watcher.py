@@ -35,8 +35,8 @@ class Watcher:
     """
 
     def __init__(self, name: str, seconds: float | None, *, is_over=lambda: False):
-        self._name, self._seconds = name, seconds
-        self._is_over = is_over
+        self._name, self._seconds, self._is_over = name, seconds, is_over
+        self._clock_key = f"clock-{name}"  # the fragment with the clock, and its place
         self._versions: dict[str, Callable[[], Hashable]] = {}
         self._drawn: dict[str, Hashable] = {}
         self._error: OSError | None = None
@@ -59,23 +59,16 @@ class Watcher:
 
     def changed(self) -> list[str]:
         """Name the parts that are to be drawn again."""
-        return [
-            key
-            for key, version in self._versions.items()
-            if version() != self._drawn.get(key)
-        ]
+        versions = {key: version() for key, version in self._versions.items()}
+        return [key for key, own in versions.items() if own != self._drawn.get(key)]
 
     def look(self) -> None:
         """Draw what has changed; a callback of widgets, and of the clock."""
-        changed: list[str] = []
-        is_over = False
         try:
             look_after_queue()
-            is_over = self._is_over()
-            changed = self.changed()
-            self._error = None
+            is_over, changed, self._error = self._is_over(), self.changed(), None
         except OSError as error:  # shown by the clock, which goes on
-            self._error = error
+            is_over, changed, self._error = False, [], error
         if is_over:
             st.rerun()
         if changed and self._seconds is not None:
@@ -107,18 +100,12 @@ class Watcher:
         if self._error is not None:
             raise self._error
 
-    @property
-    def _clock_key(self) -> str:
-        """Name of the fragment with the clock, and of its place."""
-        return f"clock-{self._name}"
-
 
 def follow_runs(
     name: str, find: Callable[[], Sequence[Run]], draw: Callable[[], None]
 ) -> None:
     """Draw a list of runs, again when one comes or changes its state."""
     is_waiting = any(not run.is_finished for run in find())
-    seconds = LIST_SECONDS if is_waiting else None
-    watcher = Watcher(name, seconds)
+    watcher = Watcher(name, LIST_SECONDS if is_waiting else None)
     watcher.part("list", lambda: tuple((run.id, run.state) for run in find()), draw)
     watcher.start()

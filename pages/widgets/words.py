@@ -94,7 +94,7 @@ def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:
 
 
 def explained(change: Callable[..., object], *given) -> Callable[[], None]:
-    """Make a callback of what is given say what could not be stored, on the next page.
+    """Make a callback of what is given say what it could not do, on the next page.
 
     Streamlit shows a traceback where a callback fails.
     """
@@ -102,7 +102,7 @@ def explained(change: Callable[..., object], *given) -> Callable[[], None]:
     def attempt() -> None:
         try:
             change(*given)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # not stored, or refused in a sentence
             st.session_state["what-failed"] = error
 
     return attempt

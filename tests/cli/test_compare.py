@@ -20,7 +20,9 @@ def test_runs_are_scored_side_by_side(home, capsys, refused):
     text = capsys.readouterr().out
     assert text.startswith("macro F1 on 48 test rows\n")
     assert all(f"run {run}" in text for run in runs)
-    assert "from the first, 95% interval" in text
+    assert "the same predictions as the first" in text
+    assert main(["compare", runs[0], add_run(store, "argmin")]) == 0
+    assert "from the first, 95% interval" in capsys.readouterr().out
     assert main(["compare", *runs, "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
     assert "difference" not in first

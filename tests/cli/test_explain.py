@@ -1,11 +1,13 @@
 """Explaining a test row, and simple rules, from the shell."""
 
 import io
+import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, table
 from treelab.cli.main import main
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.runs.store.run_store import RunStore
@@ -37,6 +39,23 @@ def test_a_single_trees_path_ends_in_its_leaf(home, capsys, learner, target):
     assert lines[-1].startswith("This leaf: ")
     assert any(ON_TOP in line for line in lines) == (learner == "argmin")
     assert f"of {len(X)} test rows" in lines[-1]
+
+
+def test_a_target_is_written_as_the_classes_are(home, capsys, tmp_path):
+    store, more = RunStore(), {"size": np.arange(240) % 3}
+    run, file = add_run(store, "cart", "size", more=more), tmp_path / "new.csv"
+    frame = table().assign(**more).astype({"size": object})[:4]
+    frame.loc[2, "size"], frame.loc[3, "size"] = None, 7
+    frame.to_csv(file, index=False)
+    for row, target in enumerate(["0", "1", None, "7"], start=1):
+        asked = ["explain", run, "--table", str(file), "--row", str(row)]
+        assert main(asked) == 0
+        lines = capsys.readouterr().out.splitlines()
+        found = [own for own in lines if own.startswith("Target: ")]
+        assert found == ([f"Target: {target}"] if target else [])
+        assert main([*asked, "--json"]) == 0
+        given = json.loads(capsys.readouterr().out)["target"]
+        assert given == {"0": 0, "1": 1}.get(target, target)
 
 
 @pytest.mark.parametrize("target", ["kind", "weight"])

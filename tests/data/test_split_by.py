@@ -64,6 +64,19 @@ def test_rows_without_a_time_train():
         assign_by("time", pd.Series(["a", "b", "c"], name="c"), 0.2, 0.2, 0)
 
 
+@pytest.mark.parametrize(
+    ("way", "values", "what"),
+    [
+        ("group", list("aabbcc"), r"'c' \(3 groups\) gives no 5 folds"),
+        ("time", [0] * 50 + [1] * 5, r"'c' \(2 times\) gives no 5 folds"),
+        ("time", [0, 1, 2], "Take fewer folds"),
+    ],
+)
+def test_folds_without_rows_to_fit_are_refused(way, values, what):
+    with pytest.raises(ValueError, match=what):
+        list(folds_by(way, pd.Series(values, name="c"), 5, seed=0))
+
+
 def test_folds_part_no_group_and_score_what_comes_later():
     for fit, held_out in folds_by("group", FRAME["patient"], 3, seed=0):
         parts = [set(FRAME["patient"].iloc[rows]) for rows in (fit, held_out)]

@@ -1,8 +1,10 @@
 """The paired bootstrap, against scikit-learn's scores and slow resampling."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from treelab.evaluation.frontier import FrontierLine, size_words
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
 from treelab.trees.losses import Loss
@@ -28,6 +30,18 @@ def test_both_scores_are_those_of_the_score_table(labels, seed):
         assert found[metric].second == pytest.approx(
             scores("multiclass", y, second)[metric]
         )
+
+
+def test_models_that_predict_the_same_have_no_interval():
+    y, other = np.arange(40.0), np.arange(40.0) % 7
+    for second, same in ((other, True), (2 * y - other, False)):
+        best = paired_bootstrap("regression", y, other, second)["r2"]
+        assert best.first == best.second
+        assert ("CI" not in best.interval_words(("A", "B"))) == same
+        assert (best.finding(("A", "B")) == "B and A predict the same") == same
+        line = FrontierLine(pd.DataFrame({"leaves": [1]}), None)
+        words = size_words(best, (line, line), ("A", "B"), 3)
+        assert ("leaves: B and A predict the same, " in words) == same
 
 
 def test_number_scores_are_those_of_the_score_table():

@@ -10,9 +10,16 @@ from tests.pages.stores import ensemble, single_tree, table
 from treelab.data.problem import make_problem
 from treelab.data.split import Rows
 from treelab.evaluation import comparison, fairness, metrics
-from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
-from treelab.evaluation.explanations import sufficient_rule
+from treelab.evaluation.comparison import column_use
+from treelab.evaluation.ensembles import (
+    counts_to_try,
+    mean_estimator_weights,
+    rows_decided_by_one,
+    scores_of_heaviest,
+)
+from treelab.evaluation.explanations import contributions, sufficient_rule
 from treelab.evaluation.greedy_gap import greedy_gap
+from treelab.evaluation.importance import ensemble_importances
 from treelab.evaluation.node_report import node_report, score_leaf
 from treelab.evaluation.optimality import optimality_gap
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
@@ -192,6 +199,39 @@ def test_a_new_table_is_scored_by_weight_and_exposure():
     found, note = new_scores(case.tree, frame.drop(columns="times"), frame, problem)
     assert found == {}
     assert "'times'" in note
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+def test_an_ensemble_counts_rows_by_their_weight(target):
+    case = Case(target)
+    row = case.frame[:1]
+
+    def measured(rows: Rows) -> dict:
+        model = case.ensemble.with_rows(*rows)
+        weights = mean_estimator_weights(model, rows.X, rows.weight)
+        return {
+            "weights": weights,
+            "importances": ensemble_importances(model, weights),
+            "use": column_use(model),
+            "base": contributions(model, row).base,
+            "base along the path": contributions(model, row, along_path=True).base,
+            "means": model.estimator(0).value,
+            "mass": model.estimator(0).mass,
+            "decided": [
+                [own.weight, own.mean_absolute_error]
+                for own in sorted(
+                    rows_decided_by_one(model, *rows, share=0.3),
+                    key=lambda own: (own.estimator, own.rule),
+                )
+            ],
+        }
+
+    alike = Rows(*case.weighted[:2])
+    weighted, twice, alike = map(
+        values, map(measured, (case.weighted, case.twice, alike))
+    )
+    assert weighted == pytest.approx(twice, nan_ok=True)
+    assert weighted != pytest.approx(alike, nan_ok=True)
 
 
 def test_a_tree_s_picture_says_what_rows_weigh():

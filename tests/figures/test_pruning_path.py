@@ -68,6 +68,11 @@ def steps(table: pd.DataFrame, chosen: int | None) -> PruningSteps:
     return PruningSteps((), table, chosen, "leaves")
 
 
+def test_a_long_mark_on_the_last_step_ends_at_it():
+    (mark,) = draw(TABLE[:3], marks={2: "retained"}).layout.annotations
+    assert mark.xanchor == "right"
+
+
 def test_the_smallest_good_tree_is_marked_and_shares_a_mark_with_the_retained_one():
     words = "smallest within 0.01 of the best"
     assert steps(TABLE, 0).marks == {0: "retained", 2: words}

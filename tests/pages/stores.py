@@ -262,6 +262,6 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
 def report(store, run_id, n=5):
     """Put points on the curve of a run in training."""
     for epoch in range(1, n + 1):
-        store.add_event(
-            run_id, Progress(epoch, 10, 1 / epoch, 1.2 / epoch, epoch * 0.1)
+        store.add_events(
+            run_id, [Progress(epoch, 10, 1 / epoch, 1.2 / epoch, epoch * 0.1)]
         )

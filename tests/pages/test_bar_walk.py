@@ -20,6 +20,10 @@ def test_all_pages_follow_the_bar_and_back_leads_back(page, address):
     page.goto(f"{address}/tree")
     opened(page, "What did it learn, and how small can it be?")
     own = page.url
+    names = ("Table", "Target", "Run")
+    boxes = [page.get_by_role("combobox", name=name, exact=True) for name in names]
+    tops = [box.bounding_box()["y"] for box in boxes]
+    assert max(tops) - min(tops) < 10  # in one line
     page.get_by_role("combobox", name="Table", exact=True).click()
     page.get_by_role("option", name="Wine", exact=True).click()
     settled(page)

@@ -168,6 +168,17 @@ def test_how_a_text_was_read_is_shown_and_can_be_changed(store, visit):
     assert list(store.table(store.tables()[0].id).columns) == ["column_1", "column_2"]
 
 
+def test_a_pasted_table_leaves_what_is_asked_of_the_file_beside_it(store, visit):
+    app = visit("data")
+    app.file_uploader(key="upload").upload("people.csv", CSV, "text/csv").run()
+    columns = app.session_state["upload-columns"]
+    app.text_area(key="upload-pasted").set_value("size;kind\n1,5;a\n2,5;b\n" * 9)
+    app.button(key="read-pasted").click().run()
+    assert store.tables()[0].name == "Pasted table"
+    assert app.session_state["upload-columns"] == columns
+    assert app.session_state["upload-form"].delimiter == ","
+
+
 def test_a_pasted_table_is_read(store, visit):
     app = visit("data")
     app.text_area(key="upload-pasted").set_value(CSV.decode().replace(",", "\t"))

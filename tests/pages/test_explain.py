@@ -294,6 +294,21 @@ def test_misclassified_rows_are_gone_through(visit, store):
     assert X["radius"].iloc[app.number_input(key="row").value - 1] <= most
 
 
+def test_a_column_called_prediction_does_not_hide_the_models(visit, store):
+    more = {"prediction": np.arange(240.0)}
+    columns = ["radius", "texture $x$", "colour", "prediction"]
+    run = add_run(store, "cart", more=more, columns=columns)
+    app = visit("explain", run=run)
+    offered = app.selectbox(key=f"rows-column-{run}")
+    assert offered.options[:2] == ["kind", "model's prediction"]
+    offered.set_value("model's prediction").run()
+    app.multiselect(key=f"rows-among-model's prediction-{run}").set_value(
+        ["fine"]
+    ).run()
+    found = store.model(run).predict(split_of(store, run).rows("test").X)
+    assert f"1 of {(found == 'fine').sum()} rows" in page_text(app)
+
+
 def test_fields_are_of_their_columns_kind(visit, store, monkeypatch):
     monkeypatch.setattr(
         stores, "table", lambda made=stores.table: made().round({"radius": 0})

@@ -4,6 +4,7 @@ import json
 import re
 
 import lightgbm
+import numpy as np
 import pandas as pd
 import pytest
 import xgboost
@@ -77,6 +78,15 @@ def test_a_forest_of_scikit_learn_becomes_a_run_and_is_shown(store, visit, kind)
         assert not visit(page, run=run.id).exception
 
 
+def test_trees_of_equal_weight_before_lighter_ones_are_not_all(visit, monkeypatch):
+    weight = np.repeat([0.15, 0.05], [6, 2])
+    shown = "pages.widgets.tree_choices.top_estimators"
+    monkeypatch.setattr(shown, lambda loaded: (np.arange(8), weight))
+    model = RandomForestClassifier(8, max_depth=2, random_state=0).fit(X, Y)
+    app = import_file(train(visit), json.dumps(treelab.from_sklearn(model).to_dict()))
+    assert "these 6 have the highest weight" in page_text(app)
+
+
 @pytest.mark.slow
 def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
     model = RandomForestClassifier(30, max_depth=3, random_state=0).fit(X, Y)
@@ -85,10 +95,11 @@ def test_no_tree_of_a_forest_has_the_highest_weight(store, visit):
             train(visit), json.dumps(treelab.from_sklearn(model).to_dict())
         )
     assert "Show 24 trees" in [toggle.label for toggle in app.toggle]
-    assert live_tree(store.runs()[0]).words == "tree 0 of 30, all of equal weight"
+    assert live_tree(store.runs()[0])[0] == "tree 0 of 30, all of equal weight"
     captions = [caption.value for caption in visit("compare").caption]
     expected = "Tree 0 of 30; all have the same weight and predict together."
     assert captions.count(expected) == 2
+    assert sum("trained elsewhere" in caption for caption in captions) == 1
 
 
 @pytest.mark.slow

@@ -49,6 +49,14 @@ def test_edits_of_columns_leave_what_was_said_of_a_target(trap):
     assert (now.kinds, now.rare) == (problem.kinds, problem.rare)
 
 
+def test_a_run_from_before_a_setting_fills_the_form(trap, store):
+    (run,) = store.runs()
+    state.fill_form(replace(run, settings={"max_depth": 3}))
+    shown = state.st.session_state
+    assert shown["setting-cart-max_depth"] == 3
+    assert shown["setting-cart-tune"] is True
+
+
 def test_a_large_table_is_shared_as_a_small_one_is(visit, store, monkeypatch):
     frame = pd.DataFrame({"x": np.arange(40.0), "y": ["a", "b"] * 20})
     monkeypatch.setattr("pages.cached.store.LARGE_CELLS", frame.size)

@@ -1,11 +1,17 @@
 """The tab Tune starts a search, shows its trials, and makes a run of one."""
 
+import pandas as pd
+import pytest
+from optuna.distributions import IntDistribution
+
+from pages.train import tune
 from tests.pages.stores import table
 from treelab.data.problem import make_problem
 from treelab.learners.common.settings import Range, Values
+from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
-from treelab.runs.sweeps import SweepPlan, open_study, suggest
+from treelab.runs.sweeps import SweepPlan, open_study, presets, suggest
 
 
 def fruit_problem(store):
@@ -46,6 +52,17 @@ def test_a_finished_sweep_shows_its_trials(store, visit):
     assert app.button(key="sweep-train").disabled
 
 
+def test_a_ticked_trial_is_no_other_once_a_better_one_ends(store, visit):
+    run_id = swept(store)
+    app = visit("train", tab="Tune", sweep=run_id)
+    key = app.dataframe[-1].proto.id.split("-", 2)[2]
+    app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    assert app.run().button(key="sweep-train").label.startswith("Train trial")
+    study = open_study(store.folder(run_id))
+    study.tell(study.ask({"max_depth": IntDistribution(1, 4)}), 2.0)
+    assert app.run().button(key="sweep-train").label == "Train this trial"
+
+
 def test_a_setting_may_be_called_as_what_is_measured(store, visit):
     plan = SweepPlan({"depth": Values((2, 3))}, n_trials=9)
     run_id = create_sweep(store, "argmin", {}, fruit_problem(store), plan)
@@ -71,3 +88,13 @@ def test_a_sweep_without_a_trial_says_how_far_it_is(store, visit):
     assert any("0 of 5 trials" in text.value for text in app.markdown)
     app.button(key="sweep-stop").click().run()
     assert not app.exception
+
+
+def test_a_setting_that_a_search_space_names_twice_is_refused(monkeypatch):
+    def with_first_row_twice(table, **options):
+        return pd.concat([table, table[:1]])
+
+    monkeypatch.setattr(tune.st, "data_editor", with_first_row_twice)
+    preset = presets("cart")["treelab"].of_task(LEARNERS["cart"], "binary")
+    with pytest.raises(ValueError, match=r"names \w+ twice"):
+        tune._space_table(LEARNERS["cart"], "binary", preset, "space")

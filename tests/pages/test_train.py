@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 
 from pages.cached.runs import run_events
+from pages.state import choices
 from pages.train.training import _Training
 from tests.pages.shown import cards, components, conditions, figures, page_text, viewers
 from tests.pages.stores import add_run, report
@@ -148,7 +149,7 @@ def test_curves_hold_every_point_whoever_opens_the_page(store, visit):
     run_id = add_run(store, "gradtree", state="running")
     report(store, run_id, n=4)
     first = visit("train", run=run_id)
-    store.add_event(run_id, Progress(5, 10, 0.1, 0.2, 0.9))
+    store.add_events(run_id, [Progress(5, 10, 0.1, 0.2, 0.9)])
     for app in (first.run(), visit("train", run=run_id)):
         assert n_points(figures(app)[0]["data"][0]) == 5
         assert run_events(store.run(run_id))["epoch"].tolist() == [1, 2, 3, 4, 5]
@@ -217,13 +218,13 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     first = Progress(
         *(4, 10, 0.5, 0.5, 1.0), stage="cross-validation", is_preparation=True
     )
-    store.add_event(run_id, first)
+    store.add_events(run_id, [first])
     app = visit("train", run=run_id)
     assert "cross-validation · 40%" in cards(app)
     assert "cross\\-validation first, then its curve" in page_text(app)
     (dotted,) = [t for t in figures(app)[0]["data"] if t["line"].get("dash") == "dot"]
     assert dotted["legendgroup"].startswith("GradTree")
-    store.add_event(run_id, Progress(0, 10, 0.9, 0.9, 2.0, epochs_before=4))
+    store.add_events(run_id, [Progress(0, 10, 0.9, 0.9, 2.0, epochs_before=4)])
     app.run()
     assert "first, then its curve" not in page_text(app)
     assert "GradTree, start: %" in str(figures(app)[0])
@@ -243,10 +244,23 @@ def test_each_point_of_a_cross_validation_is_drawn_as_it_comes(store):
     for epoch in (0, 4, 8):
         point = (epoch, 10, 0.5, 0.5, float(epoch))
         stage = {"stage": "cross-validation", "is_preparation": True}
-        store.add_event(run.id, Progress(*point, **stage))
+        store.add_events(run.id, [Progress(*point, **stage)])
         st.cache_resource.clear()  # what one watcher read serves the others a moment
         seen.append(watched.curves_version())
     assert len(set(seen)) == 4
+
+
+def test_a_repeat_in_training_is_shown_however_far_it_is_by_now(
+    store, visit, monkeypatch
+):
+    first = add_run(store, "cart")
+    repeat = add_run(store, "gradtree", state="running", repeat_of=first)
+    find = choices.find_run
+    further = {"epoch": 7}  # than when all runs were read
+    monkeypatch.setattr(
+        choices, "find_run", lambda run: find(run) and replace(find(run), **further)
+    )
+    assert "GradTree" in cards(visit("train", run=repeat))
 
 
 def test_a_finished_curve_begins_at_its_start_by_name(store, visit):
@@ -323,10 +337,10 @@ def test_chosen_learners_come_back_with_the_address(visit):
 
 def test_no_time_left_is_said_before_there_is_something_to_go_by(store, visit):
     run_id = add_run(store, "gradtree", state="running")
-    store.add_event(run_id, Progress(1, 1000, 1.0, 1.2, 30.0))
+    store.add_events(run_id, [Progress(1, 1000, 1.0, 1.2, 30.0)])
     assert "left" not in cards(visit("train", run=run_id))
     assert store.run(run_id).remaining is None
-    store.add_event(run_id, Progress(500, 1000, 1.0, 1.2, 60.0))
+    store.add_events(run_id, [Progress(500, 1000, 1.0, 1.2, 60.0)])
     assert store.run(run_id).remaining is not None
 
 

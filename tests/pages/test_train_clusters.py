@@ -39,6 +39,13 @@ def test_clusters_are_found_without_anything_to_predict(store, visit):
     assert "Argmin clusters" in cards(app)
 
 
+def test_a_column_called_none_can_be_told_from_no_column(store, visit):
+    key = store.add_table(table().assign(none=1.0), "a column none")
+    options = of_clusters(visit, table=key).selectbox(key=f"known-{key}").options
+    assert "none" in options
+    assert len({*options}) == len(options)
+
+
 @pytest.mark.slow
 def test_clusters_may_be_alike_in_chosen_columns(store, visit):
     app = of_clusters(visit)

@@ -12,6 +12,7 @@ from tests.pages.shown import page_text, viewers
 from tests.pages.stores import add_run
 from treelab.editing.edits import Forbid, Lock, Prefer, Prune, SetThreshold, Unlock
 from treelab.editing.log import EditLog
+from treelab.runs.store.workers import ProcessId
 
 
 def press(app, name: str, run: str):
@@ -164,3 +165,18 @@ def test_rows_without_a_category_go_where_the_split_sends_them(
     )
     assert n_missing == here.isna().sum() > 0
     assert n_left + n_right == here.notna().sum()
+
+
+def test_a_child_that_failed_is_listed_with_its_error(visit, store):
+    run = add_run(store, "gradtree")
+    app = press(visit("tree", edit="true", run=run), "around", run)
+    child = store.runs()[0].id
+    assert store.start(child, ProcessId.here())
+    assert store.finish(child, "failed", error="It broke.")
+    assert "failed. It broke" in page_text(app.run())
+
+
+def test_why_an_edit_is_refused_is_shown_as_it_stands(visit, store):
+    app = visit("tree", edit="true", run=add_run(store, "cart"))
+    app.session_state["edit-refused"] = "texture $x$ is forbidden, $y$ is not."
+    assert r"\$x\$" in app.run().warning[0].value

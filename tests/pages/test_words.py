@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pages.compare.errors import undefined_words
+from pages.widgets import words
 from pages.widgets.words import plain
 from tests.pages.conftest import APP
 from treelab.evaluation.metrics import class_scores
@@ -80,6 +81,15 @@ def test_pages_and_pictures_use_the_fields_words(folder):
         if words in path.read_text("utf-8").lower()
     ]
     assert not found
+
+
+def test_what_a_callback_was_refused_is_said_on_the_next_page(monkeypatch):
+    def delete():
+        raise ValueError("A run needs this table; delete the run first.")
+
+    monkeypatch.setattr(words.st, "session_state", {})
+    words.explained(delete)()
+    assert "A run needs this table" in str(words.st.session_state["what-failed"])
 
 
 def test_a_class_without_a_score_has_a_reason():

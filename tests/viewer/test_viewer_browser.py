@@ -182,6 +182,20 @@ def test_the_picture_is_saved(page, kind, tmp_path):
     alone.close()
 
 
+def test_the_saved_picture_of_numbers_has_their_scale_of_colours(page, tmp_path):
+    scale = {"low": 0.5, "high": 9.5, "above": True}
+    show(page, payload(tree_nodes(2, n_classes=0), n_classes=0, scale=scale))
+    assert "0.5≥ 9.5 cm" in page.locator(".legend").text_content()
+    page.get_by_text("Save").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Picture as SVG").click()
+    waiting.value.save_as(tmp_path / "picture")
+    text = re.sub("[\u2068\u2069]", "", (tmp_path / "picture").read_text("utf-8"))
+    assert "mean height 0.5<" in text
+    assert "≥ 9.5 cm<" in text
+    assert text.count("rgb(253,231,37)") >= 1
+
+
 def test_the_wheel_is_the_page_s_until_the_picture_is_held(page):
     show(page, payload(tree_nodes(3)))
     transform = ".stage > g"

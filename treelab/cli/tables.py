@@ -4,7 +4,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -112,8 +111,6 @@ def read_problem(
     """
     read, name = read_named_table(arguments, as_in=as_in)
     frame = read.frame
-    spoken_of = _said_of_cells(arguments).values()
-    _refuse_unknown(filter(None, chain.from_iterable(spoken_of)), frame, name)
     way, _, split_column = arguments.split.partition(":")
     if arguments.test_file is not None:
         if way != "random":

@@ -98,19 +98,31 @@ def folds_by(
     n_folds : int
     seed : int
         Draws the groups.
+
+    Raises
+    ------
+    ValueError
+        If there are too few groups or times.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
     if way == "group":
         groups = pd.factorize(column, use_na_sentinel=False)[0]
+        if groups.max() + 1 < n_folds:
+            raise _too_few(column, n_folds, counted(groups.max() + 1, "group"))
         folds = GroupKFold(n_folds, shuffle=True, random_state=seed)
         yield from folds.split(column, groups=groups)
         return
     code = _time_codes(column)
     order = np.argsort(code, kind="stable")
+    few = _too_few(column, n_folds, counted(code.max() + 1, "time"))
+    if len(order) <= n_folds:
+        raise few
     for fit, held_out in TimeSeriesSplit(n_folds).split(order):
         is_before = code[order[fit]] < code[order[held_out[0]]]
+        if not is_before.any():  # most rows have the first time
+            raise few
         yield order[fit][is_before], order[held_out]
 
 
@@ -145,6 +157,14 @@ def fold_groups(way: str, column: pd.Series) -> pd.Series | None:
     else:
         return None
     return pd.Series(groups, column.index)
+
+
+def _too_few(column: pd.Series, n_folds: int, what: str) -> ValueError:
+    """Return the error of a column by which no such folds can be made."""
+    return ValueError(
+        f"Column {column.name!r} ({what}) gives no {n_folds} folds that each have rows "
+        "to fit and rows to score. Take fewer folds, or score by the validation rows."
+    )
 
 
 def _fewest(n_rows: np.ndarray, wanted: float, most: int) -> int:

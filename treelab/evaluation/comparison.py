@@ -175,7 +175,7 @@ def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray
     """
     expected = probabilities @ costs
     least = expected.min(axis=1, keepdims=True)
-    ties = np.isclose(expected, least, rtol=1e-12, atol=1e-12)
+    ties = np.isclose(expected, least, rtol=1e-12, atol=0)
     return np.where(ties, probabilities, -1).argmax(axis=1)
 
 
@@ -435,6 +435,8 @@ class SeedComparison:
         metric, splits : str
             What the score is called, and the data splits: "macro F1", "5 data splits".
         """
+        if not self.difference.any():
+            return f"Both score the same on all {splits}."
         low, high, mean = self.low, self.high, self.mean
         other, better = names
         if mean < 0:
@@ -752,11 +754,11 @@ def column_use(model: Tree | WeightedTrees) -> dict[str, float]:
     if isinstance(model, WeightedTrees):
         n_splits = model.feature.shape[1]
         tests = model.divides.astype(float)  # below a leaf rows are sent one way
-        if model.n_rows is not None:
-            tests *= model.n_rows[:, :n_splits]
+        if model.mass is not None:
+            tests *= model.mass[:, :n_splits]
         np.add.at(use, model.feature.ravel(), tests.ravel())
     else:
-        tests = np.maximum(model.n_rows, 0.0)
+        tests = np.maximum(model.mass, 0.0)
         axis = model.feature >= AXIS
         np.add.at(use, model.feature[axis], tests[axis])
         if model.weights is not None:

@@ -44,21 +44,27 @@ _BLOCK = 2_000  # rows at once; the weights of all rows and trees are large
 _EQUAL = 1e-9  # weights that differ by no more are one
 
 
-def mean_estimator_weights(ensemble: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
+def mean_estimator_weights(
+    ensemble: WeightedTrees, X: pd.DataFrame, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Return each tree's mean weight over some rows, (n_estimators,); zero without any.
 
     A tree's weight on one row is its share of the prediction, in [0, 1]; the weights
-    of a row add up to 1.
+    of a row add up to 1. Each row counts by ``weight`` (n_rows,); None: all alike.
     """
+    each = np.ones(len(X)) if weight is None else weight
     total = np.zeros(ensemble.n_estimators)
     for start in range(0, len(X), _BLOCK):
-        block = X.iloc[start : start + _BLOCK]
-        total += ensemble.estimator_weights(block).sum(axis=0)
-    return total / max(len(X), 1)
+        rows = slice(start, start + _BLOCK)
+        total += each[rows] @ ensemble.estimator_weights(X.iloc[rows])
+    return total / (each.sum() or 1)
 
 
 def heaviest_estimators(
-    ensemble: WeightedTrees, X: pd.DataFrame, most: int
+    ensemble: WeightedTrees,
+    X: pd.DataFrame,
+    most: int,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight over some rows, and these weights.
 
@@ -69,7 +75,7 @@ def heaviest_estimators(
     weight : float array of shape (k,)
         Mean weight, in [0, 1].
     """
-    mean = mean_estimator_weights(ensemble, X)
+    mean = mean_estimator_weights(ensemble, X, weight)
     index = np.argsort(-mean, kind="stable")[:most]
     return index, mean[index]
 
@@ -187,7 +193,7 @@ def scores_of_heaviest(
 
 
 def rows_decided_by_one(
-    ensemble: WeightedTrees, X: pd.DataFrame, y, *, share: float = 0.5
+    ensemble: WeightedTrees, X: pd.DataFrame, y, row_weight=None, *, share: float = 0.5
 ) -> list[DecidedRows]:
     """List the simple rules inside an ensemble: leaves that decide rows by themselves.
 
@@ -197,6 +203,8 @@ def rows_decided_by_one(
     X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Truth.
+    row_weight : array of shape (n_rows,) or None, default=None
+        By which rows count in means; None: all alike.
     share : float, default=0.5
         Weight that a row's heaviest tree must exceed, in [0, 1).
 
@@ -221,14 +229,15 @@ def rows_decided_by_one(
         for node in np.unique(leaf).tolist():
             own = rows[leaf == node]
             predicted = tree.predict(X.iloc[own])
-            measured = _measured(ensemble, predicted, truth[own])
+            each = None if row_weight is None else row_weight[own]
+            measured = _measured(ensemble, predicted, truth[own], each)
             found.append(
                 DecidedRows(
                     estimator,
                     rule_text(tree, node),
                     predicted[0],
                     own,
-                    float(weight[own].mean()),
+                    float(np.average(weight[own], weights=each)),
                     *measured,
                 )
             )
@@ -262,8 +271,9 @@ def _predicted(ensemble: WeightedTrees, value: np.ndarray) -> np.ndarray:
     return ensemble.predicted_labels(ensemble.class_probabilities(value))
 
 
-def _measured(ensemble, predicted, truth) -> tuple[int | None, float | None]:
+def _measured(ensemble, predicted, truth, weight) -> tuple[int | None, float | None]:
     """Rows that are right, or the mean absolute error."""
     if ensemble.classes is not None:
         return int((predicted == truth).sum()), None
-    return None, float(np.abs(predicted - truth.astype(float)).mean())
+    error = np.abs(predicted - truth.astype(float))
+    return None, float(np.average(error, weights=weight))

@@ -12,7 +12,7 @@ from treelab.data.columns import column_kind
 from treelab.evaluation.counterfactuals import robust_spreads
 from treelab.evaluation.metrics import chance_of_truth
 from treelab.evaluation.node_report import LeafScore
-from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.ensemble import WeightedTrees, at_nodes
 from treelab.trees.feature import as_table, feature_matrix
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import (
@@ -649,22 +649,15 @@ def _node_means(model: WeightedTrees, output: int) -> np.ndarray:
     """Mean decision value of the rows at each node, (n_trees, n_nodes)."""
     rows = _node_rows(model)
     value = decision_value(model, model.leaf_value, output)
-    return _summed_up(value * rows[:, -model.n_leaves :]) / rows
+    return at_nodes(value * rows[:, -model.n_leaves :]) / rows
 
 
 def _node_rows(model: WeightedTrees) -> np.ndarray:
-    """Rows at each node, (n_trees, n_nodes); a leaf without any has next to none."""
-    if model.n_rows is None:
-        return _summed_up(np.ones((model.n_estimators, model.n_leaves)))
-    return _summed_up(np.maximum(model.n_rows[:, -model.n_leaves :], 1e-9))
-
-
-def _summed_up(leaves: np.ndarray) -> np.ndarray:
-    """Sums of leaves (n_trees, n_leaves) at each node, (n_trees, n_nodes)."""
-    levels = [leaves]
-    while levels[-1].shape[1] > 1:
-        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
-    return np.concatenate(levels[::-1], axis=1)
+    """What rows count at each node, (n_trees, n_nodes); no leaf has quite none."""
+    if model.mass is None:
+        return at_nodes(np.ones((model.n_estimators, model.n_leaves)))
+    least = 1e-9 * (model.mass[0, 0] or 1)
+    return at_nodes(np.maximum(model.mass[:, -model.n_leaves :], least))
 
 
 # The contributions to a prediction of any model, and the sentence that they make.
@@ -712,10 +705,11 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
         if words:
             return f"B{words[1:]}." if needed else f"Mainly {words}."
         return "No feature speaks more for this class than it does on average."
-    rises = found.prediction >= found.base
-    words = because(listed, rises, most=most)
+    moved, changes = found.prediction - found.base, found.changes.values()
+    words = because(listed, moved >= 0, most=most)
     base = with_unit(significant(found.base), model.target_unit)
-    side = "Above" if rises else "Below"
+    is_same = abs(moved) <= 1e-9 * max(map(abs, changes), default=0.0)
+    side = "At" if is_same else "Above" if moved > 0 else "Below"
     return f"{side} {base_words(model)} of {base} {words}".rstrip() + "."
 
 

@@ -161,10 +161,13 @@ def size_words(
     leaves : int
     """
     low, high = signed(best.low, 2), signed(best.high, 2)
-    words = (
-        f"With at most {counted(leaves, 'leaf', 'leaves')}: {names[1]} "
-        f"{significant(best.second)}, {names[0]} {significant(best.first)}; {names[1]} "
-        f"− {names[0]}: {low} to {high} ({LEVEL:.0%} CI), "
+    words = f"With at most {counted(leaves, 'leaf', 'leaves')}: "
+    if best.same:
+        words += f"{names[1]} and {names[0]} predict the same, "
+        return f"{words}{significant(best.second)}, {counted(best.n_rows, 'test row')}."
+    words += (
+        f"{names[1]} {significant(best.second)}, {names[0]} {significant(best.first)}; "
+        f"{names[1]} − {names[0]}: {low} to {high} ({LEVEL:.0%} CI), "
         f"{counted(best.n_rows, 'test row')}."
     )
     if best.winner is None:

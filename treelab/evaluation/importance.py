@@ -149,16 +149,16 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
         The weighted mean over the trees, each of which has a total of 1, or 0 where it
         predicts the same for all rows.
     """
-    assert model.n_rows is not None
+    assert model.mass is not None
     value = model.leaf_value  # (E, L, C), then (E, nodes on the level above, C)
     if model.leaf_output == "logits" and value.shape[2] > 1:
         value = value - value.mean(axis=2, keepdims=True)  # a shift of all is none
-    rows = model.n_rows[:, -model.n_leaves :, None]
+    rows = model.mass[:, -model.n_leaves :, None]
     gains = []
     while value.shape[1] > 1:
         left, right = rows[:, 0::2], rows[:, 1::2]
         rows = left + right
-        fraction = left / np.maximum(rows, 1)
+        fraction = left / np.where(rows > 0, rows, 1)
         moved = value[:, 0::2] - value[:, 1::2]
         gains.append((fraction * right * moved**2).sum(axis=2))
         value = value[:, 1::2] + fraction * moved

@@ -44,14 +44,19 @@ class LeafScore:
         The unit is that of a number target.
         """
         n_total = counted(self.n_total, "test row")
-        words = f"This leaf: {self.n_rows:,} of {n_total}"
+        if how := self.how_good(unit):
+            return f"This leaf: {self.n_rows:,} of {n_total}{how}."
+        return f"None of the {n_total} reaches this leaf."
+
+    def how_good(self, unit: str = "") -> str:
+        """Write the score of the rows: ", accuracy 93%"; "" without a row."""
         how = BY_WEIGHT * self.is_weighted
         if self.accuracy is not None:
-            return f"{words}, accuracy {percent(self.accuracy)}{how}."
-        if self.mean_absolute_error is not None:
-            error = with_unit(significant(self.mean_absolute_error), unit)
-            return f"{words}, mean absolute error {error}{how}."
-        return f"None of the {n_total} reaches this leaf."
+            return f", accuracy {percent(self.accuracy)}{how}"
+        if self.mean_absolute_error is None:
+            return ""
+        error = with_unit(significant(self.mean_absolute_error), unit)
+        return f", mean absolute error {error}{how}"
 
 
 def score_leaf(

@@ -31,6 +31,7 @@ class ScoreDifference:
     low: float
     high: float
     n_rows: int  # rows on which both were scored
+    same: bool = False  # whether both predict the same on each of them
 
     @property
     def estimate(self) -> float:
@@ -59,6 +60,8 @@ class ScoreDifference:
         """Say which of the two models is better, and by how much."""
         first, second = names
         if self.winner is None:
+            if self.same:
+                return f"{second} and {first} predict the same"
             return f"No clear difference between {second} and {first}"
         better, other = (second, first) if self.winner else (first, second)
         return f"{better} is better than {other} by {significant(abs(self.estimate))}"
@@ -75,11 +78,11 @@ class ScoreDifference:
             scores.reverse()
         both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
         title = f"{self.title[:1].upper()}{self.title[1:]}"
-        return (
-            f"{one} − {other}: {signed(low, 2)} to {signed(high, 2)} ({LEVEL:.0%} "
-            f"CI). {title}: {both}, on the same "
-            f"{counted(self.n_rows, 'test row')}."
-        )
+        words = f"{title}: {both}, on the same {counted(self.n_rows, 'test row')}."
+        if self.same:
+            return words
+        ends = f"{signed(low, 2)} to {signed(high, 2)}"
+        return f"{one} − {other}: {ends} ({LEVEL:.0%} CI). {words}"
 
 
 def paired_bootstrap(
@@ -130,13 +133,12 @@ def paired_bootstrap(
     if weight is not None:
         weight = by_row(weight, n_rows, "Weights")
     pairs = _resampled(task, loss, y_true, first, second, weight)
-    differences = {}
+    differences, same = {}, bool((first == second).all())
     for metric, (one, two) in pairs.items():
         # The first entry is the score on the rows as they are.
-        low, high = np.nanquantile((two - one)[1:], _ENDS)
-        differences[metric] = ScoreDifference(
-            metric, float(one[0]), float(two[0]), float(low), float(high), n_rows
-        )
+        on_rows = float(one[0]), float(two[0])
+        low, high = map(float, np.nanquantile((two - one)[1:], _ENDS))
+        differences[metric] = ScoreDifference(metric, *on_rows, low, high, n_rows, same)
     return differences
 
 

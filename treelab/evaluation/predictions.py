@@ -414,10 +414,8 @@ def new_scores(
         except ValueError as error:
             return {}, f"Nothing is scored. {error}"
     # As text, since a file alone may show other types than the training table.
-    classes = tuple(str(label) for label in model.classes)
-    texts = class_labels(target[known]).map(str)
-    truth = read_column(texts, None, "category", classes).to_numpy(dtype=object)
-    strange = ~np.isin(truth, classes)
+    truth = true_classes(model, target[known]).to_numpy(dtype=object)
+    strange = ~np.isin(truth, [str(label) for label in model.classes])
     if strange.any():
         note += (
             f" {counted(int(strange.sum()), 'row')} of a class that the model does not "
@@ -426,6 +424,12 @@ def new_scores(
     predicted = np.array([str(label) for label in predicted], dtype=object)
     found = scores(model.task, truth, predicted, sample_weight=weight)
     return found, note.strip()
+
+
+def true_classes(model: Model, target: pd.Series) -> pd.Series:
+    """Return the classes of rows of a table as text, as the model writes its own."""
+    classes = tuple(str(label) for label in model.classes or ())
+    return read_column(class_labels(target).map(str), None, "category", classes)
 
 
 def n_rows_of(table: pd.DataFrame, frame: pd.DataFrame, among: pd.Index) -> int:

@@ -93,7 +93,7 @@ def _empty(title: str, mode: Mode) -> go.Figure:
         margin={"t": 24, "b": 36},
         showlegend=False,  # the tree beside it names the colours
         xaxis_title=escape_html(title),
-        yaxis_title="training rows",
+        yaxis={"title": "training rows", "separatethousands": True},
     )
 
 

@@ -90,7 +90,7 @@ def distribution_figure(
             col=1,
         )
         figure.update_yaxes(title=f"mean {escape_html(shorten(target, 24))}", row=2)
-    figure.update_yaxes(title="rows", row=1, rangemode="tozero")
+    figure.update_yaxes(title="rows", row=1, rangemode="tozero", separatethousands=True)
     figure.update_xaxes(
         tickvals=shown, ticktext=[ticks[i] for i in shown], showgrid=False
     )

@@ -204,9 +204,9 @@ def _set_axes(
 
 def _anchor(step: int, n_steps: int) -> str:
     """Where a mark's name is anchored so that the figure's edge does not cut it."""
-    if step < n_steps / 3:
+    if step < (n_steps - 1) / 3:
         return "left"
-    return "right" if step > 2 * n_steps / 3 else "center"
+    return "right" if step > 2 * (n_steps - 1) / 3 else "center"
 
 
 def _few_digits(value: float) -> str:

@@ -526,7 +526,7 @@ def purity_figure(
         margin={"t": 8, "r": 48},
         barmode="stack",
         showlegend=False,
-        xaxis={"title": "rows", "showgrid": False},
+        xaxis={"title": "rows", "showgrid": False, "separatethousands": True},
         yaxis={"autorange": "reversed", "showgrid": False},
     )
 

@@ -52,7 +52,8 @@ def rules_table(tree: Tree, colors: dict) -> str:
     sure = "" if tree.classes is None else "<th>confidence</th>"
     weight = "" if tree.weight is None else "<th>weight</th>"
     head = (
-        f"<th>rows</th><th>share</th>{weight}<th>{target}{unit}</th>{sure}<th>if</th>"
+        f"<th>rows</th><th>share</th>{weight}<th class='name'>{target}{unit}</th>{sure}"
+        "<th>if</th>"
     )
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.

@@ -91,7 +91,9 @@ def split_figure(
     _add_threshold(figure, float(tree.threshold[node]), mode)
     n_terms = int((table["weight"] != 0).sum())
     figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
-    figure.update_yaxes(title_text=f"rows at node {node}", row=2, col=1)
+    figure.update_yaxes(
+        title=f"rows at node {node}", separatethousands=True, row=2, col=1
+    )
     title = f"weighted sum of {counted(n_terms, 'term')}"
     figure.update_xaxes(title_text=title, row=2, col=1)
     return figure.update_layout(

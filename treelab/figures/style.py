@@ -21,6 +21,7 @@ LEARNER_COLORS = {
     "argmin": "#857500",
     "optimal": "#8C564B",
     "clusters": "#857500",  # an argmin tree as well
+    "imported": "#A0785A",
 }
 LEARNER_SYMBOLS = {
     "cart": "circle",
@@ -31,6 +32,7 @@ LEARNER_SYMBOLS = {
     "argmin": "cross",
     "optimal": "pentagon",
     "clusters": "cross",
+    "imported": "x",
 }
 
 # Okabe and Ito's eight, blue first; then Tol's muted ones for tables of many classes.
@@ -54,7 +56,7 @@ def learner_color(learner: str, settings: dict | None = None) -> str:
     str
         Hex colour; grey for a learner that has none yet.
     """
-    return LEARNER_COLORS.get(_kind(learner, settings), "#6F6F6F")
+    return LEARNER_COLORS.get(_kind(learner, settings), "#7A7A7A")
 
 
 def learner_symbol(learner: str, settings: dict | None = None) -> str:

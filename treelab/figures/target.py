@@ -73,7 +73,7 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
         xaxis={
             "title": escape_html(f"{values.name} ({unit})" if unit else values.name)
         },
-        yaxis={"title": "rows"},
+        yaxis={"title": "rows", "separatethousands": True},
     )
 
 

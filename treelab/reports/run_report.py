@@ -254,7 +254,8 @@ class RunFacts:
         """Of an ensemble the tree of highest mean weight on the test rows."""
         if not isinstance(self.model, WeightedTrees):
             return None
-        return int(heaviest_estimators(self.model, self.split.X_test, 1)[0][0])
+        X, _, weight = self.split.rows("test")
+        return int(heaviest_estimators(self.model, X, 1, weight)[0][0])
 
     @cached_property
     def tree(self) -> Tree:
@@ -619,21 +620,26 @@ def score_difference(one: RunFacts, other: RunFacts) -> ScoreDifference:
     return paired_bootstrap(task, truth, *both, weight, loss=loss)[one.metric]
 
 
-def test_row_costs(found: Sequence[RunFacts]) -> RowCosts | None:
-    """Measure runs by the costs of errors that one was trained by; None without."""
+def costs_on_test_rows(
+    found: Sequence, predicted: Sequence | None = None
+) -> RowCosts | None:
+    """Measure runs by the costs of errors that one was trained by; None without.
+
+    Their predictions of the test rows may be given, where they are known already.
+    """
     _, truth, weight = found[0].split.rows("test")
     return row_costs(
         [own.run.constraints for own in found],
         [own.model.classes for own in found],
         truth,
-        [own.predicted for own in found],
+        predicted or [own.predicted for own in found],
         weight,
     )
 
 
 def _cost_blocks(found: Sequence[RunFacts]) -> list[Block]:
     """Say what a test row costs where a run was trained by costs."""
-    costs = test_row_costs(found)
+    costs = costs_on_test_rows(found)
     return [] if costs is None else [Paragraph(costs.sentence([f.name for f in found]))]
 
 
@@ -642,7 +648,10 @@ def _comparison_words(found: Sequence[RunFacts]) -> str:
     order = sorted(found, key=lambda own: -own.score)
     best, next_ = order[:2]
     words = f"{best.name} scores most, {best.metric_title} {significant(best.score)}"
-    if score_difference(next_, best).winner is None:
+    difference = score_difference(next_, best)
+    if difference.same:
+        return f"{words}; {next_.name} predicts the same."
+    if difference.winner is None:
         return f"{words}; no clear difference from {next_.name}."
     return f"{words}, clearly more than {next_.name}."
 
@@ -652,7 +661,7 @@ def _difference_table(found: Sequence[RunFacts]) -> Table:
     rows = []
     for one, other in itertools.combinations(found, 2):
         d = score_difference(one, other)
-        verdict = "no clear difference"
+        verdict = "same predictions" if d.same else "no clear difference"
         if d.winner is not None:
             verdict = f"{(one, other)[d.winner].name} is better"
         interval = f"{significant(d.low)} to {significant(d.high)}"

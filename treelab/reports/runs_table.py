@@ -6,7 +6,7 @@ import pandas as pd
 
 from treelab.evaluation.comparison import mean_over_splits
 from treelab.evaluation.metrics import TITLES
-from treelab.learners.registry import learner_title
+from treelab.learners.registry import IMPORTED, learner_title
 from treelab.learners.setting_text import setting_words
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.run_words import has_default_name, origin_words, score
@@ -25,7 +25,8 @@ def runs_table(runs: Sequence[Run], known: Sequence[Run]) -> pd.DataFrame:
     """
     repeated = {run.repeat_of for run in known}
     leaves = [(run.summary or {}).get("leaves") for run in runs]
-    seconds = [run.elapsed if run.started else None for run in runs]
+    trained = [run.started and run.learner != IMPORTED for run in runs]
+    seconds = [run.elapsed if own else None for own, run in zip(trained, runs)]
     owners = [f"{run.user}, private" if run.is_private else run.user for run in runs]
     splits = [_splits(run, known) if run.id in repeated else "" for run in runs]
     settings = [

@@ -204,12 +204,9 @@ class VisitorStore(RunStore):
         return super().add_table(frame, name, user or self.user)
 
     def create(self, *arguments: Any, **named: Any) -> str:
-        """Create a run, as the visitor's; a repeat is as private as what it repeats."""
+        """Create a run, as the visitor's."""
         self._check_room()
-        run_id = super().create(*arguments, **named)
-        if repeat_of := self.run(run_id).repeat_of:
-            self._set(run_id, "is_private", self.run(repeat_of).is_private)
-        return run_id
+        return super().create(*arguments, **named)
 
     def set_private(self, run_id: str, is_private: bool) -> None:
         """Show a run to all, or to its owner and admins alone."""

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from treelab.trees.tree import Tree
+from treelab.trees.words import significant
 
 # Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that is
 # legible on both backgrounds.
@@ -98,6 +99,39 @@ def palette(mode: Mode = "light") -> Palette:
     return _PALETTES[mode]
 
 
+_ENDS = (0.02, 0.98)  # of rows, beyond which a scale of values ends
+
+
+@dataclass(frozen=True)
+class ValueScale:
+    """Values of the first and the last colour, which what lies beyond has, too."""
+
+    low: float
+    high: float
+    is_cut_below: bool = False  # whether any leaf predicts less, or more
+    is_cut_above: bool = False
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> "ValueScale":
+        """Return the scale of regression trees, over what is predicted for most rows.
+
+        One leaf of a few rows, far from all others, would leave these one colour.
+        """
+        leaf = [tree.is_leaf for tree in trees]
+        value = [t.value[own, t.main_output] for t, own in zip(trees, leaf)]
+        mass = [t.mass[own] / (t.mass[0] or 1) for t, own in zip(trees, leaf)]
+        values, weights = np.concatenate(value), np.concatenate(mass)
+        weights = weights if weights.any() else np.ones(len(values))
+        ends = np.quantile(values, _ENDS, weights=weights, method="inverted_cdf")
+        low, high = ends.tolist()
+        return cls(low, high, bool(values.min() < low), bool(values.max() > high))
+
+    def words(self) -> tuple[str, str]:
+        """Write both ends, such as "≤ 2.0" and "6.5"."""
+        low, high = significant(self.low), significant(self.high)
+        return "≤ " * self.is_cut_below + low, "≥ " * self.is_cut_above + high
+
+
 class NodeColors:
     """Colours of a tree's nodes: of their class, or of their value.
 
@@ -107,7 +141,7 @@ class NodeColors:
     palette : sequence of str, dict of label to str, or None
         Hex colours of the classes; see ``class_palette``.
     value_range : (low, high) or None
-        Regression: values of the first and last colour; None: those of this tree.
+        Regression: values of the first and last colour; None: ``ValueScale.of``.
     mode : {"light", "dark"}
 
     Attributes
@@ -124,19 +158,26 @@ class NodeColors:
         self.own: list[int] = []
         if tree.classes is not None:
             self.colors, self.own = class_palette(tree, palette)
-        own = tree.value[:, tree.main_output]
-        low, high = value_range or (float(own.min()), float(own.max()))
-        self._low, self._high = low, high
+        self.scale: ValueScale | None = None
+        if tree.classes is None:
+            self.scale = (
+                ValueScale(*value_range) if value_range else ValueScale.of([tree])
+            )
         self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
 
     def of(self, node: int) -> tuple[str, float]:
         """Return a node's colour, and how certain its prediction is, 0 to 1."""
         value = self._tree.value[node]
-        if self._tree.classes is None:
+        if self.scale is not None:
             own = float(value[self._tree.main_output])
-            return value_color(own, self._low, self._high, self._darkest), 1.0
+            return self.color(own), 1.0
         best = int(self._tree.predicted_class[node])
         return self.colors[best], float(np.clip(value[best], 0, 1))
+
+    def color(self, value: float) -> str:
+        """Return the colour of a value on the scale."""
+        assert self.scale is not None
+        return value_color(value, self.scale.low, self.scale.high, self._darkest)
 
     @property
     def other_color(self) -> str | None:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treelab.trees.colors import Mode, NodeColors, Palette, class_fractions, mix
+from treelab.trees.colors import (
+    Mode,
+    NodeColors,
+    Palette,
+    ValueScale,
+    class_fractions,
+    mix,
+)
 from treelab.trees.colors import palette as palette_of
 from treelab.trees.text import (
     node_text,
@@ -17,7 +24,7 @@ from treelab.trees.text import (
     value_word,
 )
 from treelab.trees.tree import Tree, sum_up
-from treelab.trees.words import clean, counted, percent, short
+from treelab.trees.words import clean, counted, percent, short, with_unit
 
 # Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
 
@@ -85,7 +92,7 @@ class _Picture:
         )
 
     def legend(self) -> str:
-        """Return classes with their colours, and the tree's notes; "" without any."""
+        """Return the colours of classes, or of values, and the tree's notes."""
         chips = [
             self._chip(color, name) for color, name in self.colors.classes_with_color()
         ]
@@ -97,11 +104,30 @@ class _Picture:
             f'<TR><TD COLSPAN="8">{self._small(clean(note), _NOTE_WRAP)}</TD></TR>'
             for note in self.tree.notes
         ]
+        if self.colors.scale is not None:
+            rows.insert(0, f"<TR>{self._scale(self.colors.scale)}</TR>")
         if not rows:
             return ""
         return (
             '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="1">'
             f"{''.join(rows)}</TABLE>"
+        )
+
+    def _scale(self, scale: ValueScale) -> str:
+        """Return the lowest and the highest value of the colours, and these between."""
+        low, high = scale.words()
+        colors = map(self.colors.color, np.linspace(scale.low, scale.high, 6).tolist())
+        cells = (
+            f'<TD FIXEDSIZE="TRUE" WIDTH="12" HEIGHT="12" BGCOLOR="{color}"></TD>'
+            for color in colors
+        )
+        tree = self.tree
+        name = tree.outputs[tree.main_output] if tree.outputs else ""
+        name = short(name or f"{value_word(tree)} {tree.target}", self.layout.max_name)
+        unit = tree.target_unit
+        return (
+            f"<TD>{self._small(clean(f'{name} {low}'))}</TD>{''.join(cells)}"
+            f'<TD ALIGN="LEFT">{self._small(clean(with_unit(high, unit)))}</TD>'
         )
 
     def _chip(self, color: str, name: str) -> str:
@@ -279,9 +305,10 @@ def to_dot(
         Nodes of a decision path, such as ``tree.path(row)``, that is lit with its
         edges.
     value_range : (low, high) or None, default=None
-        Regression: values of the first and last colour; None: those of this tree.
+        Regression: values of the first and last colour; None: those between which
+        the leaves of most rows lie.
     legend : bool, default=True
-        Whether classes and their colours, and the tree's notes, stand below.
+        Whether classes or values and their colours, and the tree's notes, stand below.
 
     Returns
     -------

@@ -59,6 +59,8 @@ class WeightedTrees(Arrays):
     target, target_unit : str
     n_rows : int64 array of shape (E, N + L) or None
         Training rows that pass each node.
+    weight : float64 array of shape (E, N + L) or None
+        What these rows weigh together; None: 1 each.
     notes : tuple of str
         Sentences that a picture must show.
     leaf_output : {"logits", "probabilities"}, default="logits"
@@ -93,6 +95,7 @@ class WeightedTrees(Arrays):
     target: str = "target"
     target_unit: str = ""
     n_rows: np.ndarray | None = None
+    weight: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     leaf_output: str = "logits"
     weighting: str = "softmax"
@@ -108,6 +111,7 @@ class WeightedTrees(Arrays):
         "leaf_value": np.float64,
         "leaf_weight": np.float64,
         "n_rows": np.int64,
+        "weight": np.float64,
         "class_weights": np.float64,
     }
 
@@ -153,6 +157,11 @@ class WeightedTrees(Arrays):
         if self.n_rows is None:
             return np.ones(self.feature.shape, dtype=bool)
         return (self.n_rows[:, 1::2] > 0) & (self.n_rows[:, 2::2] > 0)
+
+    @property
+    def mass(self) -> np.ndarray | None:
+        """What each node's rows count for, (E, N + L): their weights, or 1 each."""
+        return self.n_rows if self.weight is None else self.weight
 
     @property
     def task(self) -> str:
@@ -379,30 +388,44 @@ class WeightedTrees(Arrays):
         if X is not None:
             tree = tree.with_rows(X, y)
         elif self.n_rows is not None:
-            n_rows = self.n_rows[e]
-            at_leaf = np.where(tree.is_leaf, n_rows, 0)[:, None] * tree.value
-            mean = sum_up(tree, at_leaf) / np.maximum(n_rows, 1)[:, None]
-            is_mean = ~tree.is_leaf & (n_rows > 0)
+            own = {"n_rows": self.n_rows[e]}
+            if self.weight is not None:
+                own["weight"] = self.weight[e]
+            tree = replace(tree, **own)
+            at_leaf = np.where(tree.is_leaf, tree.mass, 0)[:, None] * tree.value
+            is_mean = ~tree.is_leaf & (tree.n_rows > 0)
+            mean = sum_up(tree, at_leaf) / np.where(is_mean, tree.mass, 1)[:, None]
             value = np.where(is_mean[:, None], mean, tree.value)
-            tree = replace(tree, n_rows=n_rows, value=value)
+            tree = replace(tree, value=value)
         if self.class_weights is not None:
             by_class = as_matrix(self.class_weights)
             chosen, own = (tree.value @ by_class).argmax(axis=1), by_class.sum(axis=1)
             tree = replace(tree, decision=chosen, class_weights=own)
         return simplify(tree)
 
-    def with_rows(self, X, y=None) -> "WeightedTrees":
-        """Return the ensemble with the counts of these rows at every node."""
-        n_trees, n_leaves = self.leaf_weight.shape
-        at_leaf = np.zeros(n_trees * n_leaves, dtype=np.int64)
-        for _, leaf in self._blocks(X):
-            at_leaf += np.bincount(self._flat(leaf).ravel(), minlength=len(at_leaf))
-        level = at_leaf.reshape(n_trees, n_leaves)
-        levels = [level]
-        while level.shape[1] > 1:
-            level = level[:, 0::2] + level[:, 1::2]
-            levels.append(level)
-        return replace(self, n_rows=np.concatenate(levels[::-1], axis=1))
+    def with_rows(self, X, y=None, sample_weight=None) -> "WeightedTrees":
+        """Return the ensemble with the counts of these rows at every node.
+
+        ``sample_weight`` (n_rows,) is above 0.
+        """
+        n_rows = np.zeros(self.leaf_weight.shape, dtype=np.int64)
+        weight = None if sample_weight is None else np.zeros(n_rows.shape)
+        for rows, leaf in self._blocks(X):
+            at = self._flat(leaf).ravel()
+            n_rows += np.bincount(at, minlength=n_rows.size).reshape(n_rows.shape)
+            if weight is not None:
+                each = np.tile(sample_weight[rows], self.n_estimators)
+                weight += np.bincount(at, each, n_rows.size).reshape(n_rows.shape)
+        weight = None if weight is None else at_nodes(weight)
+        return replace(self, n_rows=at_nodes(n_rows), weight=weight)
+
+
+def at_nodes(leaves: np.ndarray) -> np.ndarray:
+    """Return sums of what stands at the leaves (E, L) at every node, (E, N + L)."""
+    levels = [leaves]
+    while levels[-1].shape[1] > 1:
+        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
+    return np.concatenate(levels[::-1], axis=1)
 
 
 def check_ensemble(ensemble: "WeightedTrees") -> None:
@@ -430,7 +453,7 @@ def _check_ensemble_shapes(ensemble: "WeightedTrees") -> None:
     splits = (n_trees, n_leaves - 1)
     shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
     shapes["leaf_weight"] = (n_trees, n_leaves)
-    shapes["n_rows"] = (n_trees, 2 * n_leaves - 1)
+    shapes["n_rows"] = shapes["weight"] = (n_trees, 2 * n_leaves - 1)
     for name, wanted in shapes.items():
         array = getattr(ensemble, name)
         if array is not None and array.shape != wanted:
@@ -445,8 +468,10 @@ def _check_ensemble_values(ensemble: "WeightedTrees") -> None:
     proba = ensemble.classes is not None and ensemble.leaf_output == "probabilities"
     check_predictions("leaf_value", ensemble.leaf_value, proba=proba)
     check_predictions("leaf_weight", ensemble.leaf_weight, proba=False)
-    if ensemble.n_rows is not None and (ensemble.n_rows < 0).any():
-        raise ValueError("n_rows counts rows, so it cannot be negative.")
+    for name in ("n_rows", "weight"):
+        own = getattr(ensemble, name)
+        if own is not None and not (own >= 0).all():
+            raise ValueError(f"{name} cannot be negative.")
     if np.isnan(ensemble.threshold).any():
         raise ValueError("threshold must not be NaN.")
 

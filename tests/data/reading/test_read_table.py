@@ -210,6 +210,19 @@ def test_marks_of_missing_values_that_a_column_held_are_kept():
         assert "refused" in marks
 
 
+@pytest.mark.parametrize(
+    "said", [{"missing": {"jov": ["b"]}}, {"keep_na": ["jov"]}, {"as_text": ["jov"]}]
+)
+def test_an_unknown_column_is_refused(said):
+    for content in (
+        b"job,n\na,1\nb,2\n",
+        parquet(pd.DataFrame({"job": [1, 2], "n": 3})),
+    ):
+        with pytest.raises(TableError, match="no column 'jov'; it has 'job' and 'n'"):
+            read_table(content, **said)
+    read_table(b"job,n\na,1\nb,2\n", missing={"": ["b"]}, keep_na=[""])
+
+
 def test_how_a_text_was_read_is_told():
     found = read_table("größe;art\n1,5;a\n2,5;b\n".encode("cp1252")).text
     assert found == TextForm(";", ",", "cp1252", True)

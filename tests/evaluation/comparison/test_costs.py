@@ -48,6 +48,12 @@ def test_each_row_is_predicted_at_least_expected_cost():
         assert found == np.argmin(expected)
 
 
+def test_costs_of_any_unit_choose_alike():
+    chance, costs = np.array([[0.6, 0.4]]), np.array([[0.0, 1.0], [2.0, 0.0]])
+    for unit in (1e-15, 1.0, 1e15):
+        assert cheapest_classes(chance, unit * costs) == [1]
+
+
 def test_equal_costs_predict_the_most_probable_class():
     chance = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
     found = cheapest_classes(chance, 1 - np.eye(3))

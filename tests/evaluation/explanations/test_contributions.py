@@ -130,6 +130,19 @@ def test_weighted_sums_and_linear_leaves_have_a_contribution_of_their_own():
         assert found.changes.get(row.columns[j], 0.0) == pytest.approx(by_leaf)
 
 
+def test_a_prediction_is_above_below_or_at_the_mean():
+    tree = Tree.complete(
+        [Feature("a"), Feature("b")], [0, 1, 1], [0.5] * 3, [False] * 3, [[1], [2]] * 2
+    )
+    X = pd.DataFrame({"a": [0.0, 0, 1, 1], "b": [0.0, 1, 0, 1]})
+    for values in ([1, 2, 3, 2], [0.1, 0.2, 0.3, 0.2]):
+        leaves = tree.value.copy()
+        leaves[tree.is_leaf, 0] = values
+        own = replace(tree, value=leaves).with_rows(X, values)
+        words = [because_sentence(own, X.iloc[[i]]).split()[0] for i in range(4)]
+        assert words == ["Below", "At", "Above", "At"]
+
+
 def test_both_halves_of_an_exclusive_or_get_their_share():
     half = Tree.complete(
         [Feature("a"), Feature("b")],

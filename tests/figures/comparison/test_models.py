@@ -40,7 +40,7 @@ def test_compare_says_which_model_is_better(models):
     gain = [each.layout.title.text.split(",")[0] for each in (weighted, repeated)]
     assert gain[0] == gain[1] != title.split(",")[0]
     same = treelab.compare(models[0], models[0], X, Y)
-    assert same.layout.title.text.startswith("No clear difference")
+    assert same.layout.title.text.startswith("Both predict the same")
 
 
 def test_a_column_of_targets_is_compared_as_the_targets_are():

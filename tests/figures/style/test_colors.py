@@ -13,6 +13,7 @@ from treelab.figures.style import (
     text_on,
     with_alpha,
 )
+from treelab.learners.registry import CLUSTERS, IMPORTED, LEARNERS
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -31,6 +32,11 @@ def test_contrast_spans_from_one_to_twenty_one():
 @pytest.mark.parametrize("color", [*LEARNER_COLORS.values(), *class_colors(12)])
 def test_text_on_a_color_can_be_read(color):
     assert contrast(text_on(color), color) >= 4.5
+
+
+def test_no_class_has_a_learners_color():
+    assert not {*LEARNER_COLORS.values(), learner_color("")} & {*class_colors(12)}
+    assert {*LEARNERS, CLUSTERS.key, IMPORTED} <= {*LEARNER_COLORS}
 
 
 def test_get_with_linear_leaves_has_its_own_color():

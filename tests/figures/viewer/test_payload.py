@@ -20,10 +20,12 @@ from treelab.figures.viewer.payload import (
     row_path,
     to_json,
     tree_payload,
+    value_scale,
 )
 from treelab.trees.cells import CellForm
-from treelab.trees.colors import OTHER
+from treelab.trees.colors import OTHER, VIRIDIS, NodeColors
 from treelab.trees.dates import ISO
+from treelab.trees.dot import to_dot
 from treelab.trees.feature import Feature
 from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
@@ -98,6 +100,22 @@ def test_keys_lead_to_their_nodes_and_parents_come_first():
             assert nodes[entry["parent"]]["key"] == entry["key"][:-1]
     assert node_at(tree, "0" * 50) is None
     assert node_at(tree, "x") is None
+
+
+def test_one_extreme_leaf_takes_no_scale_of_colours():
+    tree = Tree.complete(
+        [Feature("x")], [0, 0, 0], [1, 0, 2], [False] * 3, [[1.0], [2], [3], [900]]
+    )
+    X = pd.DataFrame({"x": [0.0] * 40 + [1.0] * 40 + [2.0] * 40 + [3.0]})
+    tree = tree.with_rows(X, tree.predict(X))
+    assert value_scale([tree]) == {"low": 1.0, "high": 3.0, "above": True}
+    assert NodeColors(tree, None, None, "light").of(6)[0] == VIRIDIS[-1].upper()
+    legend = to_dot(tree).split("label=<")[1].split(">;")[0]
+    assert "mean target 1" in legend
+    assert "≥ 3" in legend
+    often = tree.with_rows(pd.concat([X, X[-1:], X[-1:]]), np.ones(123))
+    assert value_scale([often]) == {"low": 1.0, "high": 900.0}
+    assert value_scale([replace(tree, n_rows=0 * tree.n_rows)])["high"] == 900
 
 
 def test_a_number_target_has_means_and_one_axis_of_bars():

@@ -12,6 +12,11 @@ from treelab.learners.common.folds import (
 )
 
 
+@pytest.fixture(scope="module")
+def folds_drawn_once():
+    """Not here: those of small tables are drawn three times."""
+
+
 def test_parts_are_alike_in_size_and_drawn_by_the_seed():
     part = assign_parts(103, seed=0)
     assert set(np.bincount(part, minlength=N_PARTS)) == {5, 6}

@@ -190,7 +190,9 @@ def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
     assert list(store.events(run_id)) == [
         *("epoch", "train_loss", "valid_loss", "metric", "seconds", "stage")
     ]
-    assert store.add_event(run_id, report(0.5, valid_loss=float("nan"), stage="soft"))
+    assert store.add_events(
+        run_id, [report(0.5, valid_loss=float("nan"), stage="soft")]
+    )
     assert store.add_events(run_id, [report(1), report(2, metric=0.9)])
     events = store.events(run_id)
     assert events["epoch"].tolist() == [0.5, 1, 2]
@@ -208,9 +210,9 @@ def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
 
 def test_a_run_that_ended_takes_no_more_points(store, problem):
     run_id = running(store, problem)
-    store.add_event(run_id, report(1))
+    store.add_events(run_id, [report(1)])
     store.finish(run_id, "done")
-    assert not store.add_event(run_id, report(2))
+    assert not store.add_events(run_id, [report(2)])
     assert len(store.events(run_id)) == 1
 
 
@@ -279,7 +281,7 @@ def test_snapshots_are_replaced_as_a_whole_and_leave_nothing_behind(store, probl
 def test_a_damaged_point_of_a_curve_costs_that_point_alone(store, problem):
     run_id = running(store, problem)
     for epoch in (1, 2, 3):
-        store.add_event(run_id, report(epoch))
+        store.add_events(run_id, [report(epoch)])
     with writing(store.home / "treelab.sqlite") as db:
         db.execute("UPDATE events SET epoch = 'x' WHERE epoch = 2")
         db.execute("UPDATE events SET train_loss = 'y', stage = x'FE' WHERE epoch = 3")

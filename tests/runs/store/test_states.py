@@ -112,7 +112,7 @@ def test_a_queued_run_stops_at_once_and_a_running_one_is_asked(store, queued):
     assert store.run(waits).state == "stopped"
     assert not store.run(waits).has_model
     assert (store.run(runs).state, store.run(runs).stop_requested) == ("running", True)
-    assert not store.add_event(runs, Progress(1, 2, 0.5, 0.5, 0.1))
+    assert not store.add_events(runs, [Progress(1, 2, 0.5, 0.5, 0.1)])
     assert len(store.events(runs)) == 1  # the point itself is not lost
 
 
@@ -120,7 +120,7 @@ def test_a_run_is_paused_and_goes_on_with_its_curve(store, queued):
     (run_id,) = queued("slow")
     store.start(run_id, ME)
     store.request_pause(run_id)
-    assert not store.add_event(run_id, Progress(1, 2, 0.5, 0.5, 0.1))
+    assert not store.add_events(run_id, [Progress(1, 2, 0.5, 0.5, 0.1)])
     assert store.is_pause_requested(run_id)
     assert not store.resume(run_id)  # still running
     assert store.finish(run_id, "paused")
@@ -179,7 +179,7 @@ def test_a_run_that_trains_is_hidden_stopped_and_then_deleted(store, queued):
     store.delete(run_id)
     assert store.runs() == []
     assert store.folder(run_id).exists()
-    assert not store.add_event(run_id, Progress(1, 2, 0.5, 0.5, 0.1))  # asks to stop
+    assert not store.add_events(run_id, [Progress(1, 2, 0.5, 0.5, 0.1)])  # asks to stop
     assert store.finish(run_id, "stopped")
     assert not store.folder(run_id).exists()
     assert len(store.events(run_id)) == 0
@@ -189,7 +189,7 @@ def test_a_run_is_interrupted_when_its_process_died_and_keeps_its_curve(store, q
     died, lives = queued("slow", "slow")
     store.start(died, dead_process())
     store.start(lives, ME)
-    store.add_event(died, Progress(1, 2, 0.5, 0.5, 0.1))
+    store.add_events(died, [Progress(1, 2, 0.5, 0.5, 0.1)])
     assert store.interrupt_dead_runs() == [died]
     assert store.interrupt_dead_runs() == []
     assert store.run(died).state == "interrupted"

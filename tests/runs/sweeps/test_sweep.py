@@ -180,8 +180,8 @@ def test_who_helps_goes_to_a_run_that_waits(store, problem, monkeypatch):
     plan = SweepPlan({"epochs": Values((3,))}, n_trials=2, scoring="validation")
     run_id = create_sweep(store, SPEC.key, {}, problem, plan)
     store.start(run_id, ProcessId.here())
-    store.add_event(
-        run_id, Progress(0, 3, 0, 0, 0, stage="search", is_preparation=True)
+    store.add_events(
+        run_id, [Progress(0, 3, 0, 0, 0, stage="search", is_preparation=True)]
     )
     open_study(store.folder(run_id))
     assert help_sweep(store, run_id)

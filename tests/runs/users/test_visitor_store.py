@@ -7,13 +7,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from tests.pages.stores import add_run
 from tests.runs.conftest import problem_in, small_table
 from tests.runs.workers.slow_tree import SPEC
 from treelab.cli.main import main
 from treelab.learners.registry import LEARNERS
+from treelab.runs.jobs.derived import save_derived
 from treelab.runs.jobs.repeats import create_folds, create_repeats
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import RunStore, create_like
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.users import (
     VARIABLE,
@@ -144,6 +146,21 @@ def test_a_repeat_is_as_private_as_its_run(ann):
     ann.set_private(run_id, False)
     (repeat,) = create_repeats(ann, [ann.run(run_id)], 1)
     assert not ann.run(repeat).is_private
+
+
+def test_what_is_made_of_a_private_run_is_private(store):
+    ann = VisitorStore(store.home, Visitor("ann@x.org", is_private=False))
+    parent = ann.run(add_run(ann, "cart"))
+    for is_private in (False, True):
+        ann.set_private(parent.id, is_private)
+        run, model = ann.run(parent.id), ann.model(parent.id)
+        for made in (
+            create_like(ann, run, "again"),
+            save_derived(ann, run, model, "by hand", ["By hand."], {}),
+            save_derived(store, run, model, "in a shell", ["By hand."], {}),
+        ):
+            assert store.run(made).is_private == is_private
+            assert is_private <= (ann.run(made).user == "ann@x.org")
 
 
 def test_more_folds_need_not_the_run_that_others_repeat(ann):

@@ -40,8 +40,8 @@ def test_a_run_that_waits_knows_when_it_begins_at_the_latest(
     now = time.time()
     with monkeypatch.context() as before:
         before.setattr("treelab.runs.store.events.time.time", lambda: now - 10)
-        store.add_event(runs, Progress(0, 100, 1.0, 1.0, 0.0))
-    store.add_event(runs, Progress(50, 100, 1.0, 1.0, 10.0))
+        store.add_events(runs, [Progress(0, 100, 1.0, 1.0, 0.0)])
+    store.add_events(runs, [Progress(50, 100, 1.0, 1.0, 10.0)])
     assert queue.expected_start(next_one) == pytest.approx(10, abs=2)
     assert queue.expected_start(later) is None
     assert queue.expected_start(runs) is None

@@ -167,6 +167,12 @@ def read_table(
     how = ReadOptions(**options)
     readings, notes, form = _read_content(content, name, how, as_in or {})
     result = _assemble(readings, notes, name, how.one_column, as_in is not None)
+    for column in filter(None, (*how.missing, *how.keep_na, *how.as_text)):
+        if column not in result.frame:
+            raise TableError(
+                f"{name} has no column {column!r}; it has "
+                f"{listed([str(each) for each in result.frame.columns])}."
+            )
     pa.default_memory_pool().release_unused()
     return replace(result, text=form)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import class_colors
-from treelab.trees.colors import OTHER, class_fractions
+from treelab.trees.colors import OTHER, ValueScale, class_fractions
 from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.leaf_codes import RowsAt
@@ -410,12 +410,14 @@ def class_entries(
 
 
 def value_scale(trees: Sequence[Tree]) -> dict | None:
-    """Return the lowest and highest prediction of all leaves; None for classes."""
+    """Return the ends of the scale of values, and which are cut; None for classes."""
     if trees[0].classes is not None:
         return None
-    shown = trees[0].main_output
-    leaves = np.concatenate([tree.value[tree.is_leaf, shown] for tree in trees])
-    return {"low": plain_number(leaves.min()), "high": plain_number(leaves.max())}
+    scale = ValueScale.of(trees)
+    cut = {"below": scale.is_cut_below, "above": scale.is_cut_above}
+    return {"low": plain_number(scale.low), "high": plain_number(scale.high)} | {
+        side: True for side, is_cut in cut.items() if is_cut
+    }
 
 
 def output_entries(trees: Sequence[Tree]) -> list[dict]:

@@ -175,10 +175,11 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
     ) -> None:
         """Set the model, of the trees that decide some training row, and its origin."""
         end = kept_trees(end, data.frame, self.constraints_, data.weight)
-        weights = mean_estimator_weights(end, data.frame)
+        weights = mean_estimator_weights(end, data.frame, data.weight)
         deciding = np.flatnonzero(weights > 0)
         n_trees = end.n_estimators
-        start, end = start.only(deciding), end.only(deciding).with_rows(data.frame)
+        start, end = start.only(deciding), end.only(deciding)
+        end = end.with_rows(data.frame, sample_weight=data.weight)
         self.origin_ = origin_of(start, end, settings, data, held_out)
         if len(deciding) < n_trees:
             note = (
@@ -229,8 +230,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
     def _heaviest_tree(self, network: WeightedTreesNetwork, data: TrainingData) -> Tree:
         """The tree with the largest mean weight on training rows, as training goes."""
         ensemble = self._export(network, data)
-        estimator = int(ensemble.estimator_weights(data.frame).mean(0).argmax())
-        return ensemble.estimator(estimator, data.frame, self._decode_target(data.y))
+        weights = mean_estimator_weights(ensemble, data.frame, data.weight)
+        tree = ensemble.estimator(int(weights.argmax()))
+        return tree.with_rows(data.frame, self._decode_target(data.y), data.weight)
 
     def _objective(self, settings: GrandeSettings, data: TrainingData) -> Objective:
         """What is learned from the training rows."""

@@ -80,6 +80,7 @@ def save_derived(
         seconds=run.summary.get("seconds", run.elapsed),
         device=run.summary.get("device", run.device),
         edits=edits,
+        parent=run,
     )
 
 

@@ -18,7 +18,6 @@ from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.date_parts import with_date_parts
-from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import (
     MOST_BYTES,
     load,
@@ -185,10 +184,8 @@ def import_model(
     split = problem.split(frame)
     if model.classes is not None:
         _check_labels(model.classes, split, problem.target)
-    if isinstance(model, Tree) and model.n_rows[0] == 0:
+    if not isinstance(model, PruningPath) and not np.any(model.n_rows):
         model = model.with_rows(*split.rows("train"))
-    if isinstance(model, WeightedTrees) and model.n_rows is None:
-        model = model.with_rows(split.X_train)
     notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))

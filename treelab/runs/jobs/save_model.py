@@ -59,6 +59,7 @@ def save_as_run(
     seconds: float,
     device: str,
     edits: str = "",
+    parent: Run | None = None,
 ) -> str:
     """Save a model that was not trained here as a run that is done; return its id.
 
@@ -68,7 +69,7 @@ def save_as_run(
     ----------
     store : RunStore
     fitted : Fitted
-    learner, settings, title, asked_device
+    learner, settings, title, asked_device, parent
         As ``RunStore.create`` takes them.
     seconds : float
         What its training took.
@@ -79,7 +80,7 @@ def save_as_run(
     """
     metrics = _scores(fitted)
     run_id = store.create(
-        learner, settings, fitted.problem, device=asked_device, title=title
+        *(learner, settings, fitted.problem, asked_device, title), parent=parent
     )
     store.start(run_id, ProcessId.here())
     try:

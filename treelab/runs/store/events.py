@@ -72,10 +72,6 @@ class RunEvents(RunStates):
                 )
         return not run["stop_requested"]
 
-    def add_event(self, run_id: str, report: Progress) -> bool:
-        """Add one point to a run's curves; see ``add_events``."""
-        return self.add_events(run_id, [report])
-
     def replace_events(self, run_id: str, history: pd.DataFrame) -> None:
         """Put a learner's ``history_`` in the place of a run's curves.
 

@@ -142,6 +142,7 @@ class RunStore(RunEvents, StoredTables):
         title: str = "",
         repeat_of: str = "",
         is_background: bool = False,
+        parent: Run | None = None,
     ) -> str:
         """Create a run in the state "queued" and return its id.
 
@@ -162,9 +163,12 @@ class RunStore(RunEvents, StoredTables):
             By default the learner's title and the table's name.
         repeat_of : str, default=""
             Id of the run that it repeats on another data split. Other runs are
-            trained before repeats, but for those of quick learners.
+            trained before repeats, but for those of quick learners. It is as private
+            as that.
         is_background : bool, default=False
             Whether all other runs are trained before it, as before a sweep.
+        parent : Run or None, default=None
+            A run that it is made of: where that is private it is private, too.
 
         Raises
         ------
@@ -180,6 +184,11 @@ class RunStore(RunEvents, StoredTables):
         if is_background:
             priority = REPEAT_PRIORITY
         settings = complete_settings(learner, problem.task, settings)
+        is_private = self.makes_private or (parent is not None and parent.is_private)
+        if repeat_of:
+            parent = self.run(repeat_of)
+            is_private = parent.is_private
+        user = self.user or (parent.user if parent and is_private else "")
         self._table_name(problem.table_id)  # or refuse it
         title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
@@ -200,8 +209,8 @@ class RunStore(RunEvents, StoredTables):
                 time.time(),
                 str(ProcessId.here()),
                 repeat_of,
-                self.user,
-                self.makes_private,
+                user,
+                is_private,
             ),
         )
         make_private_folder(self.folder(run_id))
@@ -377,7 +386,7 @@ def create_like(store: RunStore, run: Run, title: str, **changed: Any) -> str:
     """Create a run as another one was, but for its title and what is given."""
     names = ("learner", "settings", "problem", "device")
     asked = {name: getattr(run, name) for name in names} | {"title": title}
-    return store.create(**asked | changed)
+    return store.create(**asked | changed, parent=run)
 
 
 def _whole(run: Run, read: Callable[[Path], T], folder: Path) -> T:
