@@ -12,7 +12,7 @@ from pages.compare.pair import Names, Pair, pair_colors
 from pages.state.choices import start_folds, start_repeats
 from pages.widgets.page import mode, show_figure
 from pages.widgets.watcher import Watcher
-from pages.widgets.words import explained, plain
+from pages.widgets.words import explained, plain, refusals
 from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import JOINED
 from treelab.evaluation.comparison import FEWEST_SEEDS, compare_over_seeds
@@ -116,11 +116,8 @@ def _folds_button(runs: list[Run], key: str) -> None:
     ):
         # Once, where a learner is shown with and without folds.
         alike = {jobs.run_kind(jobs.on_folds(run, N_FOLDS)): run for run in runs}
-        try:
+        with refusals():
             start_folds([(r.learner, r.settings, r.problem) for r in alike.values()])
-        except ValueError as error:
-            st.error(plain(error), icon=":material/error:")
-        else:
             st.rerun()
 
 
