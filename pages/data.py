@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached import store as cached
 from pages.data.columns import column_editor, date_parts, model_column, show_columns
-from pages.data.split import pick_split, show_split, test_file
+from pages.data.split import pick_split, test_file
 from pages.state import choices
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
@@ -14,6 +14,8 @@ from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
 from pages.widgets.words import confirm_delete, explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
+from treelab.data.split import SPLITS
+from treelab.figures.html import split_bar
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
@@ -113,7 +115,8 @@ def show_target(problem: Problem, is_fine: bool) -> None:
 def show_evaluation(problem: Problem) -> None:
     """Show which rows train, validate and test, and let the visitor change it."""
     st.subheader("Training, validation and test rows", anchor=False)
-    show_split(problem)
+    split = cached.split_of(problem)
+    st.html(split_bar({name: split.n_rows(name) for name in SPLITS}))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_split(problem)
         st.number_input(
