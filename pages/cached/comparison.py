@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.cached import store as stored
 from pages.cached.predictions import heaviest_scores, probabilities, split_scores
 from pages.cached.runs import (
     LoadedRun,
@@ -18,18 +19,13 @@ from pages.cached.runs import (
     run_tree,
     shared,
 )
-from pages.cached.store import (
-    find_run,
-    finished_runs,
-    newest_of_each_kind,
-    store,
-    table,
-)
+from pages.cached.store import store, table
 from pages.cached.tree_pictures import pruning_steps, run_at
 from treelab.data.columns import column_kind
 from treelab.evaluation import comparison, pruning
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
+from treelab.figures.comparison import Surface
 from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
@@ -70,11 +66,11 @@ def surface_of(
     columns: tuple[str, str],
     box: tuple[float, float, float, float],
     place: int | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
+) -> Surface:
+    """Return a run's predictions on a plane, (GRID, GRID)."""
     x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
     row = held_row(loaded, place)
-    return x, y, comparison.surface(loaded.model, row, columns, x, y)
+    return Surface(x, y, comparison.surface(loaded.model, row, columns, x, y))
 
 
 @shared(48)
@@ -133,10 +129,10 @@ def few_trees(own: RunOnFrontier, column: str) -> pd.DataFrame | None:
 
 def comparable_runs(run: Run, most: int) -> list[Run]:
     """Return finished runs with a run's test rows and loss, one of each kind."""
-    alike = [own for own in finished_runs() if own.loss == run.loss]
+    alike = [own for own in stored.finished_runs() if own.loss == run.loss]
     has_same = comparison.have_same_test_rows
     same = [own for own in alike if has_same(own.problem, run.problem)]
-    return newest_of_each_kind(without_sizes(same))[:most]
+    return stored.newest_of_each_kind(without_sizes(same))[:most]
 
 
 def without_sizes(runs: Sequence[Run]) -> list[Run]:
@@ -185,7 +181,7 @@ def runs_on_frontier(pair: Sequence[LoadedRun], most: int) -> list[RunOnFrontier
 
 def trained_run(run: Run) -> Run:
     """Return the run that was trained, of one whose size was chosen by hand."""
-    return find_run(run.summary.get("pruned_from")) or run
+    return stored.find_run(run.summary.get("pruned_from")) or run
 
 
 def band_of(run: Run, column: str, output: str = "") -> tuple[pd.DataFrame | None, int]:
@@ -194,7 +190,7 @@ def band_of(run: Run, column: str, output: str = "") -> tuple[pd.DataFrame | Non
     None where there are fewer than two. An ensemble has one score a split, whatever its
     size: one row.
     """
-    runs = list(runs_by_seed(trained_run(run), finished_runs()).values())
+    runs = list(runs_by_seed(trained_run(run), stored.finished_runs()).values())
     if len(runs) < comparison.FEWEST_SPLITS:
         return None, len(runs)
     if "estimators" in run.summary:

@@ -218,5 +218,5 @@ def heaviest_scores(loaded: LoadedRun) -> tuple[tuple[int, ...], dict[str, np.nd
 @shared(32, "Looking for simple rules…")
 def decided_rows(loaded: LoadedRun, share: float) -> list[ensembles.DecidedRows]:
     """Return the test rows that one tree decides with more than a share."""
-    X, y, _ = loaded.split.rows("test")
-    return ensembles.rows_decided_by_one(loaded.model, X, y, share=share)
+    rows = loaded.split.rows("test")
+    return ensembles.rows_decided_by_one(loaded.model, *rows, share=share)

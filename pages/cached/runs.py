@@ -91,10 +91,10 @@ class LoadedRun:
         """Whether a prediction is that of many trees together."""
         return isinstance(self.model, WeightedTrees)
 
-
-def is_single_tree(run: Run) -> bool:
-    """Whether a run has one tree that predicts what people know."""
-    return "estimators" not in run.summary and not run.problem.origin
+    @property
+    def is_single_tree(self) -> bool:
+        """Whether it ended with one tree that predicts what people know."""
+        return self.epoch is None and self.has_labels and not self.is_ensemble
 
 
 # How Streamlit's caches tell runs apart, tables that were brought, rows in a tree, and

@@ -2,16 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from pages.cached import runs as cached
 from pages.cached.predictions import top_estimators
-from pages.cached.runs import (
-    LoadedRun,
-    epoch_words,
-    load_whole,
-    run_colors,
-    run_tree,
-    shared,
-    size_path_of,
-)
+from pages.cached.runs import LoadedRun, run_colors, run_tree, shared
 from pages.cached.store import store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
@@ -30,7 +23,7 @@ from treelab.trees.words import counted
 @shared(16, "Measuring every tree on the path…")
 def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     """Return a path's trees with scores; ``tree_alone``: their leaves predict."""
-    path = size_path_of(loaded.run) if loaded.epoch is None else None
+    path = cached.size_path_of(loaded.run) if loaded.epoch is None else None
     if loaded.output:  # its trees have every output
         path = None
     about = loaded.model, path, loaded.split, loaded.fitted_split
@@ -235,9 +228,9 @@ def live_tree(run: Run) -> tuple[str, ViewerPayload | None]:
 @shared(128)
 def _live_tree(run: Run, epoch: float | None) -> tuple[str, ViewerPayload]:
     """Write the tree as of an epoch, or the model's where ``epoch`` is None."""
-    loaded = load_whole(run)
+    loaded = cached.load_whole(run)
     if loaded.epoch is not None:
-        tree, words = shown_tree(loaded.model), epoch_words(run, loaded.epoch)
+        tree, words = shown_tree(loaded.model), cached.epoch_words(run, loaded.epoch)
     elif loaded.is_ensemble:
         index, weight = top_estimators(loaded)
         which = "all of equal weight" if are_equal(weight) else "the highest weight"

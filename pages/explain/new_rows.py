@@ -70,13 +70,8 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
 def _stored() -> cached.GivenTable:
     """Let the visitor choose a table of the run store."""
     titles = distinct(table_titles())
-    key = st.selectbox(
-        "Table",
-        list(titles),
-        format_func=titles.__getitem__,
-        key="predict-stored",
-        width=360,
-    )
+    given = {"format_func": titles.__getitem__, "width": 360}
+    key = st.selectbox("Table", list(titles), key="predict-stored", **given)
     table_id = stored_table_id(key)
     frame = table(table_id)
     return cached.GivenTable(frame, frame, titles[key], table_id)
@@ -220,13 +215,9 @@ def _show_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
         words.append(predictions.empty_branch_note(loaded.model, X))
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        ending = st.selectbox(
-            "File",
-            list(FORMATS),
-            format_func=lambda ending: FORMATS[ending].title,
-            key="predict-format",
-            width=160,
-        )
+        titles = {ending: own.title for ending, own in FORMATS.items()}
+        look = {"format_func": titles.__getitem__, "width": 160}
+        ending = st.selectbox("File", list(titles), key="predict-format", **look)
         st.download_button(
             "Download",
             lambda: FORMATS[ending].write(rows()),

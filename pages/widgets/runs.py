@@ -6,14 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.cached.runs import (
-    OUTPUT,
-    LoadedRun,
-    chosen_output,
-    epoch_words,
-    load_run,
-    load_whole,
-)
+from pages.cached import runs as cached
+from pages.cached.runs import LoadedRun
 from pages.cached.store import place_in_queue, queue, store
 from pages.state.choices import current_problem, current_run, finds_clusters, resume_run
 from pages.widgets.page import end_page, mode, page_link, pick_one
@@ -75,11 +69,11 @@ def pick_output(loaded: LoadedRun) -> LoadedRun:
     """Let the visitor choose one of several outputs, where there are several."""
     if not loaded.outputs:
         return loaded
-    st.session_state[OUTPUT] = chosen_output(loaded)
+    st.session_state[cached.OUTPUT] = cached.chosen_output(loaded)
     chosen = pick_one(
         "Quantile" if loaded.model.levels else "Target",
         loaded.outputs,
-        OUTPUT,
+        cached.OUTPUT,
         default=None,  # that of the session
         persist_state="session",
         wrap=True,
@@ -104,17 +98,17 @@ def pick_whole_run(*, growing: bool = True) -> LoadedRun:
         what = "tree" if growing else "model"
         words = f"{run_name(run)} is {run.state}: it has no {what} yet.{why}"
         end_page(words, "train", "Watch it train", "hourglass_top")
-    loaded = loaded_or_end(run, load_whole)
+    loaded = loaded_or_end(run, cached.load_whole)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"
-        words = f"{state}. Shown: {epoch_words(run, loaded.epoch)}."
+        words = f"{state}. Shown: {cached.epoch_words(run, loaded.epoch)}."
         st.info(words, icon=":material/hourglass_top:")
         if run.state == "running":
             st.button("Load the newest tree", icon=":material/refresh:")
     return loaded
 
 
-def loaded_or_end(run: Run, load: Callable[[Run], LoadedRun] = load_run) -> LoadedRun:
+def loaded_or_end(run: Run, load: Callable = cached.load_run) -> LoadedRun:
     """Load a run, or say what is wrong with it and end the page."""
     try:
         return load(run)

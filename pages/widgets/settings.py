@@ -18,6 +18,7 @@ from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.learners.setting_text import ascending_floats, paper_words, value_text
 from treelab.runs.jobs import import_model as jobs
 from treelab.runs.jobs.clusters import clusters_problem
+from treelab.runs.run_words import distinct
 from treelab.trees.constraints import DOWN, UP, Constraints
 
 
@@ -65,10 +66,11 @@ def _column_field(
         columns = choices.columns_and(now, [getattr(now, name)])
         return weighted_problem(now, **both, columns=columns)
 
+    names = distinct({own: own or none for own in ("", *numbers, chosen)})
     st.selectbox(
         name.capitalize(),
-        list(dict.fromkeys(["", *numbers, chosen])),
-        format_func=lambda column: column or none,
+        list(names),
+        format_func=names.__getitem__,
         **choices.changes(problem, name, chosen, with_column),
         help=words,
         width=260,
@@ -452,19 +454,20 @@ def pick_aim() -> bool:
 def pick_labels(problem: Problem) -> str | None:
     """Let the visitor name the column of known labels; None for none."""
     base = choices.base_table(problem)
-    names = ["none", *map(str, table(base).columns)]
-    has_classes = problem.task != "regression" and problem.target in names[1:]
+    columns = [*map(str, table(base).columns)]
+    names = distinct(dict(enumerate(["none", *columns])))
+    has_classes = problem.task != "regression" and problem.target in columns
     place = st.selectbox(
         "Known labels",
-        range(len(names)),
-        index=names.index(problem.target, 1) if has_classes else 0,
+        list(names),
+        index=1 + columns.index(problem.target) if has_classes else 0,
         format_func=names.__getitem__,
         key=f"known-{base}",
         help="A column to compare the clusters with. It is not used for training; it "
         "measures how pure the clusters are.",
         width=230,
     )
-    return names[place] if place else None
+    return columns[place - 1] if place else None
 
 
 def clusters_form(

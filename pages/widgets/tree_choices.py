@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.cached.predictions import MOST_ESTIMATORS, top_estimators
-from pages.cached.runs import (
-    LoadedRun,
-    is_single_tree,
-    ranked_classes,
-    run_colors,
-    run_tree,
-)
+from pages.cached.runs import LoadedRun, ranked_classes, run_colors, run_tree
 from pages.cached.store import store
 from pages.state.choices import edit_session
 from pages.widgets.page import mode, pick_one
@@ -19,10 +13,10 @@ from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.ensembles import are_equal
 from treelab.figures.tree import thumbnail_svg, tree_alt
 from treelab.figures.viewer.payload import MOST_CLASSES
+from treelab.runs.run_words import distinct
 from treelab.trees.words import counted, percent
 
 TREE, TRAINING, STATIC, EDIT = "Tree", "Training", "Static drawing", "Edit"
-PREDICTION = "prediction"
 AREAS = {"Icicle": "icicle", "Sunburst": "sunburst"}
 
 
@@ -41,7 +35,7 @@ def tree_choices(loaded: LoadedRun) -> TreeChoices:
     row = {"horizontal": True, "vertical_alignment": "bottom"}
     with st.container(key="tree-choices", horizontal_alignment="distribute", **row):
         place = st.container(**row)
-        if is_single_tree(loaded.run) and loaded.epoch is None:
+        if loaded.is_single_tree:
             n_edits = edit_session(loaded.run.id).position
             edits = st.toggle(
                 f"Edit ({n_edits})" if n_edits else "Edit",
@@ -68,13 +62,15 @@ def _pick_colors_and_rows(loaded: LoadedRun, view: str) -> TreeChoices:
     classes = [str(own) for own in ranked_classes(loaded)]
     if view == TREE and classes:
         most = MOST_CLASSES if len(classes) <= MOST_CLASSES else MOST_CLASSES - 1
-        colored = st.selectbox(
+        names = distinct(dict(enumerate(["prediction", *classes[:most]])))
+        place = st.selectbox(
             "Colour by",
-            [PREDICTION, *classes[:most]],
+            list(names),
+            format_func=names.__getitem__,
             key=f"color-{loaded.run.id}",
             width=170,
         )
-        label = None if colored == PREDICTION else colored
+        label = classes[place - 1] if place else None
     offered, key = SPLITS, "tree-rows"
     if (fitted := loaded.fitted_split) != "train":
         offered, key = (fitted, "test"), "tree-rows-joined"

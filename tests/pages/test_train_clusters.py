@@ -44,9 +44,16 @@ def test_clusters_are_found_without_anything_to_predict(store, visit):
 def test_rules_of_clusters_count_the_rows_that_they_name(store, visit):
     shown = page_text(visit("tree", run=found_clusters(store)))
     (n_rows,) = re.findall(r"Rows: (\d+) training rows", shown)
-    rules = shown.split("<table class=\"rules\">")[1].split("</table>")[0]
+    rules = shown.split('<table class="rules">')[1].split("</table>")[0]
     counts = re.findall(r"<tr><td>(?:<mark>)?(\d+)", rules)
     assert sum(map(int, counts)) == int(n_rows)
+
+
+def test_a_column_called_none_can_be_told_from_no_column(store, visit):
+    key = store.add_table(table().assign(none=1.0), "a column none")
+    options = of_clusters(visit, table=key).selectbox(key=f"known-{key}").options
+    assert "none" in options
+    assert len({*options}) == len(options)
 
 
 @pytest.mark.slow

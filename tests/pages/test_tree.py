@@ -187,10 +187,20 @@ def test_a_class_colours_the_picture(visit, store):
     app = visit("tree", run=run)
     color = app.selectbox(key=f"color-{run}")
     assert color.options == ["prediction", "rough", "fine", "small"]
-    color.set_value("fine").run()
+    color.set_value(2).run()
     assert viewers(app)[0]["flow"] == {"class": "fine"}
     weights = visit("tree", run=add_run(store, "cart", "weight"))
     assert not [box for box in weights.selectbox if f"{box.key}".startswith("color")]
+
+
+def test_a_class_called_prediction_colours_the_picture(visit, store, monkeypatch):
+    classes = "pages.widgets.tree_choices.ranked_classes"
+    monkeypatch.setattr(classes, lambda loaded: ["fine", "prediction"])
+    run = add_run(store, "cart")
+    app = visit("tree", run=run)
+    assert len({*app.selectbox(key=f"color-{run}").options}) == 3
+    app.selectbox(key=f"color-{run}").set_value(2).run()
+    assert viewers(app)[0]["flow"] == {"class": "prediction"}
 
 
 def test_other_rows_can_be_counted(visit, store):

@@ -67,7 +67,7 @@ def explain(arguments: Namespace) -> None:
     test = problem.split(store.table(problem.table_id)).rows("test")
     X, y = test.X, test.y
     if arguments.simple_rules:
-        rules = _simple_rules(model, X, y, arguments.share)
+        rules = _simple_rules(model, test, arguments.share)
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
         print(as_json if arguments.json else defused(rules).to_csv(index=False), end="")
         return
@@ -159,7 +159,7 @@ def _row_facts(model: Model, row, target, test: Rows, number: int) -> dict:
     return found
 
 
-def _simple_rules(model: Model, X, y, share: float) -> pd.DataFrame:
+def _simple_rules(model: Model, test: Rows, share: float) -> pd.DataFrame:
     """Return a line for each rule that decides test rows by itself."""
     if not isinstance(model, WeightedTrees):
         raise ValueError("The model is one tree: export --format rules writes them.")
@@ -175,6 +175,6 @@ def _simple_rules(model: Model, X, y, share: float) -> pd.DataFrame:
             own.prediction,
             own.rule,
         )
-        for own in rows_decided_by_one(model, X, y, share=share)
+        for own in rows_decided_by_one(model, *test, share=share)
     ]
     return pd.DataFrame(lines, columns=names)

@@ -435,6 +435,8 @@ class SeedComparison:
         metric, splits : str
             What the score is called, and the data splits: "macro F1", "5 data splits".
         """
+        if not self.difference.any():
+            return f"Both score the same on all {splits}."
         low, high, mean = self.low, self.high, self.mean
         other, better = names
         if mean < 0:

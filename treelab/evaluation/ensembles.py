@@ -193,7 +193,7 @@ def scores_of_heaviest(
 
 
 def rows_decided_by_one(
-    ensemble: WeightedTrees, X: pd.DataFrame, y, *, share: float = 0.5
+    ensemble: WeightedTrees, X: pd.DataFrame, y, row_weight=None, *, share: float = 0.5
 ) -> list[DecidedRows]:
     """List the simple rules inside an ensemble: leaves that decide rows by themselves.
 
@@ -203,6 +203,8 @@ def rows_decided_by_one(
     X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Truth.
+    row_weight : array of shape (n_rows,) or None, default=None
+        By which rows count in means; None: all alike.
     share : float, default=0.5
         Weight that a row's heaviest tree must exceed, in [0, 1).
 
@@ -227,14 +229,15 @@ def rows_decided_by_one(
         for node in np.unique(leaf).tolist():
             own = rows[leaf == node]
             predicted = tree.predict(X.iloc[own])
-            measured = _measured(ensemble, predicted, truth[own])
+            each = None if row_weight is None else row_weight[own]
+            measured = _measured(ensemble, predicted, truth[own], each)
             found.append(
                 DecidedRows(
                     estimator,
                     rule_text(tree, node),
                     predicted[0],
                     own,
-                    float(weight[own].mean()),
+                    float(np.average(weight[own], weights=each)),
                     *measured,
                 )
             )
@@ -268,8 +271,9 @@ def _predicted(ensemble: WeightedTrees, value: np.ndarray) -> np.ndarray:
     return ensemble.predicted_labels(ensemble.class_probabilities(value))
 
 
-def _measured(ensemble, predicted, truth) -> tuple[int | None, float | None]:
+def _measured(ensemble, predicted, truth, weight) -> tuple[int | None, float | None]:
     """Rows that are right, or the mean absolute error."""
     if ensemble.classes is not None:
         return int((predicted == truth).sum()), None
-    return None, float(np.abs(predicted - truth.astype(float)).mean())
+    error = np.abs(predicted - truth.astype(float))
+    return None, float(np.average(error, weights=weight))

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from treelab.learners.common.folds import (
     N_PARTS,
@@ -7,6 +8,11 @@ from treelab.learners.common.folds import (
     assign_parts,
     repeated_folds,
 )
+
+
+@pytest.fixture(scope="module")
+def folds_drawn_once():
+    """Not here: those of small tables are drawn three times."""
 
 
 def test_parts_are_alike_in_size_and_drawn_by_the_seed():
