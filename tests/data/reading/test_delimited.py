@@ -64,6 +64,8 @@ def test_a_quotation_mark_as_a_sign_inside_a_word_is_kept():
         "1,2,3\n4,5,6\n7,8,9\n",
         "p,x,s\ne,x,s\np,y,n\ne,y,n\n",
         "?,1.5\n2.5,3.5\n3.5,1\n",
+        "NA,12\n2,35\n3,10\n",
+        "low,12\n2,12\n3,10\n",
     ],
 )
 def test_a_table_without_a_header_gets_names(text):
@@ -80,6 +82,8 @@ def test_a_table_without_a_header_gets_names(text):
         "word,kind\nx,y\nz,y\n",
         "country,2019,2020,2021\nA,1,2,3\nB,4,9,1\n",
         "0,1,2,3\n5.5,2,8,1\n6.5,3,1,2\n",
+        ",0,1,2\n0,5.5,2,8\n1,6.5,3,1\n",  # as pandas writes an array
+        "name,age,2020\nx,30,5\ny,40,6\n",
         "a,b\nx,y\n",
     ],
 )

@@ -26,7 +26,7 @@ from treelab.data.reading.records import (
     sample_records,
 )
 from treelab.data.reading.table_error import TableError
-from treelab.trees.cells import TYPED, CellForm, read_words
+from treelab.trees.cells import MISSING, MISSING_NUMBER, TYPED, CellForm, read_words
 from treelab.trees.words import counted
 
 # Errors on the rows of a delimited text: which line does not fit, and what to do.
@@ -170,11 +170,15 @@ def is_split_by_spaces(text: bytes) -> bool:
 # The header of a delimited text: whether its first line names the columns.
 
 
+_MARKS = {mark.lower() for mark in (*MISSING, *MISSING_NUMBER)}
+
+
 def looks_like_header(sample: list[list[str]]) -> bool:
     """Whether the first of some rows names the columns.
 
     It does not where columns of numbers have a number in it, unless these count up by
-    one as positions or years do; nor where most of its words are found again below.
+    one as positions or years do, or are whole beside a word; nor where most of its
+    words are found again below.
     """
     first = [cell.strip() for cell in sample[0]]
     below = [
@@ -183,16 +187,28 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     if not below:
         return not any(NUMBER.match(cell) for cell in first)
     columns = list(zip(*below))
-    heads = [name for name, column in zip(first, columns) if _mostly_numbers(column)]
-    if any(NUMBER.match(cell) for cell in heads):
-        from_start = _counts_up(heads) and (
-            int(heads[0]) <= 1 or 1800 <= int(heads[0]) <= 2200
+    again = [name != "" and name in column for name, column in zip(first, columns)]
+    heads = [
+        (name, is_again)
+        for name, column, is_again in zip(first, columns, again)
+        if _mostly_numbers(column)
+    ]
+    numbers = [head for head in heads if NUMBER.match(head[0])]
+    if any(_is_word(name) and not is_again for name, is_again in heads):
+        new = {name for name, is_again in numbers if name.isdecimal() and not is_again}
+        return len(new) == len(numbers)
+    if numbers:
+        places = [name for name, _ in numbers]
+        from_start = _counts_up(places) and (
+            int(places[0]) <= 1 or 1800 <= int(places[0]) <= 2200
         )
         return from_start and not any(_counts_up(row) for row in below)
-    if heads:
-        return True
-    again = [name != "" and name in column for name, column in zip(first, columns)]
-    return sum(again) <= len(first) / 2
+    return bool(heads) or sum(again) <= len(first) / 2
+
+
+def _is_word(cell: str) -> bool:
+    """Whether a cell may name a column of numbers, and marks no missing one."""
+    return cell[:1].isalpha() and cell.lower() not in _MARKS
 
 
 def mend_header(
