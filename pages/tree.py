@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached.runs import LoadedRun, chosen_output, run_tree
+from pages.cached.runs import LoadedRun, run_tree
 from pages.cached.tree_pictures import training_picture, tree_picture
 from pages.compare.errors import outcomes_title, show_outcomes
 from pages.state.choices import select_node, selected_node
@@ -44,7 +44,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
     one = pick_output(loaded)
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        tree, key = draw(loaded, size, estimator, choices, view)
+        tree, key = draw(loaded, one, size, estimator, choices, view)
     with right.container(height=PANEL, border=False, key="beside"):
         show_beside(loaded, one, own, tree, key)
         if size is not None and key is None:
@@ -54,6 +54,7 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
 
 def draw(
     loaded: LoadedRun,
+    one: LoadedRun,
     size: sizes.Size | None,
     estimator: int | None,
     choices: views.TreeChoices,
@@ -66,7 +67,6 @@ def draw(
         return tree, None
     if choices.view in views.AREAS:
         name = f"areas-{estimator}{loaded.variant}"
-        one = loaded.of_output(chosen_output(loaded))
         clicked = facts.overview(_of(one, tree), one, views.AREAS[choices.view], name)
         if clicked is not None:
             select_node(run_id, drawn.keys(tree)[clicked])
@@ -154,7 +154,8 @@ def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
     """Show scores by size, where they come from, and the outcomes on test rows."""
     own = size.run if size else loaded
     words = own.run.provenance
-    if own.run.learner != IMPORTED:  # whose rows are not known
+    # An imported model's rows are not known; clusters without labels are of all rows.
+    if own.run.learner != IMPORTED and own.has_labels:
         words += f" Fitted to {fitted_words(loaded)}."
     st.markdown(plain(words.strip()))
     show_edits(own)

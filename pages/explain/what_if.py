@@ -147,26 +147,14 @@ def _field(label: str, key: str, now, seen: pd.Series):
     words = {own: names.get(own, own) for own in sorted(known)}
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:
-        chosen = pick_one(
-            label,
-            words,
-            key,
-            default=None,
-            required=pd.notna(now) and not seen.isna().any(),
-            persist_state="session",
-            help="Nothing chosen means missing.",
-        )
+        given = {"default": None, "required": pd.notna(now) and not seen.isna().any()}
+        given |= {"persist_state": "session", "help": "Nothing chosen means missing."}
+        chosen = pick_one(label, words, key, **given)
     elif is_number:
         return _number_field(label, key, seen.astype(float))
     else:
-        chosen = st.selectbox(
-            label,
-            list(words),
-            index=None,
-            key=key,
-            help="Empty means missing.",
-            **_EMPTY,
-        )
+        given = {"index": None, "help": "Empty means missing."} | _EMPTY
+        chosen = st.selectbox(label, list(words), key=key, **given)
     return None if chosen is None else known[chosen]
 
 

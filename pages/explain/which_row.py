@@ -75,29 +75,16 @@ def pick_row(loaded: LoadedRun, new: cached.GivenTable | None) -> Row:
             (X, y, _), key = loaded.rows(source), source
         if not 1 <= st.session_state.get("row", 1) <= len(X):
             st.session_state["row"] = 1
-        place = st.number_input(
-            f"Row, 1 to {len(X):,}",
-            1,
-            len(X),
-            step=1,
-            key="row",
-            width=150,
-            persist_state="session",
-        )
+        given = {"step": 1, "width": 150, "persist_state": "session"}
+        place = st.number_input(f"Row, 1 to {len(X):,}", 1, len(X), key="row", **given)
         if place > 1 or "row" in st.query_params:
             write_address("row", str(place))
         places = np.arange(len(X))
         if source != _NEW:
             orders = _orders(loaded)
-            st.selectbox(
-                "Go through",
-                list(orders),
-                format_func=orders.__getitem__,
-                key=_key(loaded, "order"),
-                width=210,
-                help=_HELP,
-                on_change=partial(_go, loaded, 0),
-            )
+            go, own = partial(_go, loaded, 0), _key(loaded, "order")
+            given = {"format_func": orders.__getitem__, "width": 210, "help": _HELP}
+            st.selectbox("Go through", list(orders), key=own, on_change=go, **given)
             with st.popover("Filter", icon=":material/filter_alt:"):
                 _pick_filter(loaded, source)
             places = _places(loaded, source)
@@ -122,15 +109,13 @@ def open_new_row(place: int) -> None:
 
 def _orders(loaded: LoadedRun) -> dict[str, str]:
     """The orders in which rows can be gone through, and their names."""
-    found = {_ALL: "In order"}
-    if loaded.model.classes is not None:
-        found[cached.MISCLASSIFIED] = "Misclassified"
-    found |= {cached.UNSURE: "Least sure", cached.ERRORS: "Largest error"}
+    worst = {cached.UNSURE: "Least sure", cached.ERRORS: "Largest error"}
     if loaded.model.classes is None:
-        return found | {cached.TYPICAL: "Typical"}
-    for k, label in enumerate(ranked_classes(loaded)[:_MOST_CLASSES]):
-        found[f"{cached.TYPICAL}-{k}"] = f"Typical of “{label}”"
-    return found
+        return {_ALL: "In order"} | worst | {cached.TYPICAL: "Typical"}
+    wrong = {_ALL: "In order", cached.MISCLASSIFIED: "Misclassified"}
+    labels = enumerate(ranked_classes(loaded)[:_MOST_CLASSES])
+    typical = {f"{cached.TYPICAL}-{k}": f"Typical of “{own}”" for k, own in labels}
+    return wrong | worst | typical
 
 
 def _places(loaded: LoadedRun, source: str) -> np.ndarray:

@@ -199,9 +199,8 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
         title = f"{what} of “{row.predicted}”"
         of_label = dict(run_colors(loaded))
         color = of_label.pop(plain_label(row.predicted))
-        others = [*of_label.values()]
-        against = others[0] if len(others) == 1 else palette(mode()).muted
-        colors = color, against
+        others, muted = [*of_label.values()], palette(mode()).muted
+        colors = color, others[0] if len(others) == 1 else muted
     show_figure(
         contributions_figure(
             [own.name for own in listed],

@@ -67,17 +67,10 @@ def show_alternatives(loaded: LoadedRun) -> None:
         words = f"There are no other trees to compare with this one: {reason}."
         st.info(words, icon=":material/info:")
         return
-    tolerance = st.slider(
-        "Tolerance",
-        0.0,
-        _MOST,
-        cached.DEFAULT_TOLERANCE,
-        0.005,
-        format="%.3f",
-        key="rashomon-tolerance",
-        width=420,
-        help="How far below this run's tree another one may score.",
-    )
+    words = "How far below this run's tree another one may score."
+    given = {"format": "%.3f", "width": 420, "key": "rashomon-tolerance", "help": words}
+    first = cached.DEFAULT_TOLERANCE
+    tolerance = st.slider("Tolerance", 0.0, _MOST, first, 0.005, **given)
     own = _Set(loaded, trees, tolerance, trees.within(tolerance))
     st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
     _show_finding(own)
@@ -308,14 +301,10 @@ def _ask_for_all(run: Run) -> None:
     given = {"default": 2, "help": "Most splits on a path."}
     depths = list(jobs.N_THRESHOLDS)
     depth = pick_one("Depth", depths, f"rashomon-depth-{run.id}", **given)
-    n_thresholds = st.number_input(
-        "Candidate thresholds of a column",
-        1,
-        100,
-        jobs.N_THRESHOLDS[depth],
-        key=f"rashomon-thresholds-{run.id}-{depth}",
-        help="At quantiles of its values; a column of fewer values gets them all.",
-    )
+    label = "Candidate thresholds of a column"
+    words = "At quantiles of its values; a column of fewer values gets them all."
+    given = {"key": f"rashomon-thresholds-{run.id}-{depth}", "help": words}
+    n_thresholds = st.number_input(label, 1, 100, jobs.N_THRESHOLDS[depth], **given)
     st.caption(
         "Every tree over these thresholds is looked at, as a run of its own, and those "
         "near the best are listed: then it is known that there are no others. They "
@@ -362,8 +351,7 @@ def _show_newest(run: Run) -> None:
         choose_run(child.id)
 
 
-MOST_MAPPED = 200
-MOST_NAMED = 12
+MOST_MAPPED, MOST_NAMED = 200, 12  # trees of the map, columns of a list
 
 
 def _show_finding(own: _Set) -> None:
@@ -433,23 +421,17 @@ def _show_map(own: _Set, places: np.ndarray) -> int | None:
     if len(mapped) < 3:
         st.caption("A map needs three trees.")
         return None
-    hover = []
-    for i in mapped.tolist():
+    hover, drawn = [], mapped.tolist()
+    for i in drawn:
         columns = escape_html(", ".join(trees.trees[i].columns[:6]))
         leaves = counted(trees.trees[i].n_leaves, "leaf", "leaves")
         score = significant(trees.score[i])
         hover.append(f"{own.name(i)}: {score}, {leaves}<br>{columns}")
-    ours = np.flatnonzero(mapped == trees.chosen)
+    ours = drawn.index(trees.chosen) if trees.chosen in drawn else None
+    points = cached.map_of(loaded, tuple(drawn)), trees.score[mapped], drawn, hover
+    look = {"score_title": own.metric, "mode": mode()}
     picked = show_figure(
-        likeness_map(
-            cached.map_of(loaded, tuple(mapped.tolist())),
-            trees.score[mapped],
-            mapped.tolist(),
-            hover,
-            own=int(ours[0]) if len(ours) else None,
-            score_title=own.metric,
-            mode=mode(),
-        ),
+        likeness_map(*points, own=ours, **look),
         key="rashomon-map",
         alt=f"Map of {len(mapped)} trees by how alike they predict.",
         on_select="rerun",

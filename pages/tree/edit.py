@@ -254,15 +254,14 @@ def _pick_column(editing: Editing) -> _Choice | None:
     )
     feature = by_column(edited.features).get(column)
     at, is_now = bench(editing.loaded).train.at(tree, node), column == now
+    split = of.get(column)
     if is_now:
         is_category = feature is not None and feature.kind == "category"
         left = left_categories(tree, node) if is_category else None
         threshold, missing = tree.threshold[node], bool(tree.missing_left[node])
         split = Candidate(column, float(threshold), left, missing, 0.0, 0)
     is_held = is_now and path in edited.locked
-    return _Choice(
-        column, is_now, split if is_now else of[column], node, feature, at, is_held
-    )
+    return _Choice(column, is_now, split, node, feature, at, is_held)
 
 
 def _show_threshold(editing: Editing, choice: _Choice) -> None:
@@ -686,14 +685,8 @@ def _offer_training(editing: Editing) -> None:
     tree, path = editing.now.edited.tree, editing.path
     below = [own for own, leaf in zip(paths(tree), tree.is_leaf) if leaf]
     n_leaves = sum(own.startswith(path) for own in below)
-    leaves = st.number_input(
-        "Max leaves",
-        2,
-        64,
-        min(64, max(4, n_leaves)),
-        key=f"{editing.key('leaves')}-{path}",
-        width=130,
-    )
+    most, key = min(64, max(4, n_leaves)), f"{editing.key('leaves')}-{path}"
+    leaves = st.number_input("Max leaves", 2, 64, most, key=key, width=130)
     _button(
         editing,
         *("regrow", "Regrow from here", "forest"),

@@ -63,8 +63,7 @@ def _show_constraints(loaded: LoadedRun, tree: Tree) -> None:
         lines.append(f"{icon} {plain(found.asked)}: {word}")
     for name in ("column_costs", "class_costs"):
         if own := getattr(asked, name):
-            said = Constraints(**{name: own}).sentences()
-            lines.append(f":material/balance: {plain('; '.join(said))}")
+            lines.append(f":material/balance: {plain(Constraints(**{name: own}))}")
     st.markdown("  \n".join(lines))
 
 

@@ -16,7 +16,13 @@ def _without_interim_reports(monkeypatch):
     monkeypatch.setattr("treelab.training.events.REPORT_SECONDS", float("inf"))
 
 
-@pytest.fixture
-def folds_drawn_once(monkeypatch):
-    """Folds are drawn once, as of a large table, which is faster."""
-    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
+@pytest.fixture(scope="module", autouse=True)
+def folds_drawn_once():
+    """Folds are drawn once, as of a large table, which is faster.
+
+    A file in which a claim hangs on the draws has a fixture of this name that lets
+    folds be drawn as ever.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
+        yield

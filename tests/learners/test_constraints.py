@@ -30,12 +30,6 @@ ASKED = {
 SMALL = {"n_steps": 15, "n_restarts": 1, "max_leaf_nodes": 8}
 
 
-@pytest.fixture(autouse=True)
-def _one_fold(monkeypatch):
-    """Folds are drawn once, as of a large table, which is faster."""
-    monkeypatch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
-
-
 def table(n=150, seed=0):
     """Wavy in age, so that a free tree is not monotone; values are missing."""
     rng = np.random.default_rng(seed)

@@ -19,6 +19,11 @@ from treelab.trees.io import load
 from treelab.trees.text import interval_text
 
 
+@pytest.fixture(scope="module")
+def folds_drawn_once():
+    """Not here: how many rows an interval holds hangs on the draws."""
+
+
 def noisy(n_rows, seed=0):
     """A number whose spread is 1 where ``side`` is 0, and 5 where it is 1."""
     rng = np.random.default_rng(seed)

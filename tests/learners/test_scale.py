@@ -22,8 +22,6 @@ from treelab.learners.optimal.estimators import (
     OptimalTreeRegressor,
 )
 
-pytestmark = pytest.mark.usefixtures("folds_drawn_once")
-
 CART = {"max_leaf_nodes": 6, "tune": False}
 GRADTREE = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 20}
 PAPER = {"recipe": "paper", "max_depth": 2, "n_restarts": 1, "max_epochs": 15}

@@ -15,8 +15,6 @@ from tests.learners.test_frames import learner, table
 from tests.learners.test_pipeline import SLOW
 from treelab.learners.registry import LEARNERS
 
-pytestmark = pytest.mark.usefixtures("folds_drawn_once")
-
 IN_SECONDS = {*LEARNERS} - {*SLOW, "get"}
 KEYS = [
     pytest.param(key, marks=[pytest.mark.slow] * (key not in IN_SECONDS))

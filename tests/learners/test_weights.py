@@ -15,8 +15,6 @@ from treelab.learners.registry import LEARNERS
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import cost_complexity_path
 
-pytestmark = pytest.mark.usefixtures("folds_drawn_once")
-
 TASKS = ("binary", "regression")
 WEIGHING = [key for key in KEYS if getattr(key, "values", [key])[0] != "optimal"]
 

@@ -7,7 +7,7 @@ reads every later cell by it: what a cell means never depends on the cells besid
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, time
 from functools import lru_cache
 
@@ -90,8 +90,8 @@ class CellForm:
 
     def to_dict(self) -> dict:
         """Return what differs from a plain form of the kind, for JSON."""
-        plain = asdict(_plain_form(self.kind))
-        differs = {key: v for key, v in asdict(self).items() if v != plain[key]}
+        plain = vars(_plain_form(self.kind))
+        differs = {key: v for key, v in vars(self).items() if v != plain[key]}
         return differs if self.kind == "number" else {"kind": self.kind, **differs}
 
     def __str__(self):

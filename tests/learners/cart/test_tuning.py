@@ -16,6 +16,11 @@ from treelab.training.checkpointer import Checkpointer
 from treelab.trees.pruning import cut_at, prune_to_size, within_one_standard_error
 
 
+@pytest.fixture(scope="module")
+def folds_drawn_once():
+    """Not here: all that are drawn of a small table are compared."""
+
+
 def noisy(task: str, n_rows: int = 120, *, seed: int = 0):
     """Rows of three columns, one of which says nothing."""
     rng = np.random.default_rng(seed)

@@ -38,6 +38,11 @@ QUICK = {
 KEYS = [key for key in QUICK if key in LEARNERS]
 
 
+@pytest.fixture(scope="module")
+def folds_drawn_once():
+    """Not here: how far probabilities are shrunk hangs on the draws."""
+
+
 def noise(seed: int, n_rows: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Columns that say nothing of three classes, one of them rare."""
     rng = np.random.default_rng(seed)
