@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.cached import store as cached
 from pages.data.columns import column_editor, date_parts, model_column, show_columns
-from pages.data.split import pick_split, show_split, test_file
+from pages.data.split import pick_split, test_file
 from pages.state import choices
 from pages.widgets.page import mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
@@ -14,6 +14,8 @@ from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
 from pages.widgets.words import confirm_delete, explained, plain
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import Problem
+from treelab.data.split import SPLITS
+from treelab.figures.html import split_bar
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
@@ -61,11 +63,10 @@ def show_first_rows(problem: Problem, key: str) -> None:
     for what in ("weight", "exposure"):
         if own := getattr(problem, what):
             left_out[own] = what
-    numbers = [
-        name for name, kind in cached.column_kinds(problem).items() if kind == "number"
-    ]
-    if problem.task != "regression" and problem.target in numbers:
-        numbers.remove(problem.target)
+    kinds = cached.column_kinds(problem)
+    if problem.task != "regression":
+        kinds[problem.target] = "category"
+    numbers = [name for name, kind in kinds.items() if kind == "number"]
     shown = {"targets": problem.targets, "numbers": numbers, "left_out": left_out}
     st.html(cached.first_rows_html(problem.table_id, **shown))
     about = f"{BUILTIN[key].about} " if key in BUILTIN else ""
@@ -114,7 +115,8 @@ def show_target(problem: Problem, is_fine: bool) -> None:
 def show_evaluation(problem: Problem) -> None:
     """Show which rows train, validate and test, and let the visitor change it."""
     st.subheader("Training, validation and test rows", anchor=False)
-    show_split(problem)
+    split = cached.split_of(problem)
+    st.html(split_bar({name: split.n_rows(name) for name in SPLITS}))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_split(problem)
         st.number_input(
@@ -156,19 +158,18 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="data-choice
     )
     st.space("stretch")
     errors = cached.problem_errors(problem)
-    pressed = st.button(
+    if st.button(
         "Train with defaults",
         type="primary",
         icon=":material/play_arrow:",
         disabled=bool(errors),
         key="train-defaults",
-    )
-
-if pressed:
-    started = choices.start_runs(
-        problem, {key: LEARNERS[key].defaults(problem.task) for key in DEFAULT_LEARNERS}
-    )
-    st.switch_page("pages/train.py", query_params={"run": started[-1]})
+    ):
+        defaults = {
+            own: LEARNERS[own].defaults(problem.task) for own in DEFAULT_LEARNERS
+        }
+        started = choices.start_runs(problem, defaults)
+        st.switch_page("pages/train.py", query_params={"run": started[-1]})
 
 notes = reading_notes()
 for error in errors:
@@ -179,12 +180,9 @@ if rows_tab.open:
     with rows_tab:
         show_first_rows(problem, key)
         place_of_notes = st.skeleton(NOTES_HEIGHT)  # columns are looked through last
-        with st.expander(
-            f"Features used: {len(problem.columns)} of "
-            f"{len({*names, *problem.columns}) - 1}",
-            icon=":material/view_column:",
-            key="columns-open",
-        ):
+        n_all = len({*names, *problem.columns}) - 1
+        title = f"Features used: {len(problem.columns)} of {n_all}"
+        with st.expander(title, icon=":material/view_column:", key="columns-open"):
             column_editor(problem)
             date_parts(problem)
         left, right = st.columns(2, gap="large")
@@ -195,14 +193,12 @@ if rows_tab.open:
                 show_evaluation(problem)
         found = cached.findings(problem)
         notes += [each.sentence for each in found if each.level == "note"]
-        label = f"{counted(len(notes), 'thing')} we noticed"
-        none = "No gaps in the target, no ids, no column that tells it all."
-        with place_of_notes.expander(
-            label if notes else "Nothing unusual",
-            icon=":material/info:",
-            key="notes-open",
-        ):
-            st.markdown("\n".join(f"- {plain(note)}" for note in notes or [none]))
+        title = f"{counted(len(notes), 'thing')} we noticed"
+        if not notes:
+            title = "Nothing unusual"
+            notes = ["No gaps in the target, no ids, no column that tells it all."]
+        with place_of_notes.expander(title, icon=":material/info:", key="notes-open"):
+            st.markdown("\n".join(f"- {plain(note)}" for note in notes))
 if columns_tab.open and not errors:
     with columns_tab:
         show_columns(problem)

@@ -8,16 +8,8 @@ from pages.cached.store import find_run
 from pages.state import choices
 from pages.train.training import LIVE_HEIGHT, show_runs
 from pages.train.tune import ADDRESS, tune
+from pages.widgets import settings as forms
 from pages.widgets.page import page_title, require_app_shell, show_tabs
-from pages.widgets.settings import (
-    FOLDS,
-    chosen_splits,
-    clusters_form,
-    learners_form,
-    pick_aim,
-    pick_labels,
-    pick_learners,
-)
 from pages.widgets.words import plain
 from treelab.data.problem import Problem
 
@@ -25,7 +17,7 @@ from treelab.data.problem import Problem
 def start(problem: Problem, settings: dict[str, dict], n_splits: int | str) -> None:
     """Start what was chosen, and show it."""
     try:
-        if n_splits == FOLDS:
+        if n_splits == forms.FOLDS:
             each = [(key, given, problem) for key, given in settings.items()]
             started = choices.start_folds(each)
         else:
@@ -61,11 +53,11 @@ def train(problem: Problem) -> None:
 def show_form(problem: Problem) -> bool:
     """Show the learners, their settings and the button; whether it is for clusters."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="choices"):
-        of_clusters = pick_aim()
-        picked = pick_labels(problem) if of_clusters else pick_learners()
+        of_clusters = forms.pick_aim()
+        picked = forms.pick_labels(problem) if of_clusters else forms.pick_learners()
         st.space("stretch")
         place_of_button = st.empty()
-    show = clusters_form if of_clusters else learners_form
+    show = forms.clusters_form if of_clusters else forms.learners_form
     wanted, settings, complete = show(problem, picked)
     if place_of_button.button(
         "Find clusters" if of_clusters else "Train",
@@ -74,7 +66,7 @@ def show_form(problem: Problem) -> bool:
         disabled=not complete or wanted is None,
         key="train",
     ):
-        start(wanted, settings, 1 if of_clusters else chosen_splits(problem))
+        start(wanted, settings, 1 if of_clusters else forms.chosen_splits(problem))
     return of_clusters
 
 

@@ -154,7 +154,8 @@ def show_scores(loaded: LoadedRun, size: sizes.Size | None, tree: Tree) -> None:
     """Show scores by size, where they come from, and the outcomes on test rows."""
     own = size.run if size else loaded
     words = own.run.provenance
-    if own.run.learner != IMPORTED:  # whose rows are not known
+    # An imported model's rows are not known; clusters without labels are of all rows.
+    if own.run.learner != IMPORTED and own.has_labels:
         words += f" Fitted to {fitted_words(loaded)}."
     st.markdown(plain(words.strip()))
     show_edits(own)

@@ -27,9 +27,11 @@ export function predictionText(data, node) {
   return classText(data, node.prediction);
 }
 
-/** A node's prediction as far as it fits: the target's name is cut, the class stays. */
-function fitPrediction(data, node, room, size, weight) {
-  const text = predictionText(data, node);
+/** A node's prediction as far as it fits: names of targets are cut, values stay. */
+export function fitPrediction(data, node, room, size, weight) {
+  const whole = predictionText(data, node);
+  const isLong = node.outputs && measure(whole, size, weight) > room;
+  const text = isLong ? node.outputs.map(([, words]) => words).join(" · ") : whole;
   const label = data.task === "regression" ? text : node.prediction;
   if (text === label) return isolate(cut(text, room, size, weight));
   const tail = `: ${label}`;

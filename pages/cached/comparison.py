@@ -25,6 +25,7 @@ from treelab.data.columns import column_kind
 from treelab.evaluation import comparison, pruning
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine, frontier_line
 from treelab.evaluation.greedy_gap import GreedyGap, greedy_gap
+from treelab.figures.comparison import Surface
 from treelab.figures.viewer.payload import keys, small_trees, to_json
 from treelab.runs.jobs.repeats import runs_by_seed
 from treelab.runs.store.run import Run
@@ -65,11 +66,11 @@ def surface_of(
     columns: tuple[str, str],
     box: tuple[float, float, float, float],
     place: int | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return x (GRID,), y (GRID,) and a run's predictions (GRID, GRID) on a plane."""
+) -> Surface:
+    """Return a run's predictions on a plane, (GRID, GRID)."""
     x, y = np.linspace(*box[:2], GRID), np.linspace(*box[2:], GRID)
     row = held_row(loaded, place)
-    return x, y, comparison.surface(loaded.model, row, columns, x, y)
+    return Surface(x, y, comparison.surface(loaded.model, row, columns, x, y))
 
 
 @shared(48)

@@ -247,8 +247,9 @@ def ranked_classes(loaded: LoadedRun) -> list:
 def run_tree(loaded: LoadedRun, estimator: int | None = None) -> Tree:
     """Return a run's tree, or one of its ensemble, with its rows; never changed."""
     tree = shown_tree(loaded.model, estimator=estimator)
-    # Labels are not counted in clusters, and an imported tree counts other rows.
-    if loaded.is_ensemble or loaded.run.learner == IMPORTED or tree.n_rows[0] == 0:
+    # Clusters count no labels or all rows, and an imported tree counts other rows.
+    is_other = tree.n_rows[0] != loaded.n_rows("fitted")
+    if loaded.is_ensemble or loaded.run.learner == IMPORTED or is_other:
         tree = tree.with_rows(*loaded.rows("fitted"))
     return tree
 

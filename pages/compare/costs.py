@@ -14,6 +14,7 @@ from pages.widgets.words import capital, plain, split_words
 from treelab.evaluation import comparison
 from treelab.evaluation.metrics import confusion_matrix
 from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
+from treelab.reports.run_report import costs_on_test_rows
 from treelab.trees.words import rounded, significant
 
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
@@ -70,7 +71,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         points = pd.DataFrame({"x": curve.threshold, "y": curve.cost})
         drawn.append(DrawnCurve(name, color, points))
         counts = confusion_matrix(codes, (chance < threshold).astype(int), 2, weight)
-        _show_confusion(counts, [label, rest], name, key, pair)
+        of, key = f"{name} under these costs", f"costs-confusion-{key}"
+        show_confusion(pair[0], counts, [label, rest], key, of)
     right = comparison.calibrated_threshold(false, missed)
     sentence.markdown(
         plain(
@@ -124,7 +126,8 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         )
         words.append(f"{name} {cheapest} ({plainly})")
         counts = confusion_matrix(codes, predicted, len(labels), weight)
-        _show_confusion(counts, labels, name, key, pair)
+        of, key = f"{name} under these costs", f"costs-confusion-{key}"
+        show_confusion(pair[0], counts, labels, key, of)
     sentence.markdown(
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
@@ -148,21 +151,8 @@ def _first_costs(pair: Pair, names: Names, labels: list) -> tuple[np.ndarray, st
 
 def cost_words(pair: Pair, names: Names) -> str:
     """Say what a test row costs where a run was trained by costs; "" elsewhere."""
-    rows = pair[0].split.rows("test")
-    found = comparison.row_costs(
-        [loaded.run.constraints for loaded in pair],
-        [loaded.model.classes for loaded in pair],
-        rows.y,
-        [predictions(loaded, "test") for loaded in pair],
-        rows.weight,
-    )
+    found = costs_on_test_rows(pair, [predictions(loaded, "test") for loaded in pair])
     return "" if found is None else found.sentence(names)
-
-
-def _show_confusion(counts, labels: list, name: str, key: str, pair: Pair) -> None:
-    """Draw the confusion matrix under these costs."""
-    alt = f"Confusion matrix of {name} under these costs."
-    show_confusion(pair[0], counts, labels, f"costs-confusion-{key}", alt)
 
 
 # Title, ClassCurves' points, and both axes; the last two have a diagonal to go by.

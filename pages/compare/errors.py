@@ -13,12 +13,7 @@ from pages.compare.pair import Names, Pair, beside, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import capital, named_with_unit, plain, split_words, with_unit
 from treelab.data.split import some_rows
-from treelab.evaluation.comparison import (
-    Disagreement,
-    agreement,
-    agreement_words,
-    disagreement,
-)
+from treelab.evaluation import comparison
 from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
@@ -34,12 +29,12 @@ SCORE_WORDS = {
 
 
 def show_confusion(
-    loaded: LoadedRun, counts: np.ndarray, labels: list, key: str, alt: str
+    loaded: LoadedRun, counts: np.ndarray, labels: list, key: str, of: str
 ) -> None:
-    """Draw a confusion matrix of test rows."""
+    """Draw a confusion matrix of test rows; ``of`` says whose."""
     target_is = loaded.run.problem.target_is
     figure = confusion_figure(counts, labels, target_is=target_is, mode=mode())
-    show_figure(figure, key=key, alt=alt)
+    show_figure(figure, key=key, alt=f"Confusion matrix of {of}.")
 
 
 def outcomes_title(loaded: LoadedRun) -> str:
@@ -83,8 +78,8 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
-    alt = f"Confusion matrix of {len(labels)} classes on the test rows."
-    show_confusion(loaded, confusion, labels, f"outcomes-{key}", alt)
+    of = f"{len(labels)} classes on the test rows"
+    show_confusion(loaded, confusion, labels, f"outcomes-{key}", of)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
         f"“{plain(labels[worst])}”, {percent(scores['recall'].iloc[worst])}."
@@ -121,7 +116,7 @@ def show_errors(pair: Pair, names: Names) -> None:
     st.header("Where they differ", anchor=False)
     predicted = (predictions(loaded, "test") for loaded in pair)
     _, truth, weight = pair[0].split.rows("test")
-    found = disagreement(pair[0].run.problem.task, truth, *predicted, weight)
+    found = comparison.disagreement(pair[0].run.problem.task, truth, *predicted, weight)
     rows_that_differ(found, pair, names, has_links=True)
     st.header(outcomes_title(pair[0]), anchor=False)
     for loaded, _, key in beside(pair, names, st.columns(2, gap="large")):
@@ -139,7 +134,7 @@ HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the tabl
 
 
 def rows_that_differ(
-    found: Disagreement, pair: Pair, names: Names, *, has_links: bool = False
+    found: comparison.Disagreement, pair: Pair, names: Names, *, has_links: bool = False
 ) -> None:
     """List test rows on which runs differ; with links a ticked one can be followed."""
     if found.rows.empty:
@@ -207,12 +202,13 @@ def _show_agreement(pair: Pair) -> None:
     runs = [*pair, *others][:MOST_RUNS]
     task, titles = pair[0].run.problem.task, list(names_of(runs))
     weight = pair[0].split.rows("test").weight
-    matrix = agreement(task, [predictions(loaded, "test") for loaded in runs], weight)
+    predicted = [predictions(loaded, "test") for loaded in runs]
+    matrix = comparison.agreement(task, predicted, weight)
     of_numbers = task == "regression"
     if np.isnan(matrix[np.triu_indices(len(runs), 1)]).all():
         st.markdown("Predictions of these runs do not vary: they cannot correlate.")
         return
-    st.markdown(plain(agreement_words(matrix, titles, task)))
+    st.markdown(plain(comparison.agreement_words(matrix, titles, task)))
     with st.columns([1, 1])[0] if len(runs) <= FEW_RUNS else st.container():
         show_figure(
             agreement_figure(matrix, titles, as_percent=not of_numbers, mode=mode()),

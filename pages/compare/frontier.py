@@ -6,13 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.cached.comparison import (
-    RunOnFrontier,
-    band_of,
-    few_trees,
-    runs_on_frontier,
-    small_pictures,
-)
+from pages.cached import comparison as cached
 from pages.cached.predictions import score_differences
 from pages.cached.tree_pictures import pruning_steps, sketch
 from pages.compare.pair import Pair
@@ -45,7 +39,7 @@ ENSEMBLE = -1  # in the place of a tree's row
 POINT_HEIGHT = 240  # pixels of the tree
 
 
-def take_click(chart: str, runs: Sequence[RunOnFrontier]) -> None:
+def take_click(chart: str, runs: Sequence[cached.RunOnFrontier]) -> None:
     """Make a clicked point's tree the one that all pages show."""
     for point in clicked_points(chart):
         named = point.get("customdata")
@@ -60,7 +54,7 @@ def clicked_points(chart: str) -> list:
 
 
 def _pick_point(
-    chart: str, runs: Sequence[RunOnFrontier], names: Sequence[str]
+    chart: str, runs: Sequence[cached.RunOnFrontier], names: Sequence[str]
 ) -> None:
     """Let the visitor pick a run and a size, see that tree, and use it everywhere."""
     ids = [own.loaded.run.id for own in runs]
@@ -101,7 +95,7 @@ def _pick_point(
     )
 
 
-def _use(own: RunOnFrontier, place: int) -> None:
+def _use(own: cached.RunOnFrontier, place: int) -> None:
     """Make the tree of a point the one that all pages show; save it where it is new."""
     run_id = own.loaded.run.id
     if own.line is not None:
@@ -130,7 +124,7 @@ def show_frontier(pair: Pair) -> None:
     """
     if pair[0].model.loss != pair[1].model.loss:
         return
-    runs = runs_on_frontier(pair, MOST_RUNS)
+    runs = cached.runs_on_frontier(pair, MOST_RUNS)
     if all(own.line is None for own in runs):
         return
     st.header("Score against size", anchor=False)
@@ -178,7 +172,7 @@ def show_frontier(pair: Pair) -> None:
         on_select=partial(take_click, key, runs),
     )
     # While the pointer rests on a point, its tree; each has the number of its run.
-    lines = ",".join(small_pictures(own) for own in runs)
+    lines = ",".join(cached.small_pictures(own) for own in runs)
     size = f'"width":{WIDTH},"height":{HOVER_HEIGHT}'
     data = f'{{"chart":"still-{key}",{size},"lines":[{lines}]}}'
     with st.container(key=f"aside-still-{key}"):  # see the style sheet
@@ -190,15 +184,17 @@ def show_frontier(pair: Pair) -> None:
     )
 
 
-def _drawn_line(own: RunOnFrontier, names: dict, column: str, few: bool) -> DrawnLine:
+def _drawn_line(
+    own: cached.RunOnFrontier, names: dict, column: str, few: bool
+) -> DrawnLine:
     """Return what is drawn of a run."""
     run, (name, color) = own.loaded.run, names[own.loaded.run.id]
-    band, n_splits = band_of(run, column, own.loaded.output)
+    band, n_splits = cached.band_of(run, column, own.loaded.output)
     more = {"symbol": learner_symbol(run.learner, run.settings)}
     if own.line is None:
         name += f", {counted(own.loaded.model.n_estimators, 'tree')}"
         more["score"] = own.score(column)
-        more["few_trees"] = few_trees(own, column) if few else None
+        more["few_trees"] = cached.few_trees(own, column) if few else None
     return DrawnLine(name, color, own.line, band=band, n_splits=n_splits, **more)
 
 
@@ -211,7 +207,7 @@ def _band_words(drawn: Sequence[DrawnLine], column: str) -> str:
     return f"Dashed, with band: mean of {splits} data splits ± its standard error. "
 
 
-def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
+def _pick_leaves(runs: Sequence[cached.RunOnFrontier]) -> int | None:
     """Let the visitor ask what two runs reach at one size; None at first."""
     leaves = [own.line.table["leaves"] for own in runs[:2] if own.line is not None]
     if len(leaves) < 2:
@@ -230,7 +226,7 @@ def _pick_leaves(runs: Sequence[RunOnFrontier]) -> int | None:
     )
 
 
-def _pick_few(runs: Sequence[RunOnFrontier]) -> bool:
+def _pick_few(runs: Sequence[cached.RunOnFrontier]) -> bool:
     """Let the visitor mark what few trees of an ensemble reach, where there is one."""
     work = sum(
         own.model.n_estimators * (own.n_rows("valid") + own.n_rows("test"))

@@ -1,6 +1,6 @@
 """The same learners on other splits, and whether the difference stays."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -34,15 +34,22 @@ def show_repeats(
     trained = [*{own.id: own for own in map(trained_run, runs)}.values()]
     trained = [run for run in trained if jobs.can_be_repeated(run)]
     apart = [run for run in trained if not run.problem.n_folds]
-    before = _repeats(trained)
+
+    def find() -> list[Run]:
+        return jobs.all_repeats(trained, all_runs(), N_FOLDS)
+
+    before = find()
     if not trained or (only_begun and not before):
         return
     active = any(not run.is_finished for run in before)
+    can_fold = all(run.problem.can_have_folds for run in trained)
+    # Once, where a learner is shown with and without folds.
+    alike = {jobs.run_kind(jobs.on_folds(r, N_FOLDS)): r for r in trained}.values()
     words = partial(_words, trained, output)
 
     def follow() -> None:
         """Show the field, the button and the progress, in one place at all times."""
-        repeats = _repeats(trained)
+        repeats = find()
         waiting = [run for run in repeats if not run.is_finished]
 
         def stop() -> None:
@@ -60,7 +67,7 @@ def show_repeats(
                 width=150,
                 help="Each splits the rows anew, by another seed.",
             )
-            if st.button(
+            repeat = st.button(
                 "Repeat on more splits",
                 icon=":material/repeat:",
                 key=f"{key}-start",
@@ -68,10 +75,17 @@ def show_repeats(
                 help=f"Trains {counted(len(apart), 'run')} on each of them, with the "
                 "same settings, in the queue behind other runs. The chart then shows "
                 "the mean over data splits and its standard error.",
-            ):
-                start_repeats(apart, int(more))
-                st.rerun()
-            _folds_button(trained, key)
+            )
+            fold = st.button(
+                "5-fold cross-validation",
+                icon=":material/splitscreen:",
+                key=f"{key}-folds",
+                disabled=not can_fold,
+                help="Trains each with the same settings five times, each row being a "
+                "test row once. Press again for a new shuffle."
+                if can_fold
+                else "Rows are split at random or by group for it.",
+            )
             st.button(
                 "Stop",
                 icon=":material/stop:",
@@ -83,15 +97,23 @@ def show_repeats(
                 "training; what was stopped does not count.",
             )
         st.caption(plain(words(repeats)))
-        if _have_changed(before, repeats):
-            st.rerun()
+        try:
+            if repeat:
+                start_repeats(apart, int(more))
+            if fold:
+                start_folds([(r.learner, r.settings, r.problem) for r in alike])
+        except ValueError as error:
+            st.error(plain(error), icon=":material/error:")
+        else:
+            if repeat or fold or _have_changed(before, repeats):
+                st.rerun()
 
     watcher = Watcher(
         f"{key}-repeats",
         2.0 if active else None,
-        is_over=lambda: _have_changed(before, _repeats(trained)),
+        is_over=lambda: _have_changed(before, find()),
     )
-    watcher.part("all", lambda: words(_repeats(trained)), follow)
+    watcher.part("all", lambda: words(find()), follow)
     watcher.start()
 
 
@@ -99,34 +121,6 @@ def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
     """Whether the chart has, or whether there is something to wait for."""
     was, now = ([run.is_finished for run in own] for own in (before, repeats))
     return sum(was) != sum(now) or all(was) != all(now)
-
-
-def _folds_button(runs: list[Run], key: str) -> None:
-    """Train the runs' learners, with their settings, on five folds."""
-    can = all(run.problem.can_have_folds for run in runs)
-    if st.button(
-        "5-fold cross-validation",
-        icon=":material/splitscreen:",
-        key=f"{key}-folds",
-        disabled=not can,
-        help="Trains each with the same settings five times, each row being a test row "
-        "once. Press again for a new shuffle."
-        if can
-        else "Rows are split at random or by group for it.",
-    ):
-        # Once, where a learner is shown with and without folds.
-        alike = {jobs.run_kind(jobs.on_folds(run, N_FOLDS)): run for run in runs}
-        try:
-            start_folds([(r.learner, r.settings, r.problem) for r in alike.values()])
-        except ValueError as error:
-            st.error(plain(error), icon=":material/error:")
-        else:
-            st.rerun()
-
-
-def _repeats(runs: Iterable[Run]) -> list[Run]:
-    """Return the repeats of some runs, and the runs on folds of their kind."""
-    return jobs.all_repeats(runs, all_runs(), N_FOLDS)
 
 
 def _words(runs: list[Run], output: str, repeats: list[Run]) -> str:
@@ -143,11 +137,9 @@ def _words(runs: list[Run], output: str, repeats: list[Run]) -> str:
 
 def n_data_splits(loaded: LoadedRun) -> int:
     """Count the data splits, or folds, on which a run's learner was trained."""
-    run, known = loaded.run, finished_runs()
-    of_folds = (
-        jobs.runs_by_fold(run, known, n) for n in (run.problem.n_folds, N_FOLDS)
-    )
-    return max(map(len, (jobs.runs_by_seed(trained_run(run), known), *of_folds)))
+    run, known = trained_run(loaded.run), finished_runs()
+    folds = {run.problem.n_folds, N_FOLDS}
+    return max(len(jobs.runs_by_fold(run, known, n_folds)) for n_folds in folds)
 
 
 def show_seeds(pair: Pair, names: Names) -> None:
@@ -181,9 +173,8 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     scores = [[score(own[k], "test", key, output) for own in both] for k in (0, 1)]
     problems = [own.problem for own, _ in both]
     n_folds = problems[0].n_folds
-    if n_folds:  # a run's title has them
-        first, second = (name.removesuffix(f", {n_folds} folds") for name in names)
-        names = first, second
+    # A run's title has its folds.
+    names = tuple(name.removesuffix(f", {n_folds} folds") for name in names)
     splits = splits_words(len(both), n_folds)
     rows = both[0][0].metrics
     fitted = ("train", "valid") if both[0][0].fitted_split == JOINED else ("train",)
@@ -191,16 +182,10 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
     metric = TITLES[key]
     st.markdown(plain(found.sentences(names, metric, splits)))
+    each = [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems]
+    look = {"split_title": "" if n_folds else "seed", "colors": pair_colors(pair)}
     show_figure(
-        seeds_figure(
-            [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems],
-            scores,
-            names,
-            f"{metric}, test",
-            split_title="" if n_folds else "seed",
-            colors=pair_colors(pair),
-            mode=mode(),
-        ),
+        seeds_figure(each, scores, names, f"{metric}, test", **look, mode=mode()),
         key=f"seeds-{n_folds}",
         alt=f"{metric} of both learners on {splits}.",
     )

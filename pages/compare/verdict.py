@@ -28,7 +28,6 @@ from treelab.runs.run_words import duration, origin_words, score
 from treelab.runs.store.run import shared_headline
 from treelab.trees.words import joined, signed, significant
 
-ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 SIZES = {
     "leaves": "leaves",
     "splits": "splits",
@@ -41,9 +40,7 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
     """Say which run is better, by how much, on which rows; list all scores."""
     differences = score_differences(*pair)
     best = differences[shared_headline([own.run for own in pair])]
-    drawn = [differences[name] for name in differences if name in ON_ONE_SCALE]
-    columns = ("title", "estimate", "low", "high")
-    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
+    look = {"colors": pair_colors(pair), "mode": mode()}
     with st.container(border=True, key="verdict"):
         words, chart = st.columns([1, 1], gap="large", vertical_alignment="center")
         with words:
@@ -67,17 +64,16 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 )
         with chart:
             show_figure(
-                difference_figure(table, *names, colors=pair_colors(pair), mode=mode()),
+                difference_figure(differences, *names, **look),
                 key="difference",
                 alt=f"{best.finding(names)}.",
             )
-        runs = [*pair, *others]
-        st.dataframe(_score_table(runs, names_of(runs)), key="scores")
+        st.dataframe(_score_table([*pair, *others]), key="scores")
 
 
-def _score_table(runs: Sequence[LoadedRun], names: Sequence[str]) -> pd.DataFrame:
+def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
     """Return the test scores and the sizes of runs, a row each, as text."""
-    best = shared_headline([loaded.run for loaded in runs])
+    best, names = shared_headline([loaded.run for loaded in runs]), names_of(runs)
     rows = []
     for loaded in runs:
         found, summary = split_scores(loaded, "test"), loaded.run.summary

@@ -20,7 +20,7 @@ from treelab.data.split import SPLIT_NAMES, some_rows
 from treelab.evaluation.comparison import lines_between, plane_points
 from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.optimality import optimality_gap
-from treelab.figures.comparison import Surface, axis_of, node_plane, plane_figure
+from treelab.figures.comparison import axis_of, node_plane, plane_figure
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text
 from treelab.trees.words import counted, percent
@@ -163,9 +163,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     features = (Feature(c, unit=units.get(c, ""), form=forms.get(c)) for c in columns)
     across, up = (axis_of(own, X_test[own.column].to_numpy(float)) for own in features)
     box = (across.low, across.high, up.low, up.high)
-    found = [
-        Surface(*cached.surface_of(loaded, columns, box, place)) for loaded in pair
-    ]
+    found = [cached.surface_of(loaded, columns, box, place) for loaded in pair]
     test, scale = pair[0].split.rows("test"), None
     points = plane_points(test.X, test.y, columns, place, MOST_PLANE_POINTS)
     first, second = (own.predicted for own in found)

@@ -318,7 +318,7 @@ def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
-    rows = [(r.column, r.meaning, r.reason) for r in odd.itertuples()]
+    rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
     found = _alone(problem)
     power = dict(zip(found.names, found.power)) if found else {}
     for name in found.leaks if found else []:
@@ -338,7 +338,6 @@ def show_odd(problem: Problem) -> None:
     )
 
 
-MOST_ROW_COLUMNS = 15
 _KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
 
 
@@ -377,7 +376,7 @@ def show_missing(problem: Problem) -> None:
         plain(missing_words(gaps)),
         *(gaps["column"], gaps["missing"]),
         title="fraction of rows without a value",
-        most=MOST_ROW_COLUMNS,
+        most=MOST_COLUMNS,
     )
-    if (more := len(gaps) - MOST_ROW_COLUMNS) > 0:
+    if (more := len(gaps) - MOST_COLUMNS) > 0:
         st.caption(f"{counted(more, 'more column')} with fewer gaps.")

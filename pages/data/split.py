@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.cached.store import columns_to_split_by, split_of, store, table
+from pages.cached.store import columns_to_split_by, store, table
 from pages.state.choices import changes, choose_problem, is_shown
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem, split_problem
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.read_table import read_table
-from treelab.data.split import SPLITS
 from treelab.data.split_by import WAY_TITLES, with_test_file
-from treelab.figures.html import split_bar
 from treelab.trees.cells import forms_of
 
 _HELP = (
@@ -59,12 +57,6 @@ def pick_split(problem: Problem) -> None:
                 ),
                 width=190,
             )
-
-
-def show_split(problem: Problem) -> None:
-    """Show how many rows train, validate and test."""
-    parts = split_of(problem)
-    st.html(split_bar({name: parts.n_rows(name) for name in SPLITS}))
 
 
 def test_file(problem: Problem) -> None:

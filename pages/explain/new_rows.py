@@ -13,7 +13,7 @@ from pages.explain.which_row import open_new_row
 from pages.state.choices import table_titles
 from pages.widgets.page import pick_one
 from pages.widgets.upload import LABEL
-from pages.widgets.words import plain
+from pages.widgets.words import plain, refusals
 from treelab.data.reading.file_format import KINDS
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
@@ -30,7 +30,7 @@ def pick_new_rows(loaded: LoadedRun) -> cached.GivenTable | None:
     """Let the visitor choose a table; None until there is one with rows."""
     sources = [FILE, PASTED, STORED]
     source = pick_one("Rows from", sources, "predict-source", persist_state="session")
-    try:
+    with refusals():
         if source == STORED:
             given = _stored()
         elif content := uploaded("predict-file") if source == FILE else _pasted():
@@ -49,9 +49,7 @@ def pick_new_rows(loaded: LoadedRun) -> cached.GivenTable | None:
         given = replace(given, fill_absent=fill_absent)
         cached.ready_table(loaded, given)  # or say why it cannot be read
         return given
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
+    return None
 
 
 def _say_what_is_read(loaded: LoadedRun) -> None:
@@ -125,7 +123,7 @@ _NAMES = {
 
 def show_new_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
     """Show what is predicted for new rows: the first of them, and all as a file."""
-    try:
+    with refusals():
         predicted = cached.predicted_columns(loaded, given, ("prediction",))
         for _, column in predicted.items():
             words = predictions.predicted_words(loaded.model, column)
@@ -134,8 +132,6 @@ def show_new_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
         for note in cached.ready_table(loaded, given).notes:
             st.warning(plain(note), icon=":material/help:")
         _show_rows(loaded, given)
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
 
 
 def _show_scores(loaded: LoadedRun, given: cached.GivenTable) -> None:

@@ -39,11 +39,8 @@ def show_runs(runs: list[Run], problem: Problem, *, of_clusters: bool) -> None:
     if not of_clusters:
         show_repeats(shown, key="repeats", only_begun=True)
     if earlier:
-        with st.expander(
-            f"{counted(len(earlier), 'earlier run')} on this table",
-            icon=":material/history:",
-            key="earlier",
-        ):
+        title = f"{counted(len(earlier), 'earlier run')} on this table"
+        with st.expander(title, icon=":material/history:", key="earlier"):
             for run in earlier:
                 st.html(run_card(run, *names[run.id]))
             page_link("runs", "All runs")
@@ -82,19 +79,17 @@ class _Training:
         """Return the runs as they are now, without those deleted elsewhere."""
         return [found for run in self.shown if (found := find_run(run.id))]
 
-    def chosen(self) -> Run | None:
-        """Return the run that was chosen, or the newest."""
+    def live(self) -> Run | None:
+        """Return the run whose tree is drawn: the chosen one, else the newest.
+
+        Until it has a tree, it is one that has.
+        """
         now, chosen = self.now(), st.session_state.get("run")
         trained = [run for run in now if run.learner != "cart"]
         found = [run for run in now if run.id == chosen] or trained or now
-        return next(iter(found), None)
-
-    def live(self) -> Run | None:
-        """Return the run whose tree is drawn: the chosen one, once it has a tree."""
-        chosen = self.chosen()
-        if chosen is None or chosen.is_finished or has_tree(chosen):
-            return chosen
-        return next((run for run in self.now() if has_tree(run)), chosen)
+        if not found or found[0].is_finished:
+            return next(iter(found), None)
+        return next(filter(has_tree, (found[0], *now)), found[0])
 
     def result_version(self) -> tuple:
         """Return what changes with the line on what was found."""

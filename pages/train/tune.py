@@ -1,7 +1,5 @@
 """The tab Tune: a sweep over a learner's settings, its form and its trials."""
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 from streamlit import column_config as config
@@ -15,29 +13,13 @@ from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
-from treelab.learners.common.settings import (
-    LearnerSpec,
-    Preset,
-    Range,
-    Values,
-    parse_tried,
-)
+from treelab.learners.common.settings import LearnerSpec, Preset, parse_tried
 from treelab.learners.registry import LEARNERS
 from treelab.learners.setting_text import parse_setting
+from treelab.runs import sweeps
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run
 from treelab.runs.run_words import distinct, duration, score
 from treelab.runs.store.run import Run
-from treelab.runs.sweeps import (
-    ENDED,
-    JOURNAL,
-    SCORINGS,
-    SweepPlan,
-    presets,
-    read_study,
-    setting_importance,
-    trial_table,
-    trial_title,
-)
 from treelab.trees.words import counted
 
 ADDRESS = "sweep"  # name of the chosen sweep in the address
@@ -59,28 +41,26 @@ def tune(problem: Problem) -> None:
         st.session_state["chosen-sweep"] = started
         st.rerun()
     about = problem.table_id, problem.target
-    sweeps = {
+    known = {
         run.id: (run, plan)
         for run in store().runs()
         if (run.problem.table_id, run.problem.target) == about
         and (plan := store().sweep(run.id)) is not None
     }
-    if not sweeps:
+    if not known:
         st.info(
             "No sweep on this table yet. It tries settings of a learner, and trains a "
             "run with those that score best.",
             icon=":material/info:",
         )
         return
-    if st.session_state.get("chosen-sweep") not in sweeps:
-        st.session_state["chosen-sweep"] = next(iter(sweeps))
-    titles = distinct({run.id: run.title for run, _ in sweeps.values()})
-    chosen = st.selectbox(
-        "Sweep", list(sweeps), format_func=titles.__getitem__, key="chosen-sweep"
-    )
+    if st.session_state.get("chosen-sweep") not in known:
+        st.session_state["chosen-sweep"] = next(iter(known))
+    titles = distinct({run.id: run.title for run, _ in known.values()})
+    chosen = st.selectbox("Sweep", titles, format_func=titles.get, key="chosen-sweep")
     write_address(ADDRESS, chosen)
-    run, plan = sweeps[chosen]
-    show_sweep(run, SweepPlan.from_json(plan))
+    run, plan = known[chosen]
+    show_sweep(run, sweeps.SweepPlan.from_json(plan))
 
 
 SCORING_WORDS = {
@@ -91,7 +71,7 @@ SCORING_WORDS = {
 MOST_TRIALS = 1000
 
 
-def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
+def sweep_form(problem: Problem) -> tuple[str, dict, sweeps.SweepPlan | None]:
     """Ask for a sweep; return learner, fixed settings and plan, None if refused."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         learner = st.selectbox(
@@ -103,7 +83,7 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
             persist_state="session",
             width=200,
         )
-        known = presets(learner)
+        known = sweeps.presets(learner)
         name = pick_one(
             "Preset",
             {key: "paper's" if key == "paper" else key for key in known},
@@ -112,7 +92,9 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
             help="Fills the search space, which can be changed below.",
         )
         preset = known[name].of_task(LEARNERS[learner], problem.task)
-        scorings = SCORINGS if LEARNERS[learner].scores_itself else SCORINGS[1:]
+        scorings = (
+            sweeps.SCORINGS if LEARNERS[learner].scores_itself else sweeps.SCORINGS[1:]
+        )
         scoring = st.selectbox(
             "Scored by",
             scorings,
@@ -131,7 +113,7 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
     try:
         key = f"{learner}-{name}"
         space = _space_table(LEARNERS[learner], problem.task, preset, key)
-        plan = SweepPlan(space, int(n_trials), scoring=scoring)
+        plan = sweeps.SweepPlan(space, int(n_trials), scoring=scoring)
         plan.check(learner, problem.task)
         return learner, dict(preset.fixed), plan
     except ValueError as error:
@@ -139,9 +121,7 @@ def sweep_form(problem: Problem) -> tuple[str, dict, SweepPlan | None]:
         return learner, dict(preset.fixed), None
 
 
-def _space_table(
-    spec: LearnerSpec, task: str, preset: Preset, key: str
-) -> dict[str, Range | Values]:
+def _space_table(spec: LearnerSpec, task: str, preset: Preset, key: str) -> dict:
     """Show the search space as a table to change; a ValueError says what is wrong."""
     settings = {setting.name: setting for setting in spec.settings_of(task)}
     table = [
@@ -179,7 +159,7 @@ def _space_table(
 MIN_TRIALS = 4  # of which the settings' importance is estimated
 
 
-def show_sweep(run: Run, plan: SweepPlan) -> None:
+def show_sweep(run: Run, plan: sweeps.SweepPlan) -> None:
     """Show a sweep, while it goes on and afterwards."""
 
     def now() -> Run:
@@ -200,13 +180,13 @@ def show_sweep(run: Run, plan: SweepPlan) -> None:
         watcher.start()
 
 
-def _show(run: Run, plan: SweepPlan) -> None:
+def _show(run: Run, plan: sweeps.SweepPlan) -> None:
     """Draw a sweep's trials as they are now."""
     trials, importance = _found(run)
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
-    title = trial_title(run)
+    title = sweeps.trial_title(run)
     left, right = st.columns(2, gap="medium")
     with left:
         show_figure(history_figure(trials, title, mode=mode()), "sweep-history")
@@ -237,13 +217,15 @@ def _show(run: Run, plan: SweepPlan) -> None:
     _show_table(run, trials, labels, title)
 
 
-def _show_state(run: Run, plan: SweepPlan, trials: pd.DataFrame) -> None:
+def _show_state(run: Run, plan: sweeps.SweepPlan, trials: pd.DataFrame) -> None:
     """Say how far the sweep is and what it found; show how to stop it."""
-    ended = int(trials["state"].isin(ENDED).sum())
+    ended = int(trials["state"].isin(sweeps.ENDED).sum())
     best = trials.loc[trials["state"] == "done", "score"].max()
     words = f"**{ended} of {counted(plan.n_trials, 'trial')}**"
     if best == best:
-        words += f", highest {trial_title(run)} {best:.3f} over the rows held out"
+        words += (
+            f", highest {sweeps.trial_title(run)} {best:.3f} over the rows held out"
+        )
     if run.state == "failed":
         st.error(plain(run.error), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -290,7 +272,7 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         hide_index=True,
         selection_mode="single-row",
         on_select="rerun",
-        key=f"sweep-table-{run.id}",
+        key=f"sweep-table-{run.id}-{hash(tuple(ranked['trial']))}",
         height=min(38 * (len(shown) + 1), 420),
         column_config={"score": config.NumberColumn(title, format="%.3f")}
         | {name: config.NumberColumn(measured[name], format="%.1f") for name in known}
@@ -306,7 +288,7 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
         key="sweep-train",
         help="A run with this trial's settings; tick a row of the table first.",
     ):
-        study = read_study(store().folder(run.id))
+        study = sweeps.read_study(store().folder(run.id))
         drawn = study.trials[number].params if study else {}
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
@@ -315,21 +297,20 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
 
 def _length(run: Run) -> tuple:
     """Return what changes when a trial is added."""
-    path = store().folder(run.id) / JOURNAL
+    path = store().folder(run.id) / sweeps.JOURNAL
     return (path.stat().st_size,) if path.is_file() else ()
 
 
+@st.cache_data(
+    max_entries=20,
+    show_spinner=False,
+    hash_funcs={Run: lambda run: (store().folder(run.id), _length(run))},
+)
 def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a sweep's trials and what its settings matter."""
-    return _trials(store().folder(run.id), _length(run))
-
-
-@st.cache_data(max_entries=20, show_spinner=False)
-def _trials(folder: Path, length: tuple) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Read a sweep's trials and what its settings matter; cached until one is added."""
-    study = read_study(folder)
+    """Return a sweep's trials and what its settings matter; until one is added."""
+    study = sweeps.read_study(store().folder(run.id))
     if study is None:
         return pd.DataFrame(columns=["trial", "state", "score"]), {}
-    table = trial_table(study)
+    table = sweeps.trial_table(study)
     enough = int((table["state"] == "done").sum()) >= MIN_TRIALS
-    return table, setting_importance(study) if enough else {}
+    return table, sweeps.setting_importance(study) if enough else {}

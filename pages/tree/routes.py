@@ -16,6 +16,7 @@ from pages.widgets.words import (
     fitted_words,
     percents,
     plain,
+    refusals,
     short_rule,
 )
 from treelab.data.split import SPLITS
@@ -90,11 +91,9 @@ def _pick_rows(loaded: LoadedRun, estimator: int | None) -> routing.RoutedRows |
         )
         st.info(plain(words), icon=":material/info:")
         return None
-    try:
+    with refusals():
         return cached.routed_file(loaded, estimator, given_table(loaded, *file))
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return None
+    return None
 
 
 def _pick_levels(routed: routing.RoutedRows) -> int:

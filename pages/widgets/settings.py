@@ -11,7 +11,7 @@ from pages.cached.store import column_kinds, problem_errors, store, table
 from pages.state import choices
 from pages.state.choices import with_targets
 from pages.widgets.page import pick_one
-from pages.widgets.words import plain
+from pages.widgets.words import plain, refusals
 from treelab.data.problem import Problem, weighted_problem
 from treelab.learners.common.settings import LearnerSpec, Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
@@ -135,7 +135,7 @@ def add_constraints(
 
     The page shows why.
     """
-    try:
+    with refusals():
         constraints = Constraints.read(given)
         constraints.check_columns(problem.columns)
         constraints.check_classes([*map(str, _labels(problem))] or None)
@@ -143,10 +143,8 @@ def add_constraints(
             LEARNERS[learner].check_constraints(constraints, problem.task)
             if LEARNERS[learner].kept_constraints(problem.task):
                 own["constraints"] = constraints.to_dict() or None
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
-        return False
-    return True
+        return True
+    return False
 
 
 def _monotone(
@@ -223,17 +221,14 @@ def import_box(problem: Problem) -> None:
             "treelab.from_sklearn(model).save('model.treelab')."
         )
         if st.button("Import", disabled=file is None, key="import-start"):
-            try:
+            with refusals():
                 lines = filter(str.strip, unsaid.pop("categories", []))
                 given = unsaid | {"categories": jobs.read_categories(lines)}
                 content = file.getvalue()
                 model = jobs.model_from_bytes(content, file.name, classes, **given)
                 title = file.name.rpartition(".")[0]
                 run_id = jobs.import_model(store(), model, problem, title)
-            except ValueError as error:
-                st.error(plain(error), icon=":material/error:")
-                return
-            st.switch_page("pages/tree.py", query_params={"run": run_id})
+                st.switch_page("pages/tree.py", query_params={"run": run_id})
 
 
 def _unsaid(name: str) -> dict:
@@ -482,11 +477,9 @@ def clusters_form(
     columns = {*problem.columns, problem.target} - {known}
     given = {name: getattr(problem, name) for name in ("table_name", "seed", "units")}
     given["kinds"] = [pair for pair in problem.kinds if pair[0] in columns]
-    try:
+    with refusals():
         about = {"table_id": base, "known": known, "columns": columns}
         wanted = clusters_problem(table(base), **about, **given)
-    except ValueError as error:
-        st.error(plain(error), icon=":material/error:")
     with st.expander("Learner settings", icon=":material/tune:", key="settings"):
         settings, complete = settings_form(
             [CLUSTERS], "multiclass", wanted.columns if wanted else ()

@@ -243,6 +243,7 @@ def _store_openml() -> None:
 def _store(read: Callable[[], tuple[ReadResult, str]]) -> ReadResult | None:
     """Store a table that is read now, and turn to it; None where it is refused."""
     title, found, error, notes = "", None, None, []
+    st.session_state.pop(_REPORT, None)
     try:
         found, title = read()
         if title in {built.title for built in BUILTIN.values()}:

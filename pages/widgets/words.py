@@ -1,7 +1,8 @@
 """How pages write numbers and names, say what failed, and ask before deleting."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 
 import streamlit as st
@@ -106,6 +107,15 @@ def explained(change: Callable[..., object], *given) -> Callable[[], None]:
             st.session_state["what-failed"] = error
 
     return attempt
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Say in a sentence what is refused inside, and go on below."""
+    try:
+        yield
+    except ValueError as error:
+        st.error(plain(error), icon=":material/error:")
 
 
 def say_what_failed() -> None:

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from treelab.data.problem import make_problem, split_problem
 from treelab.data.problem_check import check_problem
-from treelab.data.split_by import assign_by, folds_by, likely_columns, with_test_file
+from treelab.data.split_by import (
+    N_BLOCKS,
+    assign_by,
+    fold_groups,
+    folds_by,
+    likely_columns,
+    with_test_file,
+)
 from treelab.evaluation.comparison import have_same_test_rows
 
 RNG = np.random.default_rng(0)
@@ -110,7 +117,10 @@ def test_a_problem_is_split_by_its_column_and_does_not_predict_from_groups():
     assert not groups[0] & groups[1]
     assert type(problem).from_dict(problem.to_dict()) == problem
     assert not have_same_test_rows(problem, split_problem(problem, "random", ""))
-    assert any("kept apart by" in f.sentence for f in check_problem(FRAME, problem))
+    codes = split.groups
+    assert codes is not None
+    assert (codes.groupby(FRAME["patient"]).nunique() == 1).all()
+    assert codes.nunique() == FRAME["patient"].nunique()
     few = FRAME.assign(patient=RNG.choice(["1", "2"], 300))
     (error, *_) = check_problem(few, problem)
     assert error.level == "error"
@@ -153,3 +163,12 @@ def test_columns_that_may_split_are_offered():
     assert likely_columns(frame, "group", "y")[0] == "patient"
     assert "id" not in likely_columns(frame, "group", "y")
     assert "year" in likely_columns(frame, "time", "y")
+
+
+def test_rows_of_a_span_of_time_are_held_out_together():
+    times = pd.Series(RNG.permutation(np.repeat(np.arange(100), 3)), name="t")
+    groups = fold_groups("time", times)
+    assert (groups.groupby(times).nunique() == 1).all()
+    assert groups.value_counts().to_list() == [15] * N_BLOCKS
+    assert (groups.groupby(times).first().diff().dropna() >= 0).all()
+    assert fold_groups("given", times) is None

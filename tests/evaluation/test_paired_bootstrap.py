@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.frontier import FrontierLine, size_words
 from treelab.evaluation.metrics import scores
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
@@ -34,7 +35,9 @@ def test_both_scores_are_those_of_the_score_table(labels, seed):
 
 def test_models_that_predict_the_same_have_no_interval():
     y, other = np.arange(40.0), np.arange(40.0) % 7
-    for second, same in ((other, True), (2 * y - other, False)):
+    rounded = other * (1 + 1e-15)
+    assert disagreement("regression", y, other, rounded).rows.empty
+    for second, same in ((other, True), (rounded, True), (2 * y - other, False)):
         best = paired_bootstrap("regression", y, other, second)["r2"]
         assert best.first == best.second
         assert ("CI" not in best.interval_words(("A", "B"))) == same

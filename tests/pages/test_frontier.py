@@ -133,7 +133,7 @@ def test_done_repeats_draw_bands_and_feed_the_test_over_seeds(store, visit):
     )
     dashed = [t for t in drawn["data"] if t.get("line", {}).get("dash") == "dash"]
     assert len(dashed) == 2
-    assert "over 3 data splits" in page_text(app)
+    assert "same on all 3 data splits" in page_text(app)
     # They are below the others where a run is picked, and folded on Runs.
     offered = app.selectbox(key="bar-run").options
     assert ["Repeat" in option for option in offered] == [False] * 2 + [True] * 4

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from optuna.distributions import IntDistribution
 
 from pages.train import tune
 from tests.pages.stores import table
@@ -49,6 +50,17 @@ def test_a_finished_sweep_shows_its_trials(store, visit):
     scores = table["score"].dropna()
     assert scores.is_monotonic_decreasing
     assert app.button(key="sweep-train").disabled
+
+
+def test_a_ticked_trial_is_no_other_once_a_better_one_ends(store, visit):
+    run_id = swept(store)
+    app = visit("train", tab="Tune", sweep=run_id)
+    key = app.dataframe[-1].proto.id.split("-", 2)[2]
+    app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    assert app.run().button(key="sweep-train").label.startswith("Train trial")
+    study = open_study(store.folder(run_id))
+    study.tell(study.ask({"max_depth": IntDistribution(1, 4)}), 2.0)
+    assert app.run().button(key="sweep-train").label == "Train this trial"
 
 
 def test_a_setting_may_be_called_as_what_is_measured(store, visit):

@@ -1,5 +1,7 @@
 """Train finds clusters of rows, with nothing to predict."""
 
+import re
+
 import pytest
 from sklearn.datasets import load_iris
 
@@ -37,6 +39,14 @@ def test_clusters_are_found_without_anything_to_predict(store, visit):
     assert problem.target in run.problem.columns
     assert run.id in store.queued()
     assert "Argmin clusters" in cards(app)
+
+
+def test_rules_of_clusters_count_the_rows_that_they_name(store, visit):
+    shown = page_text(visit("tree", run=found_clusters(store)))
+    (n_rows,) = re.findall(r"Rows: (\d+) training rows", shown)
+    rules = shown.split('<table class="rules">')[1].split("</table>")[0]
+    counts = re.findall(r"<tr><td>(?:<mark>)?(\d+)", rules)
+    assert sum(map(int, counts)) == int(n_rows)
 
 
 def test_a_column_called_none_can_be_told_from_no_column(store, visit):

@@ -1,5 +1,6 @@
 """The Rashomon set's page, and what Explain says of other trees."""
 
+import errno
 from dataclasses import replace
 
 import numpy as np
@@ -128,3 +129,17 @@ def test_a_tree_of_costs_between_many_classes_has_no_others_and_is_not_edited(
     log = EditLog(tree_hash(store.model(run)), (Prune("L"),))
     with pytest.raises(ValueError, match="costs of errors between more than two"):
         save_edited(store, store.run(run), log)
+
+
+def test_a_tree_that_cannot_be_stored_is_said_to_be_so(visit, store, run, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "the disk")
+
+    monkeypatch.setattr("treelab.runs.jobs.rashomon.save_member", full)
+    app = visit("tree", tab="Alternatives", run=run)
+    app.slider(key="rashomon-tolerance").set_value(0.05).run()
+    trees = store.rashomon(run)
+    place = next(i for i in trees.within(0.05) if i != trees.chosen)
+    app.button(key=f"rashomon-choose-gallery-{run}-{place}").click().run()
+    assert not app.exception
+    assert "No space left" in app.error[0].value

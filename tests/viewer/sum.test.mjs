@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cardPlan, TIERS } from "../../assets/viewer/card.js";
+import { cardPlan, fitPrediction, TIERS } from "../../assets/viewer/card.js";
 import { isSum, MOST_TERMS, sumPlan, sumTerms } from "../../assets/viewer/sum.js";
 
 /** A split that adds up so many columns. */
@@ -44,4 +44,10 @@ test("a split of one column is no sum", () => {
   assert.ok(!isSum(split(1)));
   assert.ok(!isSum({ condition: "age ≤ 3" }));
   assert.ok(isSum(split(2)));
+});
+
+test("a leaf of several outputs shows their values where their names have no room", () => {
+  const node = { prediction: "progression 91.8, visits 7.9", outputs: [[91.8, "91.8"], [7.9, "7.9"]] };
+  const words = fitPrediction({ task: "regression" }, node, 80, 11.5, 650);
+  assert.equal(words.replace(/[\u2068\u2069]/g, ""), "91.8 · 7.9");
 });

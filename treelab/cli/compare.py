@@ -29,7 +29,11 @@ def add_command(commands) -> None:
 
 def compare(arguments: Namespace) -> None:
     """Print the scores of runs, and their differences from the first."""
-    from treelab.reports.run_report import read_facts, score_difference, test_row_costs
+    from treelab.reports.run_report import (
+        costs_on_test_rows,
+        read_facts,
+        score_difference,
+    )
 
     store = RunStore(arguments.home)
     ids = list(dict.fromkeys(arguments.runs))
@@ -38,7 +42,7 @@ def compare(arguments: Namespace) -> None:
     found = read_facts(store, [store.run(run_id) for run_id in ids])
     first, *others = found
     differences = [None, *(score_difference(first, facts) for facts in others)]
-    costs = test_row_costs(found)
+    costs = costs_on_test_rows(found)
     if arguments.json:
         rows_of_runs = [_row(*pair) for pair in zip(found, differences)]
         if costs is not None:

@@ -101,9 +101,9 @@ def print_report(
     if run.metrics:  # clusters that a run found itself have none
         _print_scores(run)
     if run.constraints.class_costs and run.metrics.get("test"):
-        from treelab.reports.run_report import read_facts, test_row_costs
+        from treelab.reports.run_report import costs_on_test_rows, read_facts
 
-        if costs := test_row_costs(read_facts(store, [run])):
+        if costs := costs_on_test_rows(read_facts(store, [run])):
             print(printable(costs.sentence([run.title])))
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")

@@ -16,7 +16,7 @@ from treelab.data.columns import (
 )
 from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
-from treelab.data.split_by import WAYS, assign_by
+from treelab.data.split_by import WAYS, assign_by, fold_groups
 from treelab.data.values import cast_column, class_labels
 from treelab.trees.cells import ATTRIBUTE, noted_units
 from treelab.trees.date_parts import with_date_parts
@@ -381,12 +381,14 @@ class Problem:
             notes.append(
                 f"Only {counted(n_test, 'test row')}: a score on so few is uncertain."
             )
+        by = as_frame(frame)[self.split_column] if self.split_column else None
         return DataSplit(
             **rows,
             notes=tuple(notes),
             weight=weight,
             is_rate=bool(self.exposure),
-            by=as_frame(frame)[self.split_column] if self.split_column else None,
+            by=by,
+            groups=None if by is None else fold_groups(self.split_by, by),
         )
 
     def weights(self, frame: pd.DataFrame) -> pd.Series | None:

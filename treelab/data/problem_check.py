@@ -321,13 +321,6 @@ def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         else:
             what = "test on" if 2 not in left else "validate on"
             yield _error(f"{sentence}, so there is no row to {what}.", problem.target)
-    if problem.split_by in ("group", "time"):
-        yield _note(
-            f"Test rows are kept apart by {name!r}. Learners that cross-validate still "
-            "draw their folds at random among the other rows, so their scores on "
-            "held-out rows may be higher than on test rows.",
-            name,
-        )
 
 
 def _leak_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:

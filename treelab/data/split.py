@@ -76,6 +76,8 @@ class DataSplit:
     is_rate: bool = False
     # What rows are split by, by the table's index; None: at random.
     by: pd.Series | None = None
+    # By which rows are held out in folds, by the table's index; see ``fold_groups``.
+    groups: pd.Series | None = None
 
     def rows(self, name: str) -> Rows:
         """Return the rows of the split "train", "valid" or "test", or of ``JOINED``.

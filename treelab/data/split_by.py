@@ -126,6 +126,39 @@ def folds_by(
         yield order[fit][is_before], order[held_out]
 
 
+N_BLOCKS = 20  # of time, each held out as one
+
+
+def fold_groups(way: str, column: pd.Series) -> pd.Series | None:
+    """Return what each row is held out with in folds, as a split has them.
+
+    Rows of a group are, and rows of one of twenty spans of time with about as many rows
+    each, as neighbours in time are alike (Bergmeir and Benitez, "On the use of
+    cross-validation for time series predictor evaluation", Information Sciences 191,
+    2012).
+
+    Parameters
+    ----------
+    way : {"group", "time", "given"}
+        As ``assign_by`` takes it.
+    column : Series of shape (n_rows,)
+
+    Returns
+    -------
+    Series of int of shape (n_rows,), or None
+        With the column's index; None where a column says which rows are which.
+    """
+    if way == "group":
+        groups = pd.factorize(column, use_na_sentinel=False)[0]
+    elif way == "time":
+        code = _time_codes(column)
+        n_earlier = np.searchsorted(np.sort(code), code)
+        groups = n_earlier * N_BLOCKS // len(code)
+    else:
+        return None
+    return pd.Series(groups, column.index)
+
+
 def _too_few(column: pd.Series, n_folds: int, what: str) -> ValueError:
     """Return the error of a column by which no such folds can be made."""
     return ValueError(

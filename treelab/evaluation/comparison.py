@@ -10,6 +10,7 @@ from treelab.data.columns import column_kind
 from treelab.data.problem import Problem
 from treelab.data.split import some_rows
 from treelab.evaluation.frontier import FrontierLine
+from treelab.evaluation.metrics import differ
 from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
@@ -484,7 +485,8 @@ def compare_over_seeds(first, second, n_train: int, n_test: int) -> SeedComparis
         )
     from scipy import stats  # takes a second, and most of a page needs none
 
-    difference = second - first
+    is_same = np.isclose(first, second, rtol=1e-9, atol=0)  # but for rounding
+    difference = np.where(is_same, 0.0, second - first)
     n = len(difference)
     mean = float(difference.mean())
     error = float(np.sqrt((1 / n + n_test / n_train) * difference.var(ddof=1)))
@@ -857,10 +859,10 @@ def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
         distance = np.abs(first.astype(float) - second)
         mean_distance = float(np.average(distance, weights=weight))
         position = np.argsort(-distance, kind="stable")
-        position = position[distance[position] > 0]
+        position = position[differ(task, first, second)[position]]
     else:
         errors = [(each != truth).astype(float) for each in (first, second)]
-        position = np.flatnonzero(first != second)
+        position = np.flatnonzero(differ(task, first, second))
     better = np.select([errors[0] < errors[1], errors[1] < errors[0]], [0, 1], -1)
     rows = pd.DataFrame(
         {

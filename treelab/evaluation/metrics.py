@@ -26,6 +26,14 @@ _RESAMPLES = 200  # of a standard error
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
+def differ(task: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Whether two predictions of each row differ, numbers by more than rounding."""
+    if task != "regression":
+        return first != second
+    first, second = first.astype(float), second.astype(float)
+    return np.abs(first - second) > 1e-9 * np.abs(first).max(initial=0.0)
+
+
 def by_row(values, n_rows: int, what: str, *, may_lack: bool = False) -> np.ndarray:
     """Return values of rows, (n_rows,) also where they are a table of one column.
 

@@ -9,6 +9,7 @@ from treelab.evaluation.metrics import (
     LOWER_IS_BETTER,
     TITLES,
     by_row,
+    differ,
     macro_f1_of_counts,
 )
 from treelab.trees.losses import Loss
@@ -133,8 +134,9 @@ def paired_bootstrap(
     if weight is not None:
         weight = by_row(weight, n_rows, "Weights")
     pairs = _resampled(task, loss, y_true, first, second, weight)
-    differences, same = {}, bool((first == second).all())
+    differences, same = {}, not differ(task, first, second).any()
     for metric, (one, two) in pairs.items():
+        two = one if same else two
         # The first entry is the score on the rows as they are.
         on_rows = float(one[0]), float(two[0])
         low, high = map(float, np.nanquantile((two - one)[1:], _ENDS))

@@ -395,7 +395,8 @@ class RoutingShift:
 
     def sentences(self, tree: Tree, fitted: str) -> str:
         """Write whether rows look like the fitted ones, so named, and where not."""
-        psi = f"PSI {self.psi:.2f}; chance level {self.psi_by_chance:.2f}"
+        psi = f"PSI {significant(self.psi, 2)}; "
+        psi += f"chance level {significant(self.psi_by_chance, 2)}"
         n_splits = counted(tree.n_splits, "split")
         where = f"any of {n_splits}" if tree.n_splits > 1 else "the only split"
         if self.splits.empty:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
 from treelab.evaluation.metrics import COST_SAVED, TITLES, by_row, headline, scores
 from treelab.evaluation.node_report import rows_at_node
-from treelab.evaluation.paired_bootstrap import paired_bootstrap
+from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.curves import thin
 from treelab.figures.frontier import DrawnLine, frontier_figure
 from treelab.figures.matrix import cell_numbers, matrix_cells
@@ -38,8 +37,11 @@ from treelab.trees.words import counted, significant
 # The difference of two models' scores, with its interval, around zero.
 
 
+_ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
+
+
 def difference_figure(
-    differences: pd.DataFrame,
+    differences: Mapping[str, ScoreDifference],
     first: str,
     second: str,
     *,
@@ -50,9 +52,8 @@ def difference_figure(
 
     Parameters
     ----------
-    differences : DataFrame
-        One row a score, all on one scale, more is better: ``title``, ``estimate``
-        (second minus first), ``low`` and ``high`` of its interval.
+    differences : mapping of str to ScoreDifference
+        By the key of the score; those that are on one scale are drawn.
     first, second : str
         The models' names; to the right of zero the second scores more.
     colors : tuple of two str
@@ -60,10 +61,9 @@ def difference_figure(
     """
     theme = palette(mode)
     figure = go.Figure()
-    row: Any  # of these columns; pandas types no field
-    for row in differences.itertuples():
-        clear = row.low > 0 or row.high < 0
-        color = colors[int(row.estimate > 0)] if clear else theme.muted
+    drawn = [own for name, own in differences.items() if name in _ON_ONE_SCALE]
+    for row in drawn:
+        color = colors[int(row.estimate > 0)] if row.clear else theme.muted
         figure.add_scatter(
             x=[row.low, row.estimate, row.high],
             y=[row.title] * 3,
@@ -72,7 +72,7 @@ def difference_figure(
             marker={
                 "color": color,
                 "size": [1, 14, 1],
-                "symbol": "circle" if clear else "circle-open",
+                "symbol": "circle" if row.clear else "circle-open",
                 "line": {"width": 2, "color": color},
             },
             hovertemplate=(
@@ -81,7 +81,8 @@ def difference_figure(
             ),
             name=row.title,
         )
-    reach = 1.15 * max(1e-3, np.abs(differences[["low", "high"]].to_numpy()).max())
+    ends = [abs(end) for row in drawn for end in (row.low, row.high)]
+    reach = 1.15 * max([1e-3, *ends])
     figure.add_vline(x=0, line={"color": theme.text, "width": 1})
     for x, name, anchor in ((-reach, first, "left"), (reach, second, "right")):
         arrow = f"← {name} better" if anchor == "left" else f"{name} better →"
@@ -96,7 +97,7 @@ def difference_figure(
         )
     return figure.update_layout(
         template=template(mode),
-        height=96 + 44 * len(differences),
+        height=96 + 44 * len(drawn),
         showlegend=False,
         xaxis={
             "title": {"text": f"{escape_html(second)} minus {escape_html(first)}"},
@@ -109,9 +110,6 @@ def difference_figure(
 
 
 # Fitted models compared in a notebook: which is better, and at what size.
-
-
-_ON_ONE_SCALE = ("macro_f1", "accuracy", "d2", "r2")  # scores that one figure can hold
 
 
 def compare(a, b, X, y, sample_weight=None) -> go.Figure:
@@ -146,11 +144,8 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
     losses = _losses([a, b])
     loss = losses[0] if losses[0] == losses[1] else None
     found = paired_bootstrap(task, y, *both, sample_weight, loss=loss)
-    drawn = [found[name] for name in found if name in _ON_ONE_SCALE]
-    columns = ("title", "estimate", "low", "high")
-    table = pd.DataFrame({c: [getattr(d, c) for d in drawn] for c in columns})
     colors = _colors([a, b])
-    figure = difference_figure(table, *names, colors=(colors[0], colors[1]))
+    figure = difference_figure(found, *names, colors=(colors[0], colors[1]))
     best = found[headline(task, loss)]
     winner = best.winner
     if best.same:

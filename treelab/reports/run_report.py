@@ -620,21 +620,26 @@ def score_difference(one: RunFacts, other: RunFacts) -> ScoreDifference:
     return paired_bootstrap(task, truth, *both, weight, loss=loss)[one.metric]
 
 
-def test_row_costs(found: Sequence[RunFacts]) -> RowCosts | None:
-    """Measure runs by the costs of errors that one was trained by; None without."""
+def costs_on_test_rows(
+    found: Sequence, predicted: Sequence | None = None
+) -> RowCosts | None:
+    """Measure runs by the costs of errors that one was trained by; None without.
+
+    Their predictions of the test rows may be given, where they are known already.
+    """
     _, truth, weight = found[0].split.rows("test")
     return row_costs(
         [own.run.constraints for own in found],
         [own.model.classes for own in found],
         truth,
-        [own.predicted for own in found],
+        predicted or [own.predicted for own in found],
         weight,
     )
 
 
 def _cost_blocks(found: Sequence[RunFacts]) -> list[Block]:
     """Say what a test row costs where a run was trained by costs."""
-    costs = test_row_costs(found)
+    costs = costs_on_test_rows(found)
     return [] if costs is None else [Paragraph(costs.sentence([f.name for f in found]))]
 
 

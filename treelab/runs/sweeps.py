@@ -341,7 +341,7 @@ class TrialScorer:
         for number, (fit, held_out) in enumerate(parts):
             part = _Part(watch, number, len(parts))
             estimator, began = run_estimator(tried), time.monotonic()
-            fit_rows(estimator, fit, None, [part])
+            fit_rows(estimator, fit, None, [part], self.split.groups)
             scores.append(self._score_of(estimator, held_out))
             if math.isnan(scores[-1]):
                 raise ValueError(

@@ -1,22 +1,14 @@
 """The figure of two models' difference."""
 
-import pandas as pd
-
+from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.figures.comparison import difference_figure
 
 COLORS = ("#6B7280", "#0072B2")
 
 
 def draw(low, high, names=("CART", "GradTree")):
-    table = pd.DataFrame(
-        {
-            "title": ["macro F1"],
-            "estimate": [(low + high) / 2],
-            "low": low,
-            "high": high,
-        }
-    )
-    return difference_figure(table, *names, colors=COLORS)
+    found = ScoreDifference("macro_f1", 0.5, 0.5 + (low + high) / 2, low, high, 9)
+    return difference_figure({"macro_f1": found}, *names, colors=COLORS)
 
 
 def test_a_clear_difference_has_the_better_models_colour():

@@ -5,7 +5,9 @@ from treelab.learners.common.folds import (
     N_PARTS,
     REPEATED_COLUMNS,
     REPEATED_ROWS,
+    assign_folds,
     assign_parts,
+    hold_out,
     repeated_folds,
 )
 
@@ -27,3 +29,35 @@ def test_large_tables_have_their_folds_drawn_once():
     assert len(repeated_folds(np.arange(REPEATED_ROWS + 1) % 2, seed=0)) == 1
     wide = REPEATED_COLUMNS + 1
     assert len(repeated_folds(np.arange(60) % 2, seed=0, n_columns=wide)) == 1
+
+
+CLASSES = np.arange(200) % 3
+GROUPS = np.array([f"group {i % 17}" if i % 17 else None for i in range(200)], object)
+
+
+@pytest.mark.parametrize("target", [CLASSES, CLASSES + 0.5, np.arange(200) // 199])
+def test_rows_of_a_group_are_held_out_together(target):
+    def names(rows):
+        return set(GROUPS[rows].tolist())
+
+    for folds in repeated_folds(target, seed=3, groups=GROUPS):
+        assert sum(fold.sum() for fold in folds) == 200
+        assert len(folds) == 5
+        assert not any(names(fold) & names(~fold) for fold in folds)
+    by_class = target.dtype.kind == "i"
+    train, held_out = hold_out(target, by_class=by_class, seed=3, groups=GROUPS)
+    assert set(target[train]) == set(target)
+    assert 20 < len(held_out) < 60
+    assert not names(train) & names(held_out)
+    part = assign_parts(200, seed=3, groups=GROUPS)
+    assert len({(group, own) for group, own in zip(GROUPS, part)}) == 17
+
+
+def test_few_groups_make_few_folds_and_one_counts_as_none():
+    assert set(assign_folds(CLASSES, 5, seed=0, groups=np.arange(200) // 90)) == {
+        0,
+        1,
+        2,
+    }
+    alike = assign_folds(CLASSES, 5, seed=0, groups=np.zeros(200))
+    np.testing.assert_array_equal(alike, assign_folds(CLASSES, 5, seed=0))

@@ -148,7 +148,7 @@ def test_the_headline_says_how_it_began_and_what_changed(origin, words):
 def test_later_steps_and_held_out_rows_are_said_after_the_headline():
     origin = Origin("random", True, 4, 2, ("polish", "pruning"), "a fifth of the rows")
     assert str(origin) == (
-        f"{origin.headline} Moved after training by polish and pruning. Selected on a "
+        f"{origin.headline} After training: polish and pruning. Selected on a "
         "fifth of the rows."
     )
 

@@ -63,6 +63,8 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         X_valid=None,
         y_valid=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         callbacks=(),
     ):
         """Train a tree for each pruning strength, one after another, and choose one.
@@ -74,7 +76,9 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
             Of each row, as multiples of their mean; a row of weight 0 is left out.
-        X_valid, y_valid, sample_weight_valid : like the others, optional
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : like the others, optional
             Stop the training and choose the strength; held out of X if not given.
         callbacks : sequence of callable
             Called with a ``Progress`` after each epoch; True stops the training.
@@ -84,7 +88,8 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         self
         """
         settings = read_settings(self)
-        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="zscore")
         check_rows(settings, len(data.y))
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -114,7 +119,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
             held_out="a fifth of the rows" if data.held_out else "validation rows",
         )
         if path.predictors[path.chosen] is None:  # the leaves predict
-            rows = data.frame, data.y, data.weight
+            rows = data.frame, data.y, data.weight, data.groups
             self.model_ = self._with_certainty(self.model_, *rows)
         end, point = self.path_.tree, points[path.chosen]
         self.history_ = training.retain(point, restart, start, end)

@@ -229,6 +229,24 @@ def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
     return weights if np.ptp(weights) else None
 
 
+def check_groups(groups, n_rows: int, name: str) -> np.ndarray | None:
+    """Return the groups of rows (n_rows,) as objects; None where there are none.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each row; ``name`` is what the message calls them.
+    """
+    if groups is None:
+        return None
+    found = np.asarray(column_or_1d(as_pandas(groups)), dtype=object)
+    if len(found) != n_rows:
+        raise ValueError(
+            f"{name} must have a group for each of the {n_rows} rows, got {len(found)}."
+        )
+    return found
+
+
 def label_text(label) -> str:
     """Write a label as Python would, not as numpy does."""
     return repr(label.item() if isinstance(label, np.generic) else label)
@@ -288,15 +306,17 @@ def best_weight_power(
 
 
 def _weighted_rows(
-    frame: pd.DataFrame, y, weights, names: tuple[str, str], *, several: bool
+    frame: pd.DataFrame, y, weights, groups, suffix: str, *, several: bool
 ) -> tuple:
-    """Leave rows of weight 0 out; return the frame, its target and its weights."""
-    weights = check_weights(weights, len(frame), names[1])
+    """Leave rows of weight 0 out; return frame, target, weights and groups."""
+    weights = check_weights(weights, len(frame), f"sample_weight{suffix}")
+    groups = check_groups(groups, len(frame), f"groups{suffix}")
     if weights is None or weights.all():
-        return frame, y, weights
-    y, some = check_target(y, len(frame), names[0], several=several), weights > 0
+        return frame, y, weights, groups
+    y, some = check_target(y, len(frame), f"y{suffix}", several=several), weights > 0
     weights = weights[some]
-    return frame[some], y[some], weights if np.ptp(weights) else None
+    groups = None if groups is None else groups[some]
+    return frame[some], y[some], weights if np.ptp(weights) else None, groups
 
 
 @dataclass(frozen=True)
@@ -321,6 +341,9 @@ class TrainingData:
     # (n_rows,): of each row, above 0; None: all count alike.
     weight: np.ndarray | None = None
     weight_valid: np.ndarray | None = None
+    # (n_rows,): rows of one value are held out together; None: each by itself.
+    groups: np.ndarray | None = None
+    groups_valid: np.ndarray | None = None
 
     @property
     def row_weight(self) -> np.ndarray:
@@ -350,6 +373,13 @@ def joined_weights(data: TrainingData) -> np.ndarray | None:
         return None
     parts = ((data.weight, data.y), (data.weight_valid, data.y_valid))
     return np.concatenate([np.ones(len(y)) if own is None else own for own, y in parts])
+
+
+def joined_groups(data: TrainingData) -> np.ndarray | None:
+    """Groups of the training rows, then of the validation rows; None for none."""
+    if data.groups is None or data.groups_valid is None:
+        return None
+    return np.concatenate([data.groups, data.groups_valid])
 
 
 class TableEstimator(CommonSettings, BaseEstimator):
@@ -398,6 +428,8 @@ class TableEstimator(CommonSettings, BaseEstimator):
         y_valid=None,
         sample_weight=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         *,
         numbers,
         one_hot_max=0,
@@ -414,11 +446,12 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 "None."
             )
         y_given = y
-        frame, y, weight = _weighted_rows(
+        frame, y, weight, groups = _weighted_rows(
             self._read_frame(X, reset=True),
             y,
             sample_weight,
-            ("y", "sample_weight"),
+            groups,
+            "",
             several=self.predicts_several,
         )
         self._name_outputs(y_given)
@@ -427,20 +460,28 @@ class TableEstimator(CommonSettings, BaseEstimator):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
         if X_valid is None and sample_weight_valid is not None:
             raise ValueError("sample_weight_valid needs X_valid and y_valid.")
+        if (groups_valid is None) != (groups is None or X_valid is None):
+            raise ValueError(
+                "groups_valid are the groups of X_valid; give them where X_valid and "
+                "groups are given."
+            )
         set_aside, weight_valid = False, None
         if X_valid is None:
-            rows, held_out = self._hold_out(target)
+            rows, held_out = self._hold_out(target, groups)
             set_aside = not np.isin(held_out, rows).any()
             frame_valid, target_valid = frame.iloc[held_out], target[held_out]
             frame, target = frame.iloc[rows], target[rows]
             if weight is not None:
                 weight, weight_valid = weight[rows], weight[held_out]
+            if groups is not None:
+                groups, groups_valid = groups[rows], groups[held_out]
         else:
-            frame_valid, y_valid, weight_valid = _weighted_rows(
+            frame_valid, y_valid, weight_valid, groups_valid = _weighted_rows(
                 self._read_frame(X_valid, reset=False),
                 self._in_order(y_valid),
                 sample_weight_valid,
-                ("y_valid", "sample_weight_valid"),
+                groups_valid,
+                "_valid",
                 several=self.predicts_several,
             )
             target_valid = self._encode_target(y_valid, frame_valid.index, "y_valid")
@@ -462,6 +503,8 @@ class TableEstimator(CommonSettings, BaseEstimator):
             held_out=set_aside,
             weight=weight,
             weight_valid=weight_valid,
+            groups=groups,
+            groups_valid=groups_valid,
         )
 
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
@@ -486,17 +529,21 @@ class TableEstimator(CommonSettings, BaseEstimator):
         check_is_fitted(self, "model_")
         return self._read_frame(X, reset=False)
 
-    def _hold_out(self, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _hold_out(
+        self, target: np.ndarray, groups: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Split row numbers into training and validation; see ``hold_out``."""
         by_class = self._task() != "regression"
-        return hold_out(target, by_class=by_class, seed=self._draw_seed())
+        seed = self._draw_seed()
+        return hold_out(target, by_class=by_class, seed=seed, groups=groups)
 
     def _with_certainty(
         self,
         path: TreesBySize,
         frame: pd.DataFrame,
         y: np.ndarray,
-        weight: np.ndarray | None = None,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
     ) -> TreesBySize:
         """Return a path of trees, fitted to these rows, that know how sure they are."""
         return path
@@ -651,7 +698,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows, shrunk towards the nodes above.",
         )
 
-    def _with_certainty(self, path, frame, y, weight=None):
+    def _with_certainty(self, path, frame, y, weight, groups):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
@@ -661,6 +708,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
             weight=weight,
+            groups=groups,
         )
 
     def labels(self) -> tuple:
@@ -774,7 +822,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
             raise ValueError(f"{type(self).__name__} predicts no interval.")
         return self.model_.predict_interval(frame)
 
-    def _with_certainty(self, path, frame, y, weight=None):
+    def _with_certainty(self, path, frame, y, weight, groups):
         """Let quantiles be those of new rows; say between which values most rows lie.
 
         Of several targets, or where no interval is wanted, neither.
@@ -791,12 +839,19 @@ class TableRegressor(RegressorMixin, TableEstimator):
                 levels=np.ravel(loss.parameter),
                 seed=self._draw_seed(),
                 weight=weight,
+                groups=groups,
             )
         if self.outputs_:
             return path
         trees = [*path.trees]
         trees[path.chosen] = with_interval(
-            path.tree, frame, y, level=level, seed=self._draw_seed(), weight=weight
+            path.tree,
+            frame,
+            y,
+            level=level,
+            seed=self._draw_seed(),
+            weight=weight,
+            groups=groups,
         )
         return replace(path, trees=tuple(trees))
 

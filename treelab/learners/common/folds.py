@@ -1,7 +1,8 @@
 """Which rows are held out of training: once for all, or in folds."""
 
 import numpy as np
-from sklearn.model_selection import train_test_split
+import pandas as pd
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, train_test_split
 
 from treelab.data.encoding import first_component
 
@@ -14,7 +15,7 @@ FEWEST_ROWS = 10  # smaller tables cannot spare a row
 
 
 def hold_out(
-    target: np.ndarray, *, by_class: bool, seed: int
+    target: np.ndarray, *, by_class: bool, seed: int, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split row numbers into training and validation, a fifth, by classes if possible.
 
@@ -29,6 +30,8 @@ def hold_out(
         each where there are rows enough, and training has a row of every class.
     seed : int
         Draws the rows.
+    groups : ndarray of shape (n,) or None, default=None
+        As ``assign_folds`` takes them; a class's only group trains.
 
     Returns
     -------
@@ -38,27 +41,41 @@ def hold_out(
     rows = np.arange(len(target))
     if len(rows) < FEWEST_ROWS:
         return rows, rows
-    n_valid = round(len(rows) * VALIDATION_FRACTION)
-    strata = None
-    if by_class:
-        counts = np.unique(target, return_counts=True)[1]
-        if counts.min() >= 2 and n_valid >= len(counts):
-            strata = target
-    train, held_out = train_test_split(
-        rows, test_size=n_valid, stratify=strata, random_state=seed
-    )
+    if has_groups(groups):
+        fold = assign_folds(target, N_FOLDS, seed=seed, groups=groups)
+        train, held_out = rows[fold != 0], rows[fold == 0]
+    else:
+        n_valid = round(len(rows) * VALIDATION_FRACTION)
+        strata = None
+        if by_class:
+            counts = np.unique(target, return_counts=True)[1]
+            if counts.min() >= 2 and n_valid >= len(counts):
+                strata = target
+        train, held_out = train_test_split(
+            rows, test_size=n_valid, stratify=strata, random_state=seed
+        )
     if by_class:
         missing = np.setdiff1d(target, target[train])
         rescued = held_out[np.isin(target[held_out], missing)]
         train = np.concatenate([train, rescued])
+        if has_groups(groups):
+            held_out = np.setdiff1d(held_out, rescued)
     return np.sort(train), np.sort(held_out)
 
 
-def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
+def has_groups(groups: np.ndarray | None) -> bool:
+    """Whether there are groups of which some can be held out of the others."""
+    return groups is not None and pd.Series(groups).nunique(dropna=False) > 1
+
+
+def assign_folds(
+    target: np.ndarray, n_folds: int, *, seed: int, groups: np.ndarray | None = None
+) -> np.ndarray:
     """Give each row the fold that holds it out, so that folds are alike.
 
     Rows are shuffled, sorted by target and assigned in turn: folds differ by one row
-    of a class at most, and cover the range of a target of numbers evenly.
+    of a class at most, and cover the range of a target of numbers evenly. Groups are
+    dealt as scikit-learn does, classes alike where each has rows for all folds.
 
     Parameters
     ----------
@@ -68,12 +85,17 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
         At least 2.
     seed : int
         Shuffles the rows.
+    groups : ndarray of shape (n,) or None, default=None
+        Rows of one value are held out together; missing ones are a group. Fewer groups
+        than folds make fewer folds, and a single one counts as none.
 
     Returns
     -------
     ndarray of shape (n,), int64
         0 to ``n_folds - 1``.
     """
+    if has_groups(groups):
+        return _grouped_folds(first_component(target), n_folds, seed, groups)
     target, random = first_component(target), np.random.RandomState(seed)
     shuffled = random.permutation(len(target))
     in_order = shuffled[np.argsort(target[shuffled], kind="stable")]
@@ -86,8 +108,26 @@ def assign_folds(target: np.ndarray, n_folds: int, *, seed: int) -> np.ndarray:
     return fold
 
 
+def _grouped_folds(target, n_folds: int, seed: int, groups) -> np.ndarray:
+    """See ``assign_folds``."""
+    code = pd.factorize(pd.Series(groups), use_na_sentinel=False)[0]
+    n_folds, kind = min(n_folds, int(code.max()) + 1), GroupKFold
+    is_class = not np.issubdtype(target.dtype, np.floating)
+    if is_class and np.unique(target, return_counts=True)[1].min() >= n_folds:
+        kind = StratifiedGroupKFold
+    dealt = kind(n_folds, shuffle=True, random_state=seed)
+    fold = np.empty(len(target), dtype=np.int64)
+    for number, (_, held_out) in enumerate(dealt.split(code, target, code)):
+        fold[held_out] = number
+    return fold
+
+
 def repeated_folds(
-    target: np.ndarray, *, seed: int, n_columns: int = 1
+    target: np.ndarray,
+    *,
+    seed: int,
+    n_columns: int = 1,
+    groups: np.ndarray | None = None,
 ) -> list[list[np.ndarray]]:
     """Draw the folds of small tables three times, so that scores hang less on a draw.
 
@@ -102,12 +142,17 @@ def repeated_folds(
     """
     is_small = len(target) <= REPEATED_ROWS and n_columns <= REPEATED_COLUMNS
     n_repeats = N_REPEATS if is_small else 1
-    drawn = [assign_folds(target, N_FOLDS, seed=seed + i) for i in range(n_repeats)]
-    return [[fold == number for number in range(N_FOLDS)] for fold in drawn]
+    drawn = [
+        assign_folds(target, N_FOLDS, seed=seed + i, groups=groups)
+        for i in range(n_repeats)
+    ]
+    return [[fold == number for number in np.unique(fold)] for fold in drawn]
 
 
-def assign_parts(n_rows: int, *, seed: int) -> np.ndarray:
-    """Give each row one of twenty parts, by which standard errors are measured.
+def assign_parts(
+    n_rows: int, *, seed: int, groups: np.ndarray | None = None
+) -> np.ndarray:
+    """Give each row, or group, one of twenty parts, which measure standard errors.
 
     Twenty parts of all rows make an error steadier than five folds do, and they are
     the same where folds are drawn again.
@@ -117,4 +162,7 @@ def assign_parts(n_rows: int, *, seed: int) -> np.ndarray:
     ndarray of shape (n_rows,), int64
         0 to ``N_PARTS - 1``.
     """
-    return np.random.RandomState(seed).permutation(n_rows) % N_PARTS
+    code = np.arange(n_rows)
+    if has_groups(groups):
+        code = pd.factorize(pd.Series(groups), use_na_sentinel=False)[0]
+    return (np.random.RandomState(seed).permutation(code.max() + 1) % N_PARTS)[code]

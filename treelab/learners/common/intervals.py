@@ -39,6 +39,7 @@ def with_interval(
     level: float,
     seed: int,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> Tree:
     """Return a tree that knows between which values a fraction of the rows lies.
 
@@ -56,6 +57,8 @@ def with_interval(
         Of the folds.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row, above 0; None: all count alike.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        Rows of one value are held out together; see ``folds.assign_folds``.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def with_interval(
         if np.isnan(ends[node]).any():
             ends[node] = ends[tree.parent[node]]  # nobody comes here
     target = y if tree.leaf_weights is None else off
-    [residual], weights = _unseen([tree], frame, target, each, levels, seed)
+    [residual], weights = _unseen([tree], frame, target, each, levels, seed, groups)
     beyond = np.maximum(-residual[:, 0], residual[:, 1])
     widened = _apart(ends, quantile_of(beyond, weights, level))
     return replace(tree, interval=widened, interval_level=level)
@@ -89,6 +92,7 @@ def with_quantiles(
     levels: Sequence[float],
     seed: int,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> SizePath:
     """Return trees whose quantiles are moved to where those of new rows lie.
 
@@ -100,7 +104,7 @@ def with_quantiles(
         Trees whose leaves predict quantiles, with these rows.
     levels : sequence of float
         Those that they predict, ascending.
-    frame, y, seed, weight
+    frame, y, seed, weight, groups
         As ``with_interval`` takes them.
 
     Returns
@@ -117,7 +121,7 @@ def with_quantiles(
     for batch in batches:
         is_linear = batch[0].leaf_weights is not None
         target = y - batch[0].predict(frame) if is_linear else y
-        found, weights = _unseen(batch, frame, target, each, levels, seed)
+        found, weights = _unseen(batch, frame, target, each, levels, seed, groups)
         for tree, residuals in zip(batch, found):
             columns = zip(residuals.T, levels)
             by = [quantile_of(own, weights, level) for own, level in columns]
@@ -152,7 +156,13 @@ def quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
 
 
 def _unseen(
-    trees: Sequence[Tree], frame, y, weight, levels: Sequence[float], seed: int
+    trees: Sequence[Tree],
+    frame,
+    y,
+    weight,
+    levels: Sequence[float],
+    seed: int,
+    groups: np.ndarray | None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """What rows have beyond the quantiles of greedy trees that did not see them.
 
@@ -166,9 +176,10 @@ def _unseen(
     ]
     some = some_rows(len(y), MOST_ROWS)
     frame, y, weight = frame.iloc[some], y[some], weight[some]
+    groups = None if groups is None else groups[some]
     # Of small variances scikit-learn makes leaves, near large means it sees none.
     scaled = (y - y.mean()) / power_of_two(y)
-    repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
+    repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1], groups=groups)
     found = np.empty((len(trees), len(repeats), len(y), len(levels)))
     for repeat, folds in enumerate(repeats):
         for held_out in folds:

@@ -94,8 +94,8 @@ class Origin:
 
     def _details(self) -> list[str]:
         """Sentences on later steps and on held-out rows."""
-        since = "after training" if self.trained else "since"
-        later = f"Moved {since} by {' and '.join(self.later)}."
+        since = "After training" if self.trained else "Since then"
+        later = f"{since}: {' and '.join(self.later)}."
         held_out = f"Selected on {self.held_out}."
         return [later] * bool(self.later) + [held_out] * bool(self.held_out)
 

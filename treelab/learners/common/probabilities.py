@@ -41,6 +41,7 @@ def with_measured_shrinkage(
     seed: int,
     constraints: Constraints,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> TreesBySize:
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
@@ -59,6 +60,8 @@ def with_measured_shrinkage(
         Whose order the probabilities keep.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row, above 0; None: all count alike.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        Rows of one value are held out together; see ``folds.assign_folds``.
     """
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
     optimism = measured_optimism(
@@ -69,6 +72,7 @@ def with_measured_shrinkage(
         task=task,
         seed=seed,
         weight=weight,
+        groups=groups,
     )
     unit = 1.0 if weight is None else float(weight.mean())  # what a row weighs
     trees = []
@@ -121,6 +125,7 @@ def measured_optimism(
     task: str,
     seed: int,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return how much greater held-out log loss is than that of rows that were seen.
 
@@ -132,7 +137,7 @@ def measured_optimism(
     """
     if len(y) < FEWEST_ROWS:
         return np.full((len(sizes), len(STRENGTHS)), np.nan)
-    folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1])
+    folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1], groups=groups)
     return np.mean(
         [
             _fold_optimism(

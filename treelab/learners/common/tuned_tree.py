@@ -17,6 +17,7 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
+    joined_groups,
     joined_weights,
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
@@ -93,21 +94,25 @@ class GrownTree(TableEstimator):
         X_valid=None,
         y_valid=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         callbacks: Sequence[Callback] = (),
     ):
         """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
 
         ``sample_weight`` (n_rows,) weighs the rows: one of weight 2 counts as twice the
-        row, one of 0 is left out. Validation rows do not shape the tree; they only give
-        ``history_`` its validation loss. (CART that is tuned takes them for training
-        rows: it cross-validates.)
+        row, one of 0 is left out. Rows of one value of ``groups`` (n_rows,) are held
+        out together wherever rows are held out. Validation rows do not shape the tree;
+        they only give ``history_`` its validation loss. (CART that is tuned takes them
+        for training rows: it cross-validates.)
         """
         settings = read_settings(self)
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
-        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="rank")
         path = self._search_path(data, settings, monitor)
-        path = self._with_certainty(path, data.frame, data.y, data.weight)
+        path = self._with_certainty(path, data.frame, data.y, data.weight, data.groups)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -132,7 +137,7 @@ class GrownTree(TableEstimator):
         """The fitted tree, thresholds in the units of ``X``."""
         return self.model_
 
-    def _hold_out(self, target):
+    def _hold_out(self, target, groups):
         """Hold no rows out: the tree grows on all of them."""
         rows = np.arange(len(target))
         return rows, rows[:0]
@@ -430,8 +435,10 @@ def candidate_scores(
         See ``pooled_scores``; candidates as ``Search.candidates`` lists them. The
         parts are those of ``folds.assign_parts``.
     """
-    part = assign_parts(len(data.y), seed=search.seed)
-    folds = repeated_folds(data.y, seed=search.seed, n_columns=data.frame.shape[1])
+    part = assign_parts(len(data.y), seed=search.seed, groups=data.groups)
+    folds = repeated_folds(
+        data.y, seed=search.seed, n_columns=data.frame.shape[1], groups=data.groups
+    )
     sums = [
         monitor.begin_stage().once(partial(_fold_sums, data, search, held_out, part))
         for of_repeat in folds
@@ -687,6 +694,8 @@ class TunedTree(GrownTree):
             y=target,
             weight=weight,
             weight_valid=None,
+            groups=joined_groups(data),
+            groups_valid=None,
             frame=frame,
             X_valid=data.X_valid[:0],
             y_valid=data.y_valid[:0],

@@ -17,6 +17,7 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
     best_weight_power,
+    joined_groups,
     joined_weights,
 )
 from treelab.learners.common.origin import (
@@ -90,6 +91,8 @@ class GetEstimator(GetSettings, TableEstimator):
         X_valid=None,
         y_valid=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         callbacks=(),
     ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
@@ -98,7 +101,9 @@ class GetEstimator(GetSettings, TableEstimator):
         ----------
         sample_weight : array-like of shape (n_rows,), optional
             Of each row, as multiples of their mean; a row of weight 0 is left out.
-        X_valid, y_valid, sample_weight_valid : DataFrame and array-likes, optional
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : optional
             Rows that choose among starts, steps and sizes. Without them a fifth of
             ``X`` is held out for that, and joins the others at the end, when the
             leaves are computed.
@@ -108,7 +113,8 @@ class GetEstimator(GetSettings, TableEstimator):
         """
         started = time.monotonic()
         settings = read_settings(self)
-        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="minmax")
         self._set_target(data, settings)
         monitor = Monitor(
@@ -175,14 +181,14 @@ class GetEstimator(GetSettings, TableEstimator):
         """Set what the fit leaves: path, tree and origin, leaves from all rows."""
         sizes, scores, chosen = found
         self._choose_class_weights(sizes[chosen], data)
-        frame, y, weight = data.frame, data.y, data.weight
+        frame, y, weight, groups = data.frame, data.y, data.weight, data.groups
         # Categories were cross-fitted for training; prediction sees their plain rates.
         x = data.encoder.transform(frame)
         if data.held_out:
             frame = pd.concat([frame, data.frame_valid])
             y = np.concatenate([y, data.y_valid])
             x = np.concatenate([x, data.X_valid])
-            weight = joined_weights(data)
+            weight, groups = joined_weights(data), joined_groups(data)
         each = np.ones(len(y)) if weight is None else weight / weight.mean()
         rows = self._rows(x, y, each)
         export = partial(
@@ -212,7 +218,7 @@ class GetEstimator(GetSettings, TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_certainty(path, frame, y, weight)
+        self.path_ = self._with_certainty(path, frame, y, weight, groups)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:

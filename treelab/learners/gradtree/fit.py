@@ -109,6 +109,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         X_valid=None,
         y_valid=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         callbacks: Sequence[Callback] = (),
     ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
@@ -121,7 +123,9 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             Target.
         sample_weight : array-like of shape (n_rows,), optional
             Of each row, as multiples of their mean; a row of weight 0 is left out.
-        X_valid, y_valid, sample_weight_valid : optional
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : optional
             More rows. Early stopping selects by them; else they are trained on, too.
         callbacks : sequence of callable
             Called with a ``Progress`` now and then; returning True stops training, and
@@ -129,7 +133,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """
         settings = read_settings(self)
         random = check_random_state(self.random_state)
-        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         table = self._table(given, settings)
         device = resolve_device(self.device)
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
@@ -200,11 +205,11 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             )
         return Table.of(data, search, settings, scale)
 
-    def _hold_out(self, target):
+    def _hold_out(self, target, groups):
         """Hold rows out where they stop training, if they can be spared."""
         if read_settings(self).early_stopping and len(target) >= FEWEST_ROWS:
-            return super(GrownTree, self)._hold_out(target)
-        return super()._hold_out(target)
+            return super(GrownTree, self)._hold_out(target, groups)
+        return super()._hold_out(target, groups)
 
     def _choose(
         self, table: Table, settings: GradTreeSettings, monitor: Monitor, generator
@@ -405,7 +410,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """Set the model and its origin, its splits counted, on the path, too."""
         data = table.data
         y = data.y if table.is_classes else table.scale.restore(data.y)
-        self.path_ = self._with_certainty(self.path_, data.frame, y, data.weight)
+        rows = data.frame, y, data.weight, data.groups
+        self.path_ = self._with_certainty(self.path_, *rows)
         tree = self.path_.tree
         columns = feature_matrix(tree.features, data.frame).T
         n_changed = changed_splits(start, tree, feature_spread([*columns]))

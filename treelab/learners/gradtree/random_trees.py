@@ -50,7 +50,10 @@ def train_in_folds(
     """Train random trees in five folds; return them, and whether a callback stopped."""
     settings = replace(settings, early_stopping=False)
     y, search, x = table.data.y, table.search, table.x
-    folds, *_ = repeated_folds(y, seed=search.seed, n_columns=table.data.frame.shape[1])
+    groups = table.data.groups
+    folds, *_ = repeated_folds(
+        y, seed=search.seed, n_columns=table.data.frame.shape[1], groups=groups
+    )
     levels = int(np.log2(settings.max_leaf_nodes))
     depth = min(MOST_LEVELS, settings.max_depth, levels)
     n_trees = N_SPLITS // (2**depth - 1)
@@ -78,7 +81,8 @@ def train_in_folds(
         _without_small_branches(search.with_rows(tree, x, y, each), FEWEST * len(y))
         for tree in network.arrays().trees(features, *called)
     ]
-    error, part = errors(network.leaves()), assign_parts(len(y), seed=search.seed)
+    error = errors(network.leaves())
+    part = assign_parts(len(y), seed=search.seed, groups=groups)
     sums = []
     for fold, held in enumerate(folds):
         best = fold * n_trees + int(np.split(error, len(folds))[fold].argmin())

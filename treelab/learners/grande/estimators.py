@@ -87,6 +87,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         X_valid=None,
         y_valid=None,
         sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
         callbacks=(),
     ):
         """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
@@ -99,7 +101,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             Target.
         sample_weight : array-like of shape (n_rows,), optional
             Of each row, as multiples of their mean; a row of weight 0 is left out.
-        X_valid, y_valid, sample_weight_valid : optional
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : optional
             Rows for early stopping; without them folds of the rows are held out in
             turn, and the ensemble is then trained on all rows.
         callbacks : sequence of callable
@@ -108,7 +112,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         """
         settings = read_settings(self)
         generator = torch.Generator(resolve_device(self.device))
-        given = X, y, X_valid, y_valid, sample_weight, sample_weight_valid
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="quantile", one_hot_max=ONE_HOT_MAX)
         self.constraints_ = constraints_of(self, data.frame)
         if self.constraints_.monotone:  # a row may not move to other trees
@@ -125,7 +130,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         takes_turns = not len(data.y_valid)  # folds, at being held out
         n_folds, fold = settings.n_folds, None
         if takes_turns:
-            fold = assign_folds(data.y, n_folds, seed=seeds[1])
+            fold = assign_folds(data.y, n_folds, seed=seeds[1], groups=data.groups)
+            n_folds = int(fold.max()) + 1
         network = begin(fold)
         start = self._export(network, data)
         max_epochs = Course.of(settings, len(data.y)).max_epochs
@@ -204,11 +210,11 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             self.columns_, pd.DataFrame({"column": columns, "importance": importance})
         )
 
-    def _hold_out(self, target):
+    def _hold_out(self, target, groups):
         """Hold no rows out for good where folds take turns."""
         n_folds = read_settings(self).n_folds
         if n_folds == 1 or len(target) < max(FEWEST_ROWS, n_folds):
-            return super()._hold_out(target)
+            return super()._hold_out(target, groups)
         rows = np.arange(len(target))
         return rows, rows[:0]
 

@@ -390,7 +390,9 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
     check_loss(getattr(estimator, "loss", ""), run.problem, split)
-    fit_rows(estimator, split.rows("train"), split.rows("valid"), callbacks)
+    fit_rows(
+        estimator, split.rows("train"), split.rows("valid"), callbacks, split.groups
+    )
     path = getattr(estimator, "path_", None)  # ensembles have none
     path = path if isinstance(path, SizePath) else None  # argmin's is its model
     batch = getattr(estimator, "batch_", None)
@@ -424,9 +426,18 @@ def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
 
 
 def fit_rows(
-    estimator, train: Rows, valid: Rows | None, callbacks: Sequence[Callback]
+    estimator,
+    train: Rows,
+    valid: Rows | None,
+    callbacks: Sequence[Callback],
+    groups: pd.Series | None,
 ) -> None:
-    """Fit an estimator to rows with their weights; hold others out to validate."""
+    """Fit an estimator to rows with their weights; hold others out to validate.
+
+    ``groups`` are those of all rows of the table, see ``DataSplit``.
+    """
+    from sklearn.utils.validation import has_fit_parameter  # takes a moment
+
     given: dict[str, Any] = {}
     if valid is not None:
         given = {"X_valid": valid.X, "y_valid": valid.y}
@@ -434,6 +445,10 @@ def fit_rows(
         given["sample_weight"] = train.weight
         if valid is not None:
             given["sample_weight_valid"] = valid.weight
+    if groups is not None and has_fit_parameter(estimator, "groups"):
+        given["groups"] = groups.loc[train.X.index]
+        if valid is not None:
+            given["groups_valid"] = groups.loc[valid.X.index]
     estimator.fit(train.X, train.y, callbacks=callbacks, **given)
 
 
