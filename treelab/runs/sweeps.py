@@ -411,7 +411,15 @@ class TrialScorer:
             by = self.split.by.loc[rows.X.index]
             folds = folds_by(problem.split_by, by, n_folds, seed)
         else:
-            kind = KFold if problem.task == "regression" else StratifiedKFold
+            kind, what, most = KFold, "rows", len(rows.y)
+            if problem.task != "regression":
+                kind, what = StratifiedKFold, "rows of a class"
+                most = int(rows.y.value_counts().max())
+            if most < n_folds:
+                raise ValueError(
+                    f"{n_folds} folds need at least {n_folds} {what}; there are {most}."
+                    " Take fewer folds, or score by the validation rows."
+                )
             dealt = kind(n_folds, shuffle=True, random_state=seed)
             folds = dealt.split(rows.X, rows.y)
         for fit, held_out in folds:

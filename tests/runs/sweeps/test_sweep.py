@@ -28,6 +28,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.sweeps import (
     SweepPlan,
+    TrialScorer,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -100,6 +101,16 @@ def test_a_score_is_that_of_the_folds_by_hand(store, problem):
     assert trial.value == pytest.approx(np.mean(scores))
     error = np.std(scores, ddof=1) / np.sqrt(3)
     assert trial.user_attrs["standard_error"] == pytest.approx(error)
+
+
+def test_more_folds_than_rows_are_refused(store, problem):
+    plan = SweepPlan(SPACE, n_folds=500)
+    run = store.run(create_sweep(store, "cart", PLAIN, problem, plan))
+    split = problem.split(store.table(problem.table_id))
+    for task, what in ((problem.task, "rows of a class"), ("regression", "rows")):
+        asked = replace(run, problem=replace(problem, task=task))
+        with pytest.raises(ValueError, match=f"500 folds need at least 500 {what};"):
+            list(TrialScorer(asked, plan, split)._parts())
 
 
 def test_the_defaults_are_tried_first(store, problem):
