@@ -27,6 +27,7 @@ def test_commas_are_decimals_or_thousands(decimal, values):
 @pytest.mark.parametrize(
     ("text", "sign", "other"),
     [
+        (TEXT, ",", 1234),
         (TEXT.replace(b".", b","), ".", 1234),
         (b"a;b\n1,234;1.5\n5,678;2.5\n", ",", 1.234),
         (b"a;b\n1.234;1,5\n5.678;2,5\n", ".", 1.234),

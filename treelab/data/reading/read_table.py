@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treelab.data.columns import column_kind, column_note
 from treelab.data.reading.column_names import unique_names
@@ -368,6 +369,13 @@ def _read_columns(
             readings[place].notes.append(
                 f"Column {name!r}: {names_of[other]} separate thousands, as other "
                 f"columns have decimal {names_of[decimal]}. {other_sign(other)}"
+            )
+    elif not signs and cells.delimiter != ",":  # where a comma may be the decimal sign
+        for place, column in unsure["."].items():
+            example = column.filter(pc.match_substring(column, "."))[0].as_py()
+            readings[place].notes.append(
+                f"Column {str(readings[place].column.name)!r}: points are decimal "
+                f"points, as in {example!r}. {other_sign(',')}"
             )
     for reading in readings:
         if reading.form is not None and not as_in:
