@@ -56,7 +56,9 @@ def mean_estimator_weights(
     total = np.zeros(ensemble.n_estimators)
     for start in range(0, len(X), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        total += each[rows] @ ensemble.estimator_weights(X.iloc[rows])
+        # No matrix product: it rounds equal trees apart, and the first is no longer it.
+        own = each[rows, None] * ensemble.estimator_weights(X.iloc[rows])
+        total += own.sum(axis=0)
     return total / (each.sum() or 1)
 
 

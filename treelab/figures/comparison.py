@@ -636,11 +636,10 @@ def plane_figure(
     _add_lines(figure, lines, axes, mode)
     _add_marks(figure, points, mode)
     figure.update_layout(template=template(mode), height=430, margin={"t": 44})
-    for axis, update in zip(axes, (figure.update_xaxes, figure.update_yaxes)):
-        reach = _thresholds_at(axis, [axis.low, axis.high])
-        update(
-            title_text=escape_html(shorten(axis.title, 40)), range=reach, showgrid=False
-        )
+    updates = (figure.update_xaxes, 40), (figure.update_yaxes, 24)  # letters of a title
+    for axis, (update, most) in zip(axes, updates):
+        reach, title = _thresholds_at(axis, [axis.low, axis.high]), axis.title
+        update(title=escape_html(shorten(title, most)), range=reach, showgrid=False)
         if axis.ticks:
             names = [escape_html(shorten(name, 14)) for name in axis.ticks.values()]
             update(tickvals=list(range(len(names))), ticktext=names)

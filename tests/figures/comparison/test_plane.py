@@ -1,5 +1,7 @@
 """Rows and splits in the plane of two columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +33,12 @@ def test_each_class_has_its_colour_and_mark():
 def test_names_of_a_table_stand_as_they_are():
     figure = plane_figure(POINTS, AXES, [], colors={"a": "#0072B2"})
     assert "<b>" not in figure.layout.yaxis.title.text
+
+
+def test_a_long_name_upward_is_cut_to_the_figures_height():
+    long = replace(AXES[1], title="total amount that the applicants asked for")
+    figure = plane_figure(POINTS, (AXES[0], long), [], colors={"a": "#0072B2"})
+    assert len(figure.layout.yaxis.title.text) <= 24
 
 
 def test_numbers_share_the_colours_of_the_surface():
