@@ -37,7 +37,7 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     color, beside = palette(mode()).accent, before
     if row.proba is not None:
         color = run_colors(loaded)[plain_label(row.predicted)]
-    if not before and row.target is not None:
+    if not before and row.target is not None and loaded.has_labels:
         beside = f"Wrong: the row's class is “{row.target}”"
         if row.proba is None:
             error = with_unit(loaded, abs(row.predicted - float(row.target)))

@@ -49,6 +49,12 @@ def test_rules_of_clusters_count_the_rows_that_they_name(store, visit):
     assert sum(map(int, counts)) == int(n_rows)
 
 
+def test_no_cluster_is_called_correct(store, visit):
+    shown = page_text(visit("explain", run=found_clusters(store)))
+    assert 'class="prediction"' in shown
+    assert "Correct" not in shown
+
+
 def test_a_column_called_none_can_be_told_from_no_column(store, visit):
     key = store.add_table(table().assign(none=1.0), "a column none")
     options = of_clusters(visit, table=key).selectbox(key=f"known-{key}").options
