@@ -25,12 +25,12 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="pair"):
     place = pick_row(pair[0], "Follow a test row", "compare-row", words, width=220)
 names = names_of(pair)
 show_verdict(pair, names, others)
-show_trees(pair, names, others, place)
+more = show_trees(pair, names, others, place)
 show_frontier(pair)
 
 parts = {**reasons(pair), "Errors": show_errors}
 if pair[0].model.classes is not None:
     parts |= {"Groups": show_groups, "Cost": show_curves}
-parts["Repeats"] = show_seeds
+parts |= {"Repeats": show_seeds, **more}
 show_tabs({name: partial(show, pair, names) for name, show in parts.items()})
 report_buttons([*pair, *others])

@@ -1,6 +1,6 @@
 """Two runs beside each other: which is better, its trees, what differs in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 
 import pandas as pd
@@ -94,25 +94,30 @@ def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
     return table.loc[:, (table != "").any()]
 
 
-TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where there are two rows of trees
+TREE_HEIGHT, LOW_HEIGHT = 320, 230  # pixels, and where the verdict's table is long
+ACROSS = 3  # trees beside each other
 
 
 def show_trees(
     pair: Pair, names: Names, others: Sequence[LoadedRun], place: int | None
-) -> None:
-    """Draw the trees, three beside each other or two and two, and a test row's path."""
+) -> dict[str, Callable]:
+    """Draw the trees and a test row's path; return a tab of others without room."""
     runs, all_names = [*pair, *others], [*names, *names_of(others)]
     estimators = [_heaviest(loaded) for loaded in runs]
     trees = [*map(run_tree, runs, estimators)]
     marked = marked_splits(pair, (estimators[0], estimators[1]))
-    across = 3 if len(runs) == 3 else 2
-    height = TREE_HEIGHT if len(runs) <= across else LOW_HEIGHT
+    n_first = 2 if len(runs) > ACROSS else len(runs)
+    height = TREE_HEIGHT if n_first == len(runs) else LOW_HEIGHT
     given = {"place": place, "scale": value_scale(trees), "height": height}
-    columns = cells(len(runs), across, gap="large")
     marks = (*marked, *([] for _ in others))
-    for column, *side, own in zip(columns, runs, all_names, SIDES, estimators, marks):
-        with column:
-            _show_side(*side, marked=own, **given)
+    sides = [*zip(runs, all_names, SIDES, estimators, marks)]
+
+    def draw(sides: Sequence, across: int) -> None:
+        for column, (*side, own) in zip(cells(len(sides), across, gap="large"), sides):
+            with column:
+                _show_side(*side, marked=own, **given)
+
+    draw(sides[:n_first], n_first)
     found = " and ".join(
         f"{len(own):,} of {tree.n_splits:,} in {plain(name)}"
         for own, tree, name in zip(marked, trees, names)
@@ -122,6 +127,8 @@ def show_trees(
         f"Dashed outline: only this tree has the split ({found}; 98% of test rows sent "
         f"alike count as the same). Counts: {rows}."
     )
+    rest = sides[n_first:]
+    return {"Other trees": lambda *_: draw(rest, ACROSS)} if rest else {}
 
 
 def _show_side(

@@ -327,6 +327,17 @@ def open_part(app, part: str):
     return app.run()
 
 
+def test_trees_for_which_a_row_has_no_room_are_on_a_tab(visit, store):
+    runs = [add_run(store, own) for own in ("cart", "gradtree", "argmin", "grande")]
+    pair = {"first": runs[0], "second": runs[1]}
+    assert len(viewers(visit("compare", **pair, others=runs[2]))) == 3
+    app = visit("compare", **pair, others=",".join(runs[2:]))
+    assert len(viewers(app)) == 2
+    app = open_part(app, "Other trees")
+    assert len(viewers(app)) == 4
+    assert not app.exception
+
+
 @pytest.mark.parametrize(
     "target", ["kind", pytest.param("weight", marks=pytest.mark.slow)]
 )

@@ -57,9 +57,11 @@ def rules_table(tree: Tree, colors: dict) -> str:
     )
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.
-    region = 'class="scrolled" tabindex="0" role="region" aria-label="Rules"'
-    sums = sums_list(tree) if has_sums else ""
-    return f"<div {region}>{table}</div>{sums}"
+    region = '<div class="scrolled" tabindex="0" role="region" aria-label='
+    sums = ""
+    if has_sums:
+        sums = f'{region}"Weighted sums">{sums_list(tree)}</div>'
+    return f'{region}"Rules">{table}</div>{sums}'
 
 
 def _line(tree: Tree, colors: dict, rule: dict) -> str:
