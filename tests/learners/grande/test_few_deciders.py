@@ -12,7 +12,7 @@ from treelab.learners.grande.fit import Concentration
 @pytest.mark.slow
 def test_entmax_lets_few_trees_decide_and_leaves_the_others_out():
     _, X, y = table("breast_cancer")
-    settings = QUICK | {"n_estimators": 128, "max_epochs": 20}
+    settings = QUICK | {"n_estimators": 128, "max_epochs": 20, "n_folds": 1}
     few = GrandeClassifier(**settings).fit(X, y)
     fewer = GrandeClassifier(**settings, concentration=6.0).fit(X, y)
     many = GrandeClassifier(**settings, weighting="softmax", max_deciders=None).fit(
