@@ -16,12 +16,9 @@ from benchmarks.__main__ import main
 def test_a_watcher_takes_less_than_a_twentieth_of_a_core_and_all_runs_end_in_turn(
     monkeypatch, capsys
 ):
-    # Of fewer trees, as a run that is stopped still scores and saves all of them; whose
-    # turn it is does not hang on how long users' runs train.
+    # Of fewer trees, as a run that is stopped still scores and saves all of them.
     for settings in (watchers.LONG, watchers.SOON_SAVED):
-        monkeypatch.setitem(settings, "n_estimators", 64)
-    short = {"max_epochs": 5, "depth": 2, "n_restarts": 1}
-    monkeypatch.setattr(watchers, "SHORT", short)
+        monkeypatch.setitem(settings, "n_estimators", 256)
     monkeypatch.setattr(watchers, "SETTLING_SECONDS", 3.0)
     command = ["watchers", "--watchers", "5", "--polls", "6", "--starters", "2"]
     assert main(command) == 0, capsys.readouterr().out
