@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier
 
 from treelab.data.problem import make_problem, split_problem
 from treelab.learners.registry import LEARNERS, make_estimator
@@ -55,8 +54,6 @@ def test_what_is_said_of_new_rows_holds_for_new_groups(learner):
 def test_groups_are_taken_by_every_learner_and_have_one_for_each_row(learner):
     X, y, group = patients(1)
     model = make_estimator(learner, "binary", {}, random_state=0)
-    if not is_classifier(model):
-        pytest.skip("it clusters")
     codes = (y > 0).astype(int)
     with pytest.raises(ValueError, match="groups must have a group for each"):
         model.fit(X, codes, groups=group[1:])

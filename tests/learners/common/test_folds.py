@@ -59,5 +59,7 @@ def test_few_groups_make_few_folds_and_one_counts_as_none():
         1,
         2,
     }
+    for rows in hold_out(CLASSES, by_class=True, seed=0, groups=CLASSES):
+        np.testing.assert_array_equal(rows, np.arange(200))  # none can be spared
     alike = assign_folds(CLASSES, 5, seed=0, groups=np.zeros(200))
     np.testing.assert_array_equal(alike, assign_folds(CLASSES, 5, seed=0))

@@ -19,7 +19,7 @@ def hold_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split row numbers into training and validation, a fifth, by classes if possible.
 
-    Tables too small to spare a row are validated on their training rows.
+    Tables too small to spare a row, or a group, are validated on their training rows.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ def hold_out(
         train = np.concatenate([train, rescued])
         if has_groups(groups):
             held_out = np.setdiff1d(held_out, rescued)
+    if len(held_out) == 0:  # each group is the only one of its class
+        return rows, rows
     return np.sort(train), np.sort(held_out)
 
 
