@@ -460,7 +460,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         )
         return TrainingData(
             encoder=encoder,
-            X=encoder.fit_transform(*rows[:3]),
+            X=encoder.fit_transform(*rows),
             y=rows.y,
             X_valid=encoder.transform(valid.frame),
             y_valid=valid.y,

@@ -169,7 +169,7 @@ def grown_without(
     """
     seen = rows.take(~held_out)
     encoder = TableEncoder("rank", task=task, random_state=seed)
-    X = to_float32(encoder.fit_transform(*seen[:3]))
+    X = to_float32(encoder.fit_transform(*seen))
     is_regression = task == "regression"
     kind = DecisionTreeRegressor if is_regression else DecisionTreeClassifier
     grown = kind(

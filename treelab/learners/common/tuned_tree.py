@@ -451,24 +451,21 @@ def _fold_sums(
     data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
-    y, weight = data.y[~held_out], None
-    if data.weight is not None:
-        weight = data.weight[~held_out]
+    own = data.rows.take(~held_out)
     encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
-    X = to_float32(encoder.fit_transform(data.frame[~held_out], y, weight))
+    X = to_float32(encoder.fit_transform(*own))
     all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
     seen, unseen = all_rows[~held_out], all_rows[held_out]
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
-        grown_on = X, seen, y, encoder.features_
-        tree = search.grow(*grown_on, leaf_size, weight, weight)
+        grown_on = X, seen, own.y, encoder.features_
+        tree = search.grow(*grown_on, leaf_size, own.weight, own.weight)
         for depth in search.depths:
             least = tree.depth if depth is None else min(depth, tree.depth)
             key = least, leaf_size
             if key not in found:
-                path = cut_path(tree, least)
-                own = None if data.weight is None else data.weight[held_out]
-                rows = unseen, data.y[held_out], part[held_out], own
+                path, apart = cut_path(tree, least), data.rows.take(held_out)
+                rows = unseen, apart.y, part[held_out], apart.weight
                 found[key] = path_sums(path, rows, search)
             found[depth, leaf_size] = found[key]
     return np.stack(
