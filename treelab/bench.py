@@ -320,7 +320,7 @@ def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
         As ``bench speed`` saves them.
     """
     names = [name for name, *_ in SOLVER_STEPS]
-    solves = [solver_step(*shape, device) for _, *shape in SOLVER_STEPS]
+    solves = [solver_step(e, d, b, device) for _, e, d, b in SOLVER_STEPS]
     seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps, device)))
     rows: list[dict] = []
     for name, n_trees, depth, n_rows in SOLVER_STEPS:
