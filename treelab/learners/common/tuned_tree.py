@@ -149,13 +149,9 @@ class GrownTree(TableEstimator):
         leaf = leaf_of(tree, matrix)
         target = check_target(tree, len(leaf), self._decode_target(data.y))
         tree = with_leaves(tree, matrix, leaf, target, data.weight)
-        weights = self._row_weights(data.y, data.weight)
-        if class_weights is not None:
-            weights = class_weights[data.y]
-        weights = weights * self._vote_weights(data.y)
-        by_class = self._by_class(data.y, weights)
-        if data.weight is not None:
-            weights = weights * data.weight
+        by_class, weights = self._leaf_weights(data, class_weights), data.rows.weights
+        if by_class is not None:
+            weights = by_class[data.y] * weights
         if tree.loss is not None:
             value = node_constants(tree, leaf, data.y, weights, tree.loss)[0]
             return replace(tree, value=value)
@@ -163,19 +159,14 @@ class GrownTree(TableEstimator):
         return replace(tree, class_weights=by_class)
 
     def _values_of(self, y) -> np.ndarray:
-        """What leaves average, (n_rows, n_outputs)."""
-        raise NotImplementedError
+        """What leaves average, (n_rows, n_outputs): the targets as columns."""
+        return as_columns(y)
 
-    def _row_weights(self, y, weight) -> np.ndarray:
-        """What each row's class weighs, (n_rows,); ``weight`` is the row's own."""
-        raise NotImplementedError
+    def _leaf_weights(self, data: TrainingData, given) -> np.ndarray | None:
+        """What a row of each class counts in leaves, (n_classes,); None for numbers.
 
-    def _vote_weights(self, y) -> np.ndarray | float:
-        """What each row's weight is multiplied by in the nodes; see ``votes``."""
-        return 1.0
-
-    def _by_class(self, y, weights) -> np.ndarray | None:
-        """Weights of rows (n_rows,) by class, (n_classes,); None without classes."""
+        ``given`` are the weights of ``_with_rows``.
+        """
         return None
 
     def _loss(self, frame, target, weight=None) -> float:
@@ -190,15 +181,9 @@ class GrownClassifier(GrownTree, TableClassifier):
         """Class codes as indicators, (n_rows, n_classes)."""
         return np.eye(len(self.classes_))[y]
 
-    def _row_weights(self, y, weight):
-        """Weight of each row's class."""
-        return self._class_weights(y, weight)[y]
-
-    def _by_class(self, y, weights):
-        """Every row of a class has the same; every class has a row."""
-        by_class = np.ones(len(self.classes_))
-        by_class[y] = weights
-        return by_class
+    def _leaf_weights(self, data, given):
+        """Those of the settings where none are given."""
+        return self._class_weights(data.y, data.weight) if given is None else given
 
     def _loss(self, frame, target, weight=None):
         """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
@@ -215,14 +200,6 @@ class GrownRegressor(GrownTree, TableRegressor):
         self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
         path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
         return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
-
-    def _values_of(self, y):
-        """The targets as columns, (n_rows, n_outputs)."""
-        return as_columns(y)
-
-    def _row_weights(self, y, weight):
-        """There are no classes."""
-        return np.ones(len(y))
 
     def _loss(self, frame, target, weight=None):
         """Mean loss, the squared error in squared units of the target.
@@ -431,8 +408,7 @@ def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
     ``mass * impurity`` is the weighted risk of a node but for a constant factor, so
     the tree is pruned by the measure it was grown by.
     """
-    if tree.class_counts is None:
-        return tree
+    assert tree.class_counts is not None
     weighted = tree.class_counts * weights
     total = weighted.sum(axis=1)
     fraction = weighted / np.maximum(total, 1e-300)[:, None]
@@ -490,8 +466,7 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
         each = np.ones(len(truth)) if weight is None else weight
         apart = [part == place for place in range(N_PARTS)]
         parts = [(leaf[own], truth[own], each[own]) for own in apart]
-        sums = value_sums(path, parts, search.loss)
-        return [sums[steps].transpose(1, 0, 2, 3)]
+        return [value_sums(path, parts, search.loss)[steps].transpose(1, 0, 2, 3)]
     assert tree.class_counts is not None
     n_classes = len(tree.classes)
     cell = part * n_classes + truth
@@ -741,9 +716,10 @@ class TunedClassifier(TunedTree, GrownClassifier):
         """What each row votes for, its class unless errors have costs."""
         return votes(self.constraints_, self.labels())[0][y]
 
-    def _vote_weights(self, y):
-        """Weight of each row's vote, by the costs of its errors."""
-        return votes(self.constraints_, self.labels())[1][y]
+    def _leaf_weights(self, data, given):
+        """Times those of each class's votes, by the costs of its errors."""
+        own = votes(self.constraints_, self.labels())[1]
+        return super()._leaf_weights(data, given) * own
 
     def _class_weights(self, y, row_weight=None):
         """Equal weights where they are not set."""
