@@ -338,6 +338,13 @@ class Search:
             return with_node_means(tree, leaf, as_columns(y), weight)
         return weighted_impurity(tree, self.greedy.class_weight)
 
+    def predicted(self, tree: Tree, x: np.ndarray, weighting: int) -> np.ndarray:
+        """Class codes or values that a tree predicts for encoded rows (n, F)."""
+        leaf = leaf_of(tree, x)
+        if tree.class_counts is not None:
+            return self.predicted_class(tree.class_counts, weighting)[leaf]
+        return tree.value[leaf] if tree.outputs else tree.value[leaf, 0]
+
     def predicted_class(self, class_counts: np.ndarray, weighting: int) -> np.ndarray:
         """Class (...,) that leaves of so many rows of each (..., C) predict."""
         values, own = votes(self.greedy.constraints, self.greedy.classes)
@@ -493,35 +500,6 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
 # (bumping: Tibshirani and Knight, "Model search by bootstrap 'bumping'", 1999).
 
 
-@dataclass(frozen=True)
-class Restart:
-    """A deep greedy tree over encoded columns, to be pruned to any size."""
-
-    # Of the tree with the rows that it may know, cut at its depth.
-    path: CostComplexityPath
-    leaf: np.ndarray  # int (n_rows,): leaf of each of them, as prediction sees it
-
-    def at(self, n_leaves: int) -> Tree:
-        """Return its largest pruning with at most so many leaves."""
-        return self.path.trees[self._step(n_leaves)]
-
-    def predicted(self, n_leaves: int, search: Search, weighting: int) -> np.ndarray:
-        """Class code or value (n_rows,) that this pruning predicts for each row."""
-        tree, step = self.path.tree, self._step(n_leaves)
-        ends = np.where(tree.level > 0, self.path.step[tree.parent], np.inf)
-        node = self.leaf
-        while (is_cut := ends[node] <= step).any():
-            node = np.where(is_cut, tree.parent[node], node)
-        if tree.outputs:
-            return tree.value[node]
-        if tree.class_counts is None:
-            return tree.value[node, 0]
-        return search.predicted_class(tree.class_counts, weighting)[node]
-
-    def _step(self, n_leaves: int) -> int:
-        return int(steps_at(self.path, np.array([n_leaves]))[0])
-
-
 class Restarts:
     """Greedy trees of all rows, the first as it is, the others on bootstrap weights.
 
@@ -542,10 +520,10 @@ class Restarts:
         drawn = [random.exponential(size=n_rows) for _ in range(n_restarts - 1)]
         self._weights = [own, *(each if own is None else own * each for each in drawn)]
         self._deep: dict[int, list[Tree]] = {}
-        self._found: dict[tuple, list[Restart]] = {}
+        self._paths: dict[tuple, list[CostComplexityPath]] = {}
 
-    def of(self, candidate: Candidate) -> list[Restart]:
-        """Return the trees that grow by a candidate's depth and leaf size."""
+    def trees(self, candidate: Candidate, n_leaves: int) -> list[Tree]:
+        """Return a candidate's trees, pruned to at most so many leaves."""
         leaf_size, depth = candidate.min_samples_leaf, candidate.max_depth
         if leaf_size not in self._deep:
             X, seen, y, features, own = self._rows
@@ -553,24 +531,21 @@ class Restarts:
                 self.search.grow(X, seen, y, features, leaf_size, weight, own)
                 for weight in self._weights
             ]
-        if (depth, leaf_size) not in self._found:
+        if (depth, leaf_size) not in self._paths:
             paths = [cut_path(tree, depth) for tree in self._deep[leaf_size]]
-            self._found[depth, leaf_size] = [
-                Restart(path, leaf_of(path.tree, self._rows[1])) for path in paths
-            ]
-        return self._found[depth, leaf_size]
+            self._paths[depth, leaf_size] = paths
+        paths, most = self._paths[depth, leaf_size], np.array([n_leaves])
+        return [path.trees[int(steps_at(path, most)[0])] for path in paths]
 
     def retained(self, candidate: Candidate, n_leaves: int) -> Tree:
         """Return the tree of a size that is retained; see ``retained``."""
-        found = self.of(candidate)
-        if len(found) == 1:
-            return found[0].at(n_leaves)
-        predicted = [
-            own.predicted(n_leaves, self.search, candidate.weighting) for own in found
-        ]
-        y, weight = self._rows[2], self._rows[-1]
-        loss = self.search.loss
-        return found[retained(predicted, y, weight=weight, loss=loss)].at(n_leaves)
+        trees = self.trees(candidate, n_leaves)
+        if len(trees) == 1:
+            return trees[0]
+        _, seen, y, _, weight = self._rows
+        weighting, loss = candidate.weighting, self.search.loss
+        predicted = [self.search.predicted(tree, seen, weighting) for tree in trees]
+        return trees[retained(predicted, y, weight=weight, loss=loss)]
 
 
 def retained(
