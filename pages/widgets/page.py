@@ -235,7 +235,7 @@ def load_figures_ahead() -> None:
         st.plotly_chart(go.Figure(layout_template="none"), key="no-figure")
 
 
-def beside(place, height: int, function: Callable, *given):
+def with_skeleton(place, height: int, function: Callable, *given):
     """Return what a function of data finds, below a skeleton of so many pixels.
 
     A press meanwhile is answered at once: a script can be stopped only where it draws.

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
-from pages.widgets.page import beside
+from pages.widgets.page import with_skeleton
 from pages.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
@@ -315,8 +315,8 @@ def test_a_press_is_answered_while_columns_are_looked_through():
     free = Event()
     place = Mock(skeleton=Mock(side_effect=InterruptedError))  # as Streamlit stops here
     with pytest.raises(InterruptedError):
-        beside(place, 42, free.wait, 60)
+        with_skeleton(place, 42, free.wait, 60)
     free.set()
-    assert beside(Mock(), 42, sum, [1, 2]) == 3
+    assert with_skeleton(Mock(), 42, sum, [1, 2]) == 3
     with pytest.raises(TableError):
-        beside(Mock(), 42, Mock(side_effect=TableError("damaged")))
+        with_skeleton(Mock(), 42, Mock(side_effect=TableError("damaged")))
