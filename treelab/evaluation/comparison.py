@@ -28,10 +28,7 @@ def agreement(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     predictions : sequence of k arrays of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -136,8 +133,6 @@ def cost_curve(
     probability : float array of shape (n_rows,)
     false_positive, false_negative : float
         Cost of a row of the rest that is predicted as the class, and the reverse.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
     """
     weight = np.ones(len(probability)) if weight is None else weight
     threshold, place = np.unique(
@@ -247,10 +242,7 @@ def row_costs(
     asked : sequence of k Constraints
         That each model was trained with.
     classes : sequence of k sequences, or None of regressions
-    y_true : array-like of shape (n_rows,)
     predicted : sequence of k arrays of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -332,8 +324,6 @@ def class_curves(
     is_class : bool array of shape (n_rows,)
         Which rows are of the class.
     probability : float array of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Raises
     ------
@@ -370,8 +360,6 @@ def calibration(
     ----------
     is_class : bool array of shape (n_rows,)
     probability : float array of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -584,7 +572,6 @@ def split_lines(
 
     Parameters
     ----------
-    tree : Tree
     features : tuple of two int
         Features along x and y.
     held : float array of shape (n_features,)
@@ -639,9 +626,6 @@ def plane_points(
 
     Parameters
     ----------
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
-    columns : (str, str)
     place : int or None
         Of the test row that is followed, from 0; it is the last.
     most : int
@@ -706,8 +690,6 @@ def surface(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    row : DataFrame of one row
     columns : tuple of two str
         Columns along x and y; the row has both.
     x, y : float arrays of shapes (n_x,), (n_y,)
@@ -841,11 +823,8 @@ def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -898,7 +877,6 @@ def own_splits(tree: Tree, other: Tree, X, X_other=None) -> np.ndarray:
 
     Parameters
     ----------
-    tree, other : Tree
     X : table of shape (n_rows, n_columns)
         Rows by which splits are compared: all of them, whatever node they reach.
     X_other : table or None, default=None

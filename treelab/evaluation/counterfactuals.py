@@ -56,7 +56,6 @@ class Counterfactual:
 
         Parameters
         ----------
-        model : Tree, WeightedTrees or PruningPath
         tree : Tree or None, default=None
             With it the words say how far other values lead to the same leaf.
         write : callable, default=str
@@ -247,12 +246,8 @@ def searched_counterfactuals(
 
     Parameters
     ----------
-    model : object with ``predict``
-    changes : Changes
-    wanted : Wanted
     columns : sequence of str
         Columns that the model reads; the others stay.
-    most : int, default=3
 
     Returns
     -------
@@ -328,9 +323,6 @@ def tree_counterfactuals(
     tree : Tree
         With constant leaves. Where a split weighs several columns, category columns
         stay as they are.
-    changes : Changes
-    wanted : Wanted
-    most : int, default=3
 
     Returns
     -------

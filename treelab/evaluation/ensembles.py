@@ -22,7 +22,6 @@ def estimator_predictions(
     ----------
     ensemble : WeightedTrees
         Of classes.
-    row : DataFrame of one row
     estimators : array-like of int of shape (k,)
         Numbers of the trees.
 
@@ -125,8 +124,6 @@ def predictions_of_heaviest(
 
     Parameters
     ----------
-    ensemble : WeightedTrees
-    X : DataFrame of shape (n_rows, n_columns)
     counts : sequence of int
         How many trees may decide, each from 1 to all.
 
@@ -201,8 +198,6 @@ def rows_decided_by_one(
 
     Parameters
     ----------
-    ensemble : WeightedTrees
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Truth.
     row_weight : array of shape (n_rows,) or None, default=None
@@ -253,7 +248,6 @@ def weight_that_agrees(ensemble: WeightedTrees, row: pd.DataFrame) -> float:
     ----------
     ensemble : WeightedTrees
         Of classes.
-    row : DataFrame of one row
 
     Returns
     -------

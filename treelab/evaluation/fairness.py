@@ -114,8 +114,6 @@ def rates_by_group(
     is_class, predicted : bool array of shape (n_rows,)
         Whether a row is of the class, and is predicted as it.
     group : sequence of n_rows str
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -269,8 +267,6 @@ def rate_at_nodes(
 
     Parameters
     ----------
-    tree : Tree
-    X : DataFrame of shape (n_rows, n_columns)
     is_class, predicted, group, weight
         As in ``rates_by_group``.
     rate : str

@@ -158,7 +158,6 @@ def size_words(
         Of their trees of that size.
     lines, names : tuple
         Of both.
-    leaves : int
     """
     low, high = signed(best.low, 2), signed(best.high, 2)
     words = f"With at most {counted(leaves, 'leaf', 'leaves')}: "

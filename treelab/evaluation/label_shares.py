@@ -15,10 +15,8 @@ def with_label_shares(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
     ----------
     tree : Tree
         Its splits stay, its predictions are replaced.
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Labels, all of them in ``classes``.
-    classes : tuple
 
     Returns
     -------

@@ -95,15 +95,12 @@ def scores(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, y_pred : array-like of shape (n_rows,)
         Labels, or values in the units of the target; at least one row.
     proba : ndarray of shape (n_rows, n_classes), optional
         Class probabilities in the order of ``classes``; adds the log loss.
     classes : sequence of length n_classes, optional
         Needed with ``proba``.
-    sample_weight : array-like of shape (n_rows,), optional
-        Of each row; None: all count alike.
     loss : Loss or None, default=None
         Of regression, another than the squared error; adds its ``d2``.
 
@@ -203,9 +200,6 @@ def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
     ----------
     y_true, y_pred : int array of shape (n_rows,)
         Class codes, from 0.
-    n_classes : int
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count 1.
 
     Returns
     -------
@@ -323,7 +317,6 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_train, y : array-like of shape (n_rows,)
         At least one row each.
     weight_train, weight : array of shape (n_rows,) or None, default=None

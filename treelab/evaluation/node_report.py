@@ -66,15 +66,12 @@ def score_leaf(
 
     Parameters
     ----------
-    tree : Tree
     leaf : int
         Number of a node without children.
     X : DataFrame of shape (n_rows, n_columns)
         Rows that did not train the tree, in the table's own columns.
     y : array-like of shape (n_rows,)
         Their labels, or values in the target's unit.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
     predictions : array-like of shape (n_rows,) or None, default=None
         What to score, where another model predicts on top of the tree; None: the
         tree's own predictions.
@@ -174,8 +171,6 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
 
     Parameters
     ----------
-    tree : Tree
-    node : int
     splits : mapping of str to (X, y) or (X, y, weight)
         Rows of the user's table, their labels or values of the target, and what each
         of them counts; None: all alike.
@@ -213,10 +208,6 @@ def node_rows(
 
     Parameters
     ----------
-    tree : Tree
-    node : int
-    X : DataFrame
-    y : array-like of shape (n_rows,)
     most : int or None, default=200
         Rows; None: all.
 

@@ -37,7 +37,6 @@ def optimality_gap(
 
     Parameters
     ----------
-    tree : Tree
     searched : sequence of Tree
         Found by an exhaustive search, of different depths.
     X, y, weight

@@ -32,11 +32,8 @@ def pruned_scores(
     ----------
     path : CostComplexityPath
         Of a tree with rows at its nodes.
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -72,7 +69,6 @@ def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
     ----------
     sums : ndarray of shape (n_folds, ..., 2, n_classes)
         Of each fold's held-out rows, as ``class_sums`` and ``value_sums`` add them up.
-    task : {"binary", "multiclass", "regression"}
 
     Returns
     -------
@@ -102,7 +98,6 @@ def class_sums(
 
     Parameters
     ----------
-    path : CostComplexityPath
     counts : ndarray of shape (n_nodes, ..., n_classes)
         Rows of each class, or of each part and class, that pass each node of the
         unpruned tree.
@@ -136,11 +131,9 @@ def value_sums(
 
     Parameters
     ----------
-    path : CostComplexityPath
     parts : sequence of (leaf, y, weight)
         Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), its
         target (or targets, (n_rows, n_outputs)) and its weight, float (n_rows,).
-    loss : Loss, default=SQUARED_ERROR
 
     Returns
     -------
@@ -191,7 +184,6 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    path : CostComplexityPath
     at_node : ndarray of shape (n_nodes, n_columns)
 
     Returns
@@ -402,10 +394,8 @@ def pruning_steps(
 
     Parameters
     ----------
-    model : Tree or PruningPath
     path : SizePath or None
         Its trees by size.
-    split : DataSplit
     fitted : str
         Name of the rows that the model was fitted to.
     has_labels : bool, default=True
@@ -450,7 +440,6 @@ def trained_path_table(
 
     Parameters
     ----------
-    path : PruningPath
     trees : sequence of Tree
         The trees as they are drawn, one a strength: their leaves and splits count.
     split : DataSplit or None

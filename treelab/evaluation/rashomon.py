@@ -60,7 +60,6 @@ def gather(
     ----------
     own : Tree
         The run's tree, which stays as it is.
-    others : sequence of Tree
     rows : (X, y)
         That all of them were trained on.
     weights : ndarray of shape (n_classes,)
@@ -192,7 +191,6 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
     ----------
     trees : sequence of T trees
         Of one table and target, with constant leaves.
-    X : DataFrame of shape (n_rows, n_columns)
 
     Returns
     -------
@@ -267,7 +265,6 @@ def column_use(trees: Sequence[Tree], columns: Sequence[str]) -> pd.Series:
 
     Parameters
     ----------
-    trees : sequence of Tree
     columns : sequence of str
         All columns that a tree could test.
 
@@ -367,7 +364,6 @@ def otherwise(predicted: np.ndarray, own: int, near: float = 0.0) -> np.ndarray:
     ----------
     predicted : ndarray of shape (T, n_rows)
         Class codes, or values.
-    own : int
     near : float, default=0.0
         As in ``row_multiplicity``.
 

@@ -181,8 +181,6 @@ class TrainingRows:
     ----------
     own : Tree
         One of the trees: they share its target.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
     weights : ndarray of shape (n_classes,)
         Of the classes in the leaves; (1,) for regression.
     costs : ndarray of shape (n_classes, n_classes) or None, default=None
@@ -412,7 +410,6 @@ def best_trees(
 
     Parameters
     ----------
-    splits : Splits
     leaves : LeafSums
         What the rows come to in a leaf, and in all.
     depth : int
@@ -421,7 +418,6 @@ def best_trees(
         Below the best score.
     most : int
         Trees that are returned.
-    min_samples_leaf : int, default=1
 
     Raises
     ------
@@ -709,7 +705,6 @@ def all_trees(
         Most splits on a path.
     n_thresholds : int
         Most candidate thresholds of a feature, at its quantiles.
-    min_samples_leaf : int, default=1
     keeps : callable, optional
         Whether a tree may stand in the set.
 

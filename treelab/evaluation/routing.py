@@ -30,7 +30,6 @@ def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
         Node at which each row ends, as ``Tree.apply`` returns it.
     group : int array of shape (n_rows,)
         Group of each row, such as its class, from 0; -1 for rows that are not counted.
-    n_groups : int
 
     Returns
     -------
@@ -145,8 +144,6 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    frame : DataFrame of shape (n_rows, n_columns)
     name : str
         What messages call the table.
 
@@ -326,7 +323,6 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     ----------
     tree : Tree
         With ``n`` nodes.
-    names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n)
         Rows of each class that pass each node; at least one.
     """
@@ -649,7 +645,6 @@ def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
 
     Parameters
     ----------
-    names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n_nodes)
         As ``rows_passing`` counts them; each class has a row.
 

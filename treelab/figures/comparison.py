@@ -325,7 +325,6 @@ def agreement_figure(
     ----------
     matrix : float array of shape (k, k)
         Fractions, or correlations; NaN where two models do not compare.
-    names : sequence of k str
     as_percent : bool, default=True
         Whether cells are written as percentages.
     """
@@ -378,8 +377,6 @@ def curves_figure(
 
     Parameters
     ----------
-    curves : sequence of DrawnCurve
-    x_title, y_title : str
     diagonal : bool, default=False
         Whether the diagonal is drawn.
     """
@@ -442,8 +439,6 @@ def costs_figure(
     ----------
     curves : sequence of DrawnCurve
         ``x`` ascending from 0 to 1; a cost holds from just above the one before.
-    threshold : float
-    x_title : str
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
@@ -559,12 +554,8 @@ def node_plane(
 
     Parameters
     ----------
-    tree : Tree
-    node : int
     axes : (int, int)
         Features across and upward; the others are held at their medians.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : Series of shape (n_rows,)
     """
     rows = rows_at_node(tree, node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
@@ -603,7 +594,6 @@ def plane_figure(
     points : DataFrame
         ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
         column, names the rows that are marked, the others have "".
-    axes : tuple of two Axis
     lines : sequence of SplitLine
         Those of level 0 are thick, the others dashed.
     colors : dict or None, default=None
@@ -808,9 +798,6 @@ def seeds_figure(
     ----------
     splits : sequence of str
         What each data split is called, beside its line.
-    scores : tuple of two sequences of float
-    names, colors : tuple of two str
-    score_title : str
     split_title : str, default="seed"
         What the names of splits are, in words.
     """

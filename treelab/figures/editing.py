@@ -45,7 +45,6 @@ def category_figure(
     ----------
     codes : int array of shape (n,)
         Place in ``categories``; -1 where it is missing.
-    categories : sequence of str
     left : collection of str
         Those that go left.
     groups : sequence of (str, bool ndarray of shape (n,), str)

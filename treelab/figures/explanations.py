@@ -178,7 +178,6 @@ def dependence_figure(
 
     Parameters
     ----------
-    found : Dependence
     own : array of shape (n_values,) or None, default=None
         Predictions of the one row that is explained.
     title : str
@@ -268,14 +267,12 @@ def importance_figure(
 
     Parameters
     ----------
-    columns : sequence of str of length k
     importance : sequence of float of length k
         The largest first; the first ``most`` are drawn.
     std : sequence of float of length k or None, default=None
         Standard deviations, drawn as error bars.
     title : str
         What a bar's length is.
-    most : int, default=12
     """
     theme = palette(mode)
     columns, values = list(columns)[:most], [float(v) for v in importance][:most]

@@ -45,7 +45,6 @@ def frontier_figure(
 
     Parameters
     ----------
-    lines : sequence of DrawnLine
     column : {"held_out", "test"}
         Which score.
     score_title : str

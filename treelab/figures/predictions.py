@@ -28,7 +28,6 @@ def confusion_figure(
     ----------
     confusion : array of shape (n_classes, n_classes)
         Rows, or their weights; true classes down, predicted classes across.
-    classes : sequence of length n_classes
     target_is : {"true", "imitated"}, default="true"
         What the rows of the matrix are.
     """

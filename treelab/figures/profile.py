@@ -34,7 +34,6 @@ def distribution_figure(
 
     Parameters
     ----------
-    found : Distribution
     name, target : str
         What the axes are called: the column and the target, with their units.
     colors : dict or None, default=None

@@ -41,7 +41,6 @@ def split_figure(
 
     Parameters
     ----------
-    tree : Tree
     node : int
         A split of a weighted sum.
     X : DataFrame

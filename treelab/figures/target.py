@@ -32,7 +32,6 @@ def target_figure(
     ----------
     target : Series of length n_rows
         Missing values are left out.
-    task : {"binary", "multiclass", "regression"}
     unit : str, default=""
         Unit of a number, written on its axis.
     colors : dict or None, default=None

@@ -45,7 +45,6 @@ def plan_picture(
 
     Parameters
     ----------
-    tree : Tree
     width : int, default=720
         Pixels of the picture.
     depth : int or None, default=None
@@ -109,7 +108,6 @@ def thumbnail_svg(
 
     Parameters
     ----------
-    tree : Tree
     colors : dict
         Hex colour of each class; empty for regression.
     highlighted : bool, default=False

@@ -421,10 +421,8 @@ def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     X : DataFrame of shape (n_rows, n_columns)
         At least one row.
-    y : array-like of shape (n_rows,)
 
     Returns
     -------
@@ -474,13 +472,8 @@ def decision_words(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    row : DataFrame of one row
     X : DataFrame of shape (n_rows, n_columns)
         Test rows, on which the row's leaf is scored.
-    y : array-like of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        What each of them counts; None: all alike.
 
     Returns
     -------
@@ -946,7 +939,6 @@ def run_report(store: RunStore, runs: Sequence[Run]) -> str:
 
     Parameters
     ----------
-    store : RunStore
     runs : sequence of Run
         One to four, of one table, target and seed.
 

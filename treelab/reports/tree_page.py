@@ -24,7 +24,6 @@ def html_page(
 
     Parameters
     ----------
-    tree : Tree
     store : RunStore or None, default=None
         Holds the run's table and model.
     run : Run or None, default=None

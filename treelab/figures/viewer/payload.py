@@ -152,7 +152,6 @@ def number_bins(
         Without missing values.
     code : int array of shape (n_rows,)
         Class of each row, below ``n_codes``.
-    n_codes : int
     threshold : float or None
         Becomes an edge of a bar, unless it is infinite; a row on it counts as below.
     most : int, default=24
@@ -205,7 +204,6 @@ def category_bars(
         Whether it goes left.
     category, code : int arrays of shape (n_rows,)
         Category and class of each row.
-    n_codes : int
 
     Returns
     -------
@@ -347,8 +345,6 @@ def row_path(
 
     Parameters
     ----------
-    tree : Tree
-    row : DataFrame of one row
     label : str
         What the row is called, such as "row 812".
     color : str
@@ -377,7 +373,6 @@ def class_entries(
 
     Parameters
     ----------
-    tree : Tree
     codes : int array of shape (n_rows,)
         Class of each row.
     colors : mapping of label to hex colour, or None
@@ -522,7 +517,6 @@ class TreeWriter:
 
     Parameters
     ----------
-    tree : Tree
     rows : tuple of (X, y, weight)
         Rows of the user's table, their labels or values of the target, and what each
         counts; X is None: the tree has the numbers that were stored with it, weight
@@ -569,7 +563,6 @@ class TreeWriter:
         most : int
             Nodes to write; of a larger tree those that the most rows pass. Where a
             split's children are left out, ``hidden`` counts what hangs below.
-        wording : Wording
         """
         is_written = self._is_written(most)
         shown = [int(n) for n in self.rows_at.nodes if is_written[n]]
@@ -946,9 +939,6 @@ def tree_payload(
         own counts are shown, and no histograms.
     y : array-like of shape (n_rows,) or None, default=None
         Their labels, or values of the target.
-    weight : array of shape (n_rows,) or None, default=None
-        What each of them counts; None: all alike.
-    title : str, default=""
     split : {"train", "valid", "test", "train+valid"}, default="train"
         Which rows of the table these are.
     colors : mapping of label to hex colour, or None, default=None
