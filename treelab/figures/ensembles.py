@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import LEARNER_COLORS, Mode, palette, ring, template
+from treelab.figures.style import LEARNER_COLORS, Mode, add_ring, palette, template
 
 # How well an ensemble's heaviest trees predict alone, against how many they are.
 
@@ -52,14 +52,7 @@ def deciders_figure(
             marker={"size": 7},
             hovertemplate=f"{name}: %{{y:.3f}} with %{{x}} trees<extra></extra>",
         )
-        figure.add_scatter(
-            x=[counts[shown]],
-            y=[values[shown]],
-            mode="markers",
-            marker=ring(colors.text, 17),
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        add_ring(figure, counts[shown], values[shown], colors.text, size=17)
     names = [f"{count:,}" for count in counts[:-1]] + [f"all {counts[-1]:,}"]
     return figure.update_layout(
         template=template(mode),

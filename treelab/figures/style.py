@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.trees.colors import OKABE_ITO, Mode, Palette, mix, palette
+from treelab.trees.colors import OKABE_ITO, Mode, mix, palette
 
 # Colours of learners and classes; those of the light and the dark mode are a tree's.
 
@@ -95,15 +95,14 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
     return dict(zip(ranked, class_colors(len(ranked))))
 
 
-def ring(color: str, size: int = 18, width: float = 2) -> dict:
-    """Return plotly's marker of a ring around a point, its sizes in pixels."""
+def add_ring(
+    figure: go.Figure, x, y, color: str, *, size: int = 18, width: float = 2, **more
+) -> None:
+    """Draw a ring around a point; ``more`` is what else plotly's scatter takes."""
     line = {"width": width}
-    return {"symbol": "circle-open", "size": size, "color": color, "line": line}
-
-
-def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
-    """Return the colour scale of fractions from 0 to 1 in the cells of a matrix."""
-    return [(0.0, mix(colors.accent, colors.background, 0.06)), (1.0, colors.accent)]
+    ring = {"symbol": "circle-open", "size": size, "color": color, "line": line}
+    look = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
+    figure.add_scatter(x=[x], y=[y], marker=ring, **look | more)
 
 
 def shade(color: str, step: int, mode: Mode = "light") -> str:
