@@ -235,7 +235,8 @@ def row_costs(
 ) -> RowCosts | None:
     """Measure models by the costs of errors of the first that was trained by any.
 
-    Rows count whose class, and every prediction of them, all models know.
+    Rows count whose class, and every prediction of them, all models know. None where
+    none was trained by costs.
 
     Parameters
     ----------
@@ -243,11 +244,6 @@ def row_costs(
         That each model was trained with.
     classes : sequence of k sequences, or None of regressions
     predicted : sequence of k arrays of shape (n_rows,)
-
-    Returns
-    -------
-    RowCosts or None
-        None where none was trained by costs.
     """
     trained = next((k for k, own in enumerate(asked) if own.class_costs), None)
     if trained is None:
@@ -356,16 +352,13 @@ def calibration(
 ) -> pd.DataFrame:
     """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
+    A row a bin that has rows: ``predicted`` (mean probability), ``observed`` (fraction
+    of the class), both by weight, and ``rows``.
+
     Parameters
     ----------
     is_class : bool array of shape (n_rows,)
     probability : float array of shape (n_rows,)
-
-    Returns
-    -------
-    DataFrame
-        A row a bin that has rows: ``predicted`` (mean probability), ``observed``
-        (fraction of the class), both by weight, and ``rows``.
     """
     edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
@@ -496,7 +489,10 @@ FEWEST_SPLITS = 2  # data splits for a standard error
 def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
     """Average the scores of one learner's trees by size over data splits.
 
-    At each number of leaves a split counts with its largest tree of at most so many.
+    At each number of leaves a split counts with its largest tree of at most so many. A
+    row wherever a mean may change, ascending: ``leaves``, ``mean`` and
+    ``standard_error`` of the mean. It begins where each split has a tree. No row with
+    fewer than two splits that have scores.
 
     Parameters
     ----------
@@ -504,13 +500,6 @@ def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
         Of the same learner and settings, one a data split.
     column : {"held_out", "test"}
         Which score.
-
-    Returns
-    -------
-    DataFrame
-        A row wherever a mean may change, ascending: ``leaves``, ``mean`` and
-        ``standard_error`` of the mean. It begins where each split has a tree. No row
-        with fewer than two splits that have scores.
     """
     tables = [line.table[line.table[column].notna()] for line in lines]
     tables = [table for table in tables if len(table)]
@@ -624,18 +613,14 @@ def plane_points(
 ) -> pd.DataFrame:
     """Return rows in the plane of two columns, or a sample; the followed one is named.
 
+    ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
+
     Parameters
     ----------
     place : int or None
         Of the test row that is followed, from 0; it is the last.
     most : int
-        Rows.
-
-    Returns
-    -------
-    DataFrame
-        ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
-    """
+        Rows."""
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
     )
@@ -821,15 +806,12 @@ class Disagreement:
 def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
     """Find the rows on which two models differ.
 
+    Classes in the order of the rows; numbers with the largest difference first.
+
     Parameters
     ----------
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions.
-
-    Returns
-    -------
-    Disagreement
-        Classes in the order of the rows; numbers with the largest difference first.
     """
     truth, first, second = map(np.asarray, (y_true, first, second))
     mean_distance = None

@@ -234,15 +234,12 @@ def searched_counterfactuals(
 ) -> list[Counterfactual]:
     """Return near rows that the model predicts as wanted; nearer ones may exist.
 
+    Nearest first, no two of the same values; empty where none was found.
+
     Parameters
     ----------
     columns : sequence of str
         Columns that the model reads; the others stay.
-
-    Returns
-    -------
-    list of Counterfactual
-        Nearest first, no two of the same values; empty where none was found.
     """
     X = changes.known.X
     X = X.iloc[some_rows(len(X), MOST_ROWS)]
@@ -306,16 +303,13 @@ def tree_counterfactuals(
 ) -> list[Counterfactual]:
     """Return the nearest row of each leaf that predicts what is wanted.
 
+    Nearest first; empty where no allowed change leads to such a leaf.
+
     Parameters
     ----------
     tree : Tree
         With constant leaves. Where a split weighs several columns, category columns
         stay as they are.
-
-    Returns
-    -------
-    list of Counterfactual
-        Nearest first; empty where no allowed change leads to such a leaf.
 
     Raises
     ------

@@ -196,6 +196,8 @@ def rows_decided_by_one(
 ) -> list[DecidedRows]:
     """List the simple rules inside an ensemble: leaves that decide rows by themselves.
 
+    Most rows first.
+
     Parameters
     ----------
     y : array-like of shape (n_rows,)
@@ -204,11 +206,6 @@ def rows_decided_by_one(
         By which rows count in means; None: all alike.
     share : float, default=0.5
         Weight that a row's heaviest tree must exceed, in [0, 1).
-
-    Returns
-    -------
-    list of DecidedRows
-        Most rows first.
 
     Raises
     ------
@@ -244,15 +241,12 @@ def rows_decided_by_one(
 def weight_that_agrees(ensemble: WeightedTrees, row: pd.DataFrame) -> float:
     """Return the weight of the trees that alone predict the ensemble's class.
 
+    In [0, 1].
+
     Parameters
     ----------
     ensemble : WeightedTrees
         Of classes.
-
-    Returns
-    -------
-    float
-        In [0, 1].
     """
     leaf = ensemble.leaves(row)[0]
     value = ensemble.leaf_value[np.arange(ensemble.n_estimators), leaf]

@@ -449,6 +449,9 @@ def because(
 ) -> str:
     """Return the strongest reasons as half a sentence.
 
+    Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21"; "" where
+    nothing speaks for the prediction.
+
     Parameters
     ----------
     found : sequence of Reason
@@ -460,12 +463,6 @@ def because(
         where one changes little by itself, as in an exclusive or.
     most : int, default=3
         Reasons that are given where none are needed.
-
-    Returns
-    -------
-    str
-        Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21";
-        "" where nothing speaks for the prediction.
     """
     sign = 1 if rises else -1
     largest = max((own.change * sign for own in found), default=0.0)

@@ -206,16 +206,13 @@ def node_rows(
 ) -> pd.DataFrame:
     """Return the rows that pass a node: the truth, then the columns on its path.
 
+    The target, the columns that are tested on the decision path and at the node, and
+    the others in their order; the index is that of ``X``.
+
     Parameters
     ----------
     most : int or None, default=200
         Rows; None: all.
-
-    Returns
-    -------
-    DataFrame
-        The target, the columns that are tested on the decision path and at the node,
-        and the others in their order; the index is that of ``X``.
     """
     rows = rows_at_node(tree, node, X)[:most]
     tested = dict.fromkeys(

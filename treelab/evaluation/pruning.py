@@ -182,13 +182,7 @@ def _beside_root(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
 def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     """Add up over the leaves of each subtree what stands at each node.
 
-    Parameters
-    ----------
-    at_node : ndarray of shape (n_nodes, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_columns)
+    ``at_node`` is (n_nodes, n_columns), the sums (n_steps, n_columns).
     """
     tree = path.tree
     # A node is a leaf from the step at which it is cut until one above it is.
@@ -438,6 +432,10 @@ def trained_path_table(
 ) -> pd.DataFrame:
     """Measure each tree of a path over pruning strengths.
 
+    A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
+    headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
+    ``empty_nodes``; ``purity`` where clusters were held against labels.
+
     Parameters
     ----------
     trees : sequence of Tree
@@ -447,13 +445,6 @@ def trained_path_table(
         found against itself.
     tree_alone : bool, default=False
         Whether a tree predicts by its leaves, not by the predictor on top of it.
-
-    Returns
-    -------
-    DataFrame
-        A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
-        headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
-        ``empty_nodes``; ``purity`` where clusters were held against labels.
     """
     table = pd.DataFrame({"strength": path.strengths})
     if split is None:
@@ -480,12 +471,8 @@ def trained_path_table(
 def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
     """Measure each tree of a path by size, the largest first.
 
-    Returns
-    -------
-    DataFrame
-        A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
-        ``standard_error``, as the path has them; ``test_score``, ``leaves`` and
-        ``depth``.
+    A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
+    ``standard_error``, as the path has them; ``test_score``, ``leaves`` and ``depth``.
     """
     trees = path.trees[::-1]
     scores_held_out = path.scores[::-1].reset_index(drop=True)
@@ -507,11 +494,8 @@ def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
 def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:
     """Measure each subtree of a cost-complexity path, from the whole tree to its root.
 
-    Returns
-    -------
-    DataFrame
-        A row a step: ``strength`` (alpha), ``valid_score``, ``test_score``,
-        ``leaves`` and ``depth``.
+    A row a step: ``strength`` (alpha), ``valid_score``, ``test_score``, ``leaves`` and
+    ``depth``.
     """
     table = pd.DataFrame({"strength": path.alphas})
     for part in SCORED:

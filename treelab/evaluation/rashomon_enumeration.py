@@ -667,8 +667,8 @@ def all_trees(
     ``fill`` goes.
 
     Source: Xin et al., "Exploring the whole Rashomon set of sparse decision trees",
-    NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of
-    the depth are looked at.
+    NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of the
+    depth are looked at. The best comes first and is the chosen one.
 
     Parameters
     ----------
@@ -683,11 +683,6 @@ def all_trees(
         Most candidate thresholds of a feature, at its quantiles.
     keeps : callable, optional
         Whether a tree may stand in the set.
-
-    Returns
-    -------
-    RashomonSet
-        The best first; the best is the chosen one.
 
     Raises
     ------

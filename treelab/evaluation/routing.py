@@ -20,7 +20,7 @@ from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 
 def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
-    """Count the rows of each group that pass each node.
+    """Count the rows of each group that pass each node, int64 (n_groups, n_nodes).
 
     Parameters
     ----------
@@ -29,12 +29,7 @@ def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
     leaf : int array of shape (n_rows,)
         Node at which each row ends, as ``Tree.apply`` returns it.
     group : int array of shape (n_rows,)
-        Group of each row, such as its class, from 0; -1 for rows that are not counted.
-
-    Returns
-    -------
-    int64 array of shape (n_groups, n_nodes)
-    """
+        Group of each row, such as its class, from 0; -1 for rows that are not counted."""
     parent, node, group = map(np.asarray, (parent, leaf, group))
     n_nodes = len(parent)
     counted = group >= 0
@@ -146,10 +141,6 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
     ----------
     name : str
         What messages call the table.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns_read)
 
     Raises
     ------
@@ -477,6 +468,10 @@ def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
 def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
     """Hold the rows of each month against those that the tree was fitted to.
 
+    A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
+    ``differs``, whether any split's rows part differently by more than chance, all
+    months and splits taken together.
+
     Parameters
     ----------
     tree : Tree
@@ -487,13 +482,6 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
         Leaf of each row.
     month : str array of shape (n_rows,)
         Its month; rows whose month is "" are left out.
-
-    Returns
-    -------
-    DataFrame
-        A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
-        ``differs``, whether any split's rows part differently by more than chance, all
-        months and splits taken together.
     """
     from scipy.stats import false_discovery_control
 

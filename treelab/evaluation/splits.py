@@ -43,13 +43,7 @@ class SplitTerms:
         return (self.values * self.weights).sum(axis=1)
 
     def table(self) -> pd.DataFrame:
-        """Return a row a column, the largest fraction first.
-
-        Returns
-        -------
-        DataFrame
-            column, weight and fraction.
-        """
+        """Return column, weight and fraction, the largest fraction first."""
         table = pd.DataFrame(
             {"column": self.columns, "weight": self.weights, "fraction": self.fractions}
         )

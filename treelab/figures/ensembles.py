@@ -23,6 +23,8 @@ def deciders_figure(
 ) -> go.Figure:
     """Draw the score of the k heaviest trees of each row, for every k that was tried.
 
+    Counts on a log scale.
+
     Parameters
     ----------
     counts : sequence of int
@@ -33,11 +35,6 @@ def deciders_figure(
         Index of the count that a ring marks.
     score_title : str
         Of the axis: "macro F1".
-
-    Returns
-    -------
-    go.Figure
-        Counts on a log scale.
     """
     colors = palette(mode)
     solid = LEARNER_COLORS["grande"]

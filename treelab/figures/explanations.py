@@ -38,6 +38,8 @@ def contributions_figure(
 ) -> go.Figure:
     """Draw a bar a column, each beginning where the one above it ends.
 
+    Bars carry the full name as ``customdata``.
+
     Parameters
     ----------
     names : sequence of str of length k
@@ -57,11 +59,6 @@ def contributions_figure(
         Columns that get a bar; a last one stands for all others together, also for
         those whose bars would hardly be seen. The figure has room for as many, so
         that one row's is as tall as another's.
-
-    Returns
-    -------
-    go.Figure
-        Bars carry the full name as ``customdata``.
     """
     theme = palette(mode)
     n_bars = most + (len(names) > most)

@@ -35,7 +35,9 @@ def overview_figure(
 
     An area names the last condition on the path to it; below a node lie its two
     children, left first. The more probable a class, the stronger its colour; for a
-    regression the colour is the node's mean.
+    regression the colour is the node's mean. One trace; ``customdata`` and ``ids`` are
+    node numbers. Of a large tree only the levels above ``levels_shown(tree)`` are
+    drawn.
 
     Parameters
     ----------
@@ -44,12 +46,6 @@ def overview_figure(
     colors : dict
         Hex colour of each class; empty for regression.
     kind : {"icicle", "sunburst"}, default="icicle"
-
-    Returns
-    -------
-    go.Figure
-        One trace; ``customdata`` and ``ids`` are node numbers. Of a large tree only
-        the levels above ``levels_shown(tree)`` are drawn.
     """
     theme = palette(mode)
     drawn = np.flatnonzero(tree.level <= levels_shown(tree))

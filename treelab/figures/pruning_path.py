@@ -44,6 +44,11 @@ def pruning_figure(
 ) -> go.Figure:
     """Draw score above and size below, both against the pruning strength.
 
+    Steps are evenly spaced, since strengths are trained on a log scale and may start at
+    zero; points carry the step as ``customdata``. The step that is shown is not in it:
+    a line through it is laid over it (see ``place_of``), as drawing all anew would be
+    slow.
+
     Parameters
     ----------
     table : DataFrame of n_steps rows
@@ -60,14 +65,6 @@ def pruning_figure(
         Of the axis: "macro F1".
     n_rows : dict of str to int
         Rows behind each score column, for the legend.
-
-    Returns
-    -------
-    go.Figure
-        Steps are evenly spaced, since strengths are trained on a log scale and may
-        start at zero; points carry the step as ``customdata``. The step that is
-        shown is not in it: a line through it is laid over it (see ``place_of``), as
-        drawing all anew would be slow.
     """
     colors = palette(mode)
     figure = make_subplots(

@@ -227,7 +227,8 @@ def heat_tree_figure(
 ) -> go.Figure:
     """Draw the tree with each node as bright as its fraction of the rows.
 
-    Not of the rows at its level: where few come so deep, a handful would glow.
+    Not of the rows at its level: where few come so deep, a handful would glow. Every
+    node is a point whose ``customdata`` is its number.
 
     Parameters
     ----------
@@ -241,11 +242,6 @@ def heat_tree_figure(
         Deepest level that is drawn; None: all.
     width : int, default=WIDTH
         Pixels across that the figure will at least have.
-
-    Returns
-    -------
-    go.Figure
-        Every node is a point whose ``customdata`` is its number.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
@@ -317,6 +313,9 @@ def difference_figure(
 ) -> go.Figure:
     """Draw at each node the fraction of the first rows less that of the second.
 
+    Every node is a point whose ``customdata`` is its number; nodes and edges have the
+    palette's diverging colours: more of the second rows, as much, more of the first.
+
     Parameters
     ----------
     tree : Tree
@@ -331,13 +330,6 @@ def difference_figure(
         Difference at which the colours are strongest.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
-
-    Returns
-    -------
-    go.Figure
-        Every node is a point whose ``customdata`` is its number; nodes and edges have
-        the palette's diverging colours: more of the second rows, as much, more of the
-        first.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
@@ -497,11 +489,8 @@ _CELL = 44  # pixels
 def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Figure:
     """Draw how alike the routes of each two classes are, those alike together.
 
-    Returns
-    -------
-    go.Figure
-        A matrix; to its right the dendrogram, whose joints lie at the mean similarity
-        of the classes they join.
+    A matrix; to its right the dendrogram, whose joints lie at the mean similarity of
+    the classes they join.
     """
     colors = palette(mode)
     n = len(found.names)

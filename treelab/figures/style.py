@@ -44,17 +44,14 @@ SEQUENTIAL = "Viridis"
 def learner_color(learner: str, settings: dict | None = None) -> str:
     """Return a learner's colour; GET with linear leaves has one of its own.
 
+    Hex colour; grey for a learner that has none yet.
+
     Parameters
     ----------
     learner : str
         Key of the learner, as in ``LEARNERS``.
     settings : dict or None, default=None
         The run's settings; only ``leaves`` is read.
-
-    Returns
-    -------
-    str
-        Hex colour; grey for a learner that has none yet.
     """
     return LEARNER_COLORS.get(_kind(learner, settings), "#7A7A7A")
 
@@ -149,10 +146,7 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 def template(mode: Mode = "light") -> go.layout.Template:
     """Return the plotly template of one mode: quiet axes, no box, room to breathe.
 
-    Returns
-    -------
-    go.layout.Template
-        A new template; nothing is registered with plotly.
+    A new template; nothing is registered with plotly.
     """
     colors = palette(mode)
     axis = {

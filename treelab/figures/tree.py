@@ -106,17 +106,14 @@ def thumbnail_svg(
 ) -> str:
     """Draw a tree as a thumbnail: its shape, its leaves in their colours.
 
+    SVG of 160 by 96 pixels, without any text of the table.
+
     Parameters
     ----------
     colors : dict
         Hex colour of each class; empty for regression.
     highlighted : bool, default=False
         Whether its border has the accent colour, as that of the open tree.
-
-    Returns
-    -------
-    str
-        SVG of 160 by 96 pixels, without any text of the table.
     """
     theme = palette(mode)
     x, y = tree_layout(tree)

@@ -416,16 +416,13 @@ MOST_OF_IT = 0.9  # of the weight
 def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
     """Choose rows that tell much about a model, by what they are.
 
+    Places of the rows, from 0: the one it is least sure of, a typical one that is
+    predicted well, and its worst error, as the Explain page ranks them.
+
     Parameters
     ----------
     X : DataFrame of shape (n_rows, n_columns)
         At least one row.
-
-    Returns
-    -------
-    dict of str to int
-        Places of the rows, from 0: the one it is least sure of, a typical one that is
-        predicted well, and its worst error, as the Explain page ranks them.
     """
     y, predicted = np.asarray(y), model.predict(X)
     if model.classes is None:

@@ -22,6 +22,8 @@ def html_page(
 ) -> str:
     """Return the page of one tree.
 
+    HTML that needs no other file.
+
     Parameters
     ----------
     store : RunStore or None, default=None
@@ -31,11 +33,6 @@ def html_page(
         captions name what predicts, with its score. None: the tree's own counts alone.
     estimator : int or None, default=None
         Which tree of an ensemble it is.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
 
     Raises
     ------
