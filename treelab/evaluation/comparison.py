@@ -620,7 +620,8 @@ def plane_points(
     place : int or None
         Of the test row that is followed, from 0; it is the last.
     most : int
-        Rows."""
+        Rows.
+    """
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
     )

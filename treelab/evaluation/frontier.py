@@ -28,6 +28,7 @@ def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
         Validation scores, more is better; NaN is never chosen.
     tolerance : float, default=0.01
         How far below the best the score may lie.
+
     Raises
     ------
     ValueError

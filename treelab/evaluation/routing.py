@@ -29,7 +29,8 @@ def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
     leaf : int array of shape (n_rows,)
         Node at which each row ends, as ``Tree.apply`` returns it.
     group : int array of shape (n_rows,)
-        Group of each row, such as its class, from 0; -1 for rows that are not counted."""
+        Group of each row, such as its class, from 0; -1 for rows that are not counted.
+    """
     parent, node, group = map(np.asarray, (parent, leaf, group))
     n_nodes = len(parent)
     counted = group >= 0
