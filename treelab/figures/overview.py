@@ -10,13 +10,13 @@ from plotly.colors import sample_colorscale
 from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
-    Palette,
     escape_html,
     mix,
     palette,
     template,
     text_on,
 )
+from treelab.trees.colors import Palette
 from treelab.trees.text import prediction_text, rows_text, rule_text, split_condition
 from treelab.trees.tree import Tree, sum_up
 

@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.frontier import judged_by
-from treelab.figures.style import Mode, Palette, add_ring, palette, template
+from treelab.figures.style import Mode, add_ring, palette, template
+from treelab.trees.colors import Palette
 from treelab.trees.words import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.

@@ -12,16 +12,8 @@ from plotly.subplots import make_subplots
 from treelab.evaluation.routing import LARGE, LITTLE, LeafPurity, RouteSimilarity
 from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.matrix import cell_numbers, matrix_cells
-from treelab.figures.style import (
-    Mode,
-    Palette,
-    escape_html,
-    mix,
-    palette,
-    template,
-    text_on,
-)
-from treelab.trees.colors import VIRIDIS
+from treelab.figures.style import Mode, escape_html, mix, palette, template, text_on
+from treelab.trees.colors import VIRIDIS, Palette
 from treelab.trees.tree import Tree
 from treelab.trees.words import percent, short
 
