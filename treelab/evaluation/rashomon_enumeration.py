@@ -458,9 +458,8 @@ class _Subtrees:
         Then the group of each subtree, (m,).
         """
         key = np.column_stack([self.sums, self.label])
-        more = {"return_index": True, "return_inverse": True, "return_counts": True}
-        _, first, group, count = np.unique(key, axis=0, **more)
-        return first, count, group.ravel()
+        _, first, group = np.unique(key, True, True, axis=0)  # and index, inverse
+        return first, np.bincount(group.ravel()), group.ravel()
 
     def members(self, group: int) -> list[int]:
         """Return the places of a group's subtrees."""

@@ -692,7 +692,7 @@ def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
         return
     for row in points[points["label"] != ""].to_dict("records"):
         look = {"name": escape_html(row["label"]), "showlegend": None}
-        add_ring(figure, row["x"], row["y"], palette(mode).text, width=2.5, **look)
+        add_ring(figure, row["x"], row["y"], palette(mode).text, width=2.5, more=look)
 
 
 def _add_surface(

@@ -109,7 +109,7 @@ def frontier_figure(
         if own.line.chosen in known.index:
             chosen = known.loc[own.line.chosen]
             at = chosen["leaves"], chosen[column], palette(mode).text
-            add_ring(figure, *at, unselected={"marker": {"opacity": 1}})
+            add_ring(figure, *at, more={"unselected": {"marker": {"opacity": 1}}})
     return figure.update_layout(
         template=template(mode),
         height=height,

@@ -77,11 +77,11 @@ def pruning_figure(
     )
     judged = judged_by(table)
     for column in (name for name in _SCORES if name in table):
-        name, *look = _SCORES[column]
+        name, dash, symbol = _SCORES[column]
         color = colors.accent if column == judged else colors.text
         if column in n_rows:
             name += f", {n_rows[column]:,} rows"
-        _add_line(figure, table, column, name, *look, color, row=1)
+        _add_line(figure, table, column, name, dash, symbol, color, row=1)
     for column in (name for name in _SIZES if name in table):
         # Where training emptied nodes, leaves would only repeat the splits.
         if column != "leaves" or "active_splits" not in table:
@@ -139,8 +139,8 @@ def _mark_steps(
 ) -> None:
     """Draw a ring around the score of each marked step, and its name above."""
     for line, (step, name) in enumerate(marks.items()):
-        look = {"size": 17, "cliponaxis": False, "name": name, "row": 1, "col": 1}
-        add_ring(figure, step, score.iloc[step], colors.accent, **look)
+        at = {"name": name, "cliponaxis": False, "row": 1, "col": 1}
+        add_ring(figure, step, score.iloc[step], colors.accent, size=17, more=at)
         figure.add_annotation(  # above the lines, two marks one above the other
             x=step,
             y=1,

@@ -93,13 +93,13 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
 
 
 def add_ring(
-    figure: go.Figure, x, y, color: str, *, size: int = 18, width: float = 2, **more
+    figure: go.Figure, x, y, color: str, *, size=18, width=2.0, more: dict | None = None
 ) -> None:
     """Draw a ring around a point; ``more`` is what else plotly's scatter takes."""
     line = {"width": width}
     ring = {"symbol": "circle-open", "size": size, "color": color, "line": line}
     look = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
-    figure.add_scatter(x=[x], y=[y], marker=ring, **look | more)
+    figure.add_scatter(x=[x], y=[y], marker=ring, **look | (more or {}))
 
 
 def shade(color: str, step: int, mode: Mode = "light") -> str:

@@ -662,7 +662,7 @@ def data_section(facts: RunFacts) -> Section:
         kind = kinds.get(name, column_kind(X[name]))
         missing = percent(float(X[name].isna().mean()))
         rows.append([name, kind, units.get(name, ""), missing])
-    blocks = [
+    blocks: list[Block] = [
         Table(["what", "value"], lines),
         *(Paragraph(note) for note in split.notes),
         Subtitle("Features"),
@@ -816,8 +816,10 @@ def _class_tables(facts: RunFacts) -> list[Table]:
     truth, weight = facts.split.y_test.to_numpy(), facts.split.rows("test").weight
     present = list(dict.fromkeys([*(facts.model.classes or ()), *truth.tolist()]))
     codes = {label: code for code, label in enumerate(present)}
-    both = ([codes[label] for label in own] for own in (truth, facts.predicted))
-    confusion = confusion_matrix(*both, len(present), weight)
+    true, predicted = (
+        [codes[label] for label in own] for own in (truth, facts.predicted)
+    )
+    confusion = confusion_matrix(true, predicted, len(present), weight)
     rows_title = "test rows" if weight is None else "weight of the test rows"
 
     def number(n: float) -> str:

@@ -649,8 +649,9 @@ class TreeWriter:
             return facts
         best = int(tree.predicted_class[node])
         chance = tree.value[node]
-        is_counted = n_rows and tree.class_counts is not None
-        counts = tree.class_counts[node] if is_counted else chance
+        counts = chance
+        if n_rows and tree.class_counts is not None:
+            counts = tree.class_counts[node]
         folded = np.bincount(self.fold, counts, minlength=self.n_codes)
         facts["shares"] = [*map(plain_number, folded / max(folded.sum(), 1e-300))]
         labels = tuple(map(str, tree.classes))
