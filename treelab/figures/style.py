@@ -93,7 +93,7 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
 
 
 def add_ring(
-    figure: go.Figure, x, y, color: str, *, size=18, width=2.0, more: dict | None = None
+    figure: go.Figure, x, y, color: str, *, size=18, width: float = 2, more=None
 ) -> None:
     """Draw a ring around a point; ``more`` is what else plotly's scatter takes."""
     line = {"width": width}
