@@ -15,9 +15,10 @@ from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.html import dot
-from treelab.figures.style import Mode, Palette, learner_color, mix, palette, text_on
+from treelab.figures.style import learner_color, text_on
 from treelab.runs.run_words import distinct, run_names, score
 from treelab.runs.store.run import Run
+from treelab.trees.colors import Mode, Palette, mix, palette
 from treelab.trees.words import counted, significant
 
 _THEN = '<span class="quiet">›</span>'
