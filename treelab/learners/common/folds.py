@@ -1,10 +1,13 @@
-"""Which rows are held out of training: once for all, or in folds."""
+"""Rows, and which of them are held out of training: once for all, or in folds."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 from treelab.data.encoding import first_component
+from treelab.data.split_by import grouped_folds, has_groups
 
 VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
 N_PARTS = 20  # of all rows, by which a standard error is measured
@@ -12,6 +15,40 @@ N_FOLDS, N_REPEATS = 5, 3
 REPEATED_ROWS = 5000  # larger tables have their folds drawn once
 REPEATED_COLUMNS = 1000  # and so have wider ones, each fold of which takes seconds
 FEWEST_ROWS = 10  # smaller tables cannot spare a row
+
+
+class Rows(NamedTuple):
+    """Rows of a table that a model is fitted to, or measured on."""
+
+    frame: pd.DataFrame  # as the caller gave them
+    # (n_rows,): class codes (int64), or values in the units of the target (float64); of
+    # several targets, or levels of one, (n_rows, n_outputs).
+    y: np.ndarray
+    # (n_rows,): of each row, above 0; None: all count alike.
+    weight: np.ndarray | None = None
+    # (n_rows,): rows of one value are held out together; None: each by itself.
+    groups: np.ndarray | None = None
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weight of each row (n_rows,), ones where all count alike."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def take(self, some: np.ndarray) -> "Rows":
+        """Return those of these places, or where a mask is True."""
+        weight = None if self.weight is None else self.weight[some]
+        groups = None if self.groups is None else self.groups[some]
+        return Rows(self.frame.iloc[some], self.y[some], weight, groups)
+
+    def joined(self, other: "Rows") -> "Rows":
+        """Return these rows, then the others; groups where both have them."""
+        weight = groups = None
+        if self.weight is not None or other.weight is not None:
+            weight = np.concatenate([self.weights, other.weights])
+        if self.groups is not None and other.groups is not None:
+            groups = np.concatenate([self.groups, other.groups])
+        frame = pd.concat([self.frame, other.frame], ignore_index=True)
+        return Rows(frame, np.concatenate([self.y, other.y]), weight, groups)
 
 
 def hold_out(
@@ -65,11 +102,6 @@ def hold_out(
     return np.sort(train), np.sort(held_out)
 
 
-def has_groups(groups: np.ndarray | None) -> bool:
-    """Whether there are groups of which some can be held out of the others."""
-    return groups is not None and pd.Series(groups).nunique(dropna=False) > 1
-
-
 def assign_folds(
     target: np.ndarray, n_folds: int, *, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray:
@@ -97,7 +129,7 @@ def assign_folds(
         0 to ``n_folds - 1``.
     """
     if has_groups(groups):
-        return _grouped_folds(first_component(target), n_folds, seed, groups)
+        return grouped_folds(first_component(target), n_folds, seed, groups)
     target, random = first_component(target), np.random.RandomState(seed)
     shuffled = random.permutation(len(target))
     in_order = shuffled[np.argsort(target[shuffled], kind="stable")]
@@ -107,20 +139,6 @@ def assign_folds(
         in_order = in_order[np.argsort(place)]
     fold = np.empty(len(target), dtype=np.int64)
     fold[in_order] = np.arange(len(target)) % n_folds
-    return fold
-
-
-def _grouped_folds(target, n_folds: int, seed: int, groups) -> np.ndarray:
-    """See ``assign_folds``."""
-    code = pd.factorize(pd.Series(groups), use_na_sentinel=False)[0]
-    n_folds, kind = min(n_folds, int(code.max()) + 1), GroupKFold
-    is_class = not np.issubdtype(target.dtype, np.floating)
-    if is_class and np.unique(target, return_counts=True)[1].min() >= n_folds:
-        kind = StratifiedGroupKFold
-    dealt = kind(n_folds, shuffle=True, random_state=seed)
-    fold = np.empty(len(target), dtype=np.int64)
-    for number, (_, held_out) in enumerate(dealt.split(code, target, code)):
-        fold[held_out] = number
     return fold
 
 
