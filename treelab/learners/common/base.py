@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -654,6 +654,27 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     def labels(self) -> tuple:
         """Return the classes as plain Python values, as in the exported model."""
         return tuple(self.classes_.tolist())
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of the labels that are predicted for ``X``.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` holds text where the classes are none, or the other way round.
+        """
+        predicted = self.predict(X)
+        given = check_target(y, len(predicted), "y"), predicted, self.classes_
+        y, predicted, known = (
+            np.array([*own]) if own.dtype == object else own for own in given
+        )
+        if (y.dtype.kind == "U") != (known.dtype.kind == "U"):
+            fitted = ", ".join(map(label_text, known[:3]))
+            raise ValueError(
+                f"y holds the label {label_text(y[0])}, and the classes that were "
+                f"fitted are such as {fitted}. Give labels as they were fitted."
+            )
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
