@@ -5,8 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from treelab.cli.arguments import Parser, printable
-from treelab.runs.care.diagnosis import Diagnosis
-from treelab.runs.care.doctor import examine
+from treelab.runs.care.doctor import Diagnosis, examine
 from treelab.runs.store.run_store import default_home
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from treelab.cli.arguments import Parser
 from treelab.cli.backup import say_damage
-from treelab.runs.care.restore import MOST_BYTES, restore
+from treelab.runs.care.backup import MOST_BYTES, restore
 from treelab.runs.store.run_store import default_home
 from treelab.trees.words import counted
 
