@@ -619,7 +619,7 @@ def show_log(editing: Editing) -> None:
 
 def show_edits(loaded: LoadedRun) -> None:
     """List the edits that a run's tree came from, if any."""
-    written = store().edits(loaded.run.id)
+    written = store().plan(loaded.run.id, "edits")
     if written is None:
         return
     log = EditLog.from_json(written)
@@ -718,7 +718,7 @@ def children_of(run: Run) -> list[Run]:
         """Return the id of the run whose tree another one's was."""
         if other.has_model:
             return other.summary.get("edited_from", "")
-        log = store().edits(other.id)
+        log = store().plan(other.id, "edits")
         return "" if log is None else EditLog.from_json(log).run
 
     return [other for other in store().runs() if parent(other) == run.id]

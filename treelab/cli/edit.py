@@ -48,7 +48,9 @@ def edit(arguments: Namespace) -> int:
     store = RunStore(arguments.home)
     run = store.run(arguments.run)
     if arguments.log is None and arguments.train is None:
-        write_output(arguments, store.edits(run.id) or _empty_log(store, run).to_json())
+        write_output(
+            arguments, store.plan(run.id, "edits") or _empty_log(store, run).to_json()
+        )
         return 0
     log = _log(arguments, store, run)
     if log.training is None:

@@ -112,7 +112,7 @@ READ_ONLY = frozenset(
     {
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
         *("is_pause_requested", "log", "snapshot", "snapshots", "model", "path"),
-        *("edits", "more", "rashomon", "sweep", "folder", "exists", "why_empty"),
+        *("plan", "rashomon", "folder", "exists", "why_empty"),
         *("table", "table_file"),  # by way of its name, which not everybody finds
     }
 )

@@ -317,7 +317,7 @@ def test_a_trial_becomes_a_run(store, problem):
     own = create_trial_run(store, run, settings)
     run_one(own, store.home)
     assert store.run(own).settings == settings
-    assert store.sweep(own) is None
+    assert store.plan(own, "sweep") is None
 
 
 def test_other_runs_are_trained_before_a_sweep(store, problem):

@@ -129,7 +129,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     where = "" if below_path is None else f" {place_words(below_path)},"
     title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
     run_id = create_like(store, run, title, learner=learner, settings=settings)
-    store.add_edits(run_id, replace(log, run=run.id).to_json())
+    store.add_plan(run_id, "edits", replace(log, run=run.id).to_json())
     return run_id
 
 
@@ -141,7 +141,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     ValueError
         If the parent is gone, or the log does not fit it.
     """
-    log = EditLog.from_json(store.edits(run.id) or "")
+    log = EditLog.from_json(store.plan(run.id, "edits") or "")
     try:
         parent = store.run(log.run)
         model = store.model(parent.id)
@@ -299,7 +299,7 @@ def _same(store: RunStore, run: Run, log: EditLog) -> str | None:
     """Return the run that has this very log already."""
     for known in store.runs():
         is_child = known.summary.get("edited_from") == run.id
-        if is_child and store.edits(known.id) == log.to_json():
+        if is_child and store.plan(known.id, "edits") == log.to_json():
             return known.id
     return None
 

@@ -134,7 +134,7 @@ def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
     ValueError
         If the first run is gone.
     """
-    asked = json.loads(store.more(run.id) or "{}")
+    asked = json.loads(store.plan(run.id, "more") or "{}")
     try:
         parent = store.run(asked["run"])
         return asked, parent, store.model(parent.id)

@@ -115,7 +115,9 @@ def can_find_more(run: Run) -> bool:
 def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
     """Create the run that finds more trees beside a run's own; return its id."""
     run_id = create_like(store, run, f"{run.short_title}, more trees")
-    store.add_more(run_id, json.dumps({"run": run.id, "n_restarts": n_restarts}))
+    store.add_plan(
+        run_id, "more", json.dumps({"run": run.id, "n_restarts": n_restarts})
+    )
     return run_id
 
 
@@ -170,7 +172,7 @@ def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
     title = f"{run.short_title}, all trees of depth {depth}"
     run_id = create_like(store, run, title)
     asked = {"run": run.id, "all_of_depth": depth, "n_thresholds": n_thresholds}
-    store.add_more(run_id, json.dumps(asked))
+    store.add_plan(run_id, "more", json.dumps(asked))
     return run_id
 
 

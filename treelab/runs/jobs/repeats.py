@@ -85,7 +85,11 @@ def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     for run in store.runs():
         is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
         if is_cut_off and store.may_change(run):
-            asked = (store.edits(run.id), store.more(run.id), store.sweep(run.id))
+            asked = (
+                store.plan(run.id, "edits"),
+                store.plan(run.id, "more"),
+                store.plan(run.id, "sweep"),
+            )
             if asked == (None, None, None):
                 found.setdefault((run_kind(run), run.problem.seed), run.id)
     return found

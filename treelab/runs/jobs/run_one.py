@@ -178,11 +178,11 @@ def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
 
     A sweep fits its learner many times.
     """
-    if store.edits(run.id) is not None:
+    if store.plan(run.id, "edits") is not None:
         return fit_edited
-    if (more := store.more(run.id)) is not None:
+    if (more := store.plan(run.id, "more")) is not None:
         return fit_all if "all_of_depth" in json.loads(more) else fit_more
-    if store.sweep(run.id) is not None:
+    if store.plan(run.id, "sweep") is not None:
         from treelab.runs.jobs.sweep import fit_sweep  # loads Optuna
 
         return fit_sweep

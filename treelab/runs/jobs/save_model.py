@@ -85,7 +85,7 @@ def save_as_run(
     store.start(run_id, ProcessId.here())
     try:
         if edits:
-            store.add_edits(run_id, edits)
+            store.add_plan(run_id, "edits", edits)
         run = store.run(run_id)
         summary = _save(store, run, fitted, seconds=seconds, device=device)
     except BaseException:

@@ -75,7 +75,7 @@ def create_sweep(
     run_id = store.create(
         learner, settings, problem, device=device, title=title, is_background=True
     )
-    store.add_sweep(run_id, plan.to_json())
+    store.add_plan(run_id, "sweep", plan.to_json())
     return run_id
 
 
@@ -95,7 +95,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     ValueError
         If no trial came to an end: what the first one said.
     """
-    text = store.sweep(run.id)
+    text = store.plan(run.id, "sweep")
     if text is None:
         raise ValueError(f"The run {run.title!r} has no plan of a sweep.")
     plan = SweepPlan.from_json(text)
@@ -154,7 +154,7 @@ def help_sweep(
     bool
         Whether there was one to try.
     """
-    text, folder = store.sweep(run_id), store.folder(run_id)
+    text, folder = store.plan(run_id, "sweep"), store.folder(run_id)
     if text is None or read_study(folder) is None:
         return False
     run, plan = store.run(run_id), SweepPlan.from_json(text)

@@ -13,9 +13,6 @@ import psutil
 from treelab.runs.store.database import change, fetch, writing
 from treelab.runs.store.server import Server
 
-# The identity of a process, by which another one finds out whether it is alive.
-
-
 CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
 
 
@@ -60,9 +57,6 @@ class ProcessId:
             return same and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
-
-
-# The worker registry of a run store: workers by slot, and the apps that need them.
 
 
 @dataclass(frozen=True)
