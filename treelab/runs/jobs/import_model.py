@@ -12,7 +12,6 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
-from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
@@ -189,16 +188,7 @@ def import_model(
     notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
-    return save_as_run(
-        store,
-        Fitted(model, problem, split, tuple(notes)),
-        IMPORTED,
-        {},
-        title,
-        asked_device="cpu",
-        seconds=0.0,
-        device="no device: trained elsewhere",
-    )
+    return save_as_run(store, Fitted(model, problem, split, tuple(notes)), title)
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:

@@ -27,8 +27,6 @@ from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, shortest
 
-# A tree that was chosen among those that score alike becomes a run of its own.
-
 
 def save_member(
     store: RunStore, run: Run, trees: RashomonSet, place: int, tolerance: float
@@ -98,9 +96,6 @@ def same_tree(one: Tree, other: Tree) -> bool:
     )
 
 
-# More trees that score like a run's own: a batch of restarts, trained as a run.
-
-
 N_RESTARTS = 24  # of the size that is chosen
 LARGER = 2  # times the leaves of the run's tree
 
@@ -159,9 +154,6 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
         path=path,
         rashomon=found,
     )
-
-
-# All trees of a small depth beside a run's own: looked at as a run of its own.
 
 
 N_THRESHOLDS = {2: 16, 3: 4}  # by depth: of a column, by default

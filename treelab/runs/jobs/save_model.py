@@ -8,7 +8,7 @@ import treelab
 from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import COST_SAVED
 from treelab.evaluation.splits import split_scores
-from treelab.learners.registry import find_spec
+from treelab.learners.registry import IMPORTED, find_spec
 from treelab.runs.jobs.fit import (
     Fitted,
     fitted_split,
@@ -51,37 +51,24 @@ def save_fitted(
 def save_as_run(
     store: RunStore,
     fitted: Fitted,
-    learner: str,
-    settings: dict,
     title: str,
-    *,
-    asked_device: str,
-    seconds: float,
-    device: str,
-    edits: str = "",
     parent: Run | None = None,
+    edits: str = "",
 ) -> str:
-    """Save a model that was not trained here as a run that is done; return its id.
+    """Save a model that was not trained now as a run that is done; return its id.
 
-    One that cannot be scored becomes no run.
-
-    Parameters
-    ----------
-    store : RunStore
-    fitted : Fitted
-    learner, settings, title, asked_device, parent
-        As ``RunStore.create`` takes them.
-    seconds : float
-        What its training took.
-    device : str
-        What it was trained on, for display.
-    edits : str, default=""
-        The log of the edits that its tree came from, as JSON.
+    One that cannot be scored becomes no run. Its learner, its settings and what its
+    training took are those of the run of whose model it was made; without such a
+    parent it was trained elsewhere. ``edits`` is the log, as JSON, that it came from.
     """
     metrics = _scores(fitted)
-    run_id = store.create(
-        *(learner, settings, fitted.problem, asked_device, title), parent=parent
-    )
+    asked: tuple = IMPORTED, {}, fitted.problem, "cpu"
+    seconds, device = 0.0, "no device: trained elsewhere"
+    if parent is not None:
+        asked = parent.learner, parent.settings, fitted.problem, parent.device
+        seconds = parent.summary.get("seconds", parent.elapsed)
+        device = parent.summary.get("device", parent.device)
+    run_id = store.create(*asked, title, parent=parent)
     store.start(run_id, ProcessId.here())
     try:
         if edits:
