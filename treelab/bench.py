@@ -35,8 +35,6 @@ from treelab.training.device import device_name, resolve_device
 from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
 
-# What a benchmark ran on.
-
 
 def machine() -> str:
     """Name of the processor and the number of its cores that may be used."""
@@ -48,9 +46,6 @@ def machine() -> str:
                 name = line.split(":", 1)[1].strip()
                 break
     return f"{name}, {os.cpu_count()} cores"
-
-
-# Taking the time of a step.
 
 
 def median_seconds(
@@ -162,9 +157,6 @@ def _paths(n_leaves: int, device) -> tuple[Tensor, Tensor]:
         node = (node - 1) // 2
         splits.append(node)
     return torch.stack(splits[::-1], 1), torch.stack(goes_left[::-1], 1)
-
-
-# How long visitors wait: reading tables, placing splits, listing runs.
 
 
 def table_rows(steps: int) -> list[dict]:
@@ -291,9 +283,6 @@ def oblique_steps(
     }
 
 
-# How long argmin trees' solver takes, and what restarts cost to train.
-
-
 # name, trees, depth, rows
 SOLVER_STEPS = (
     ("activity, one tree", 1, 6, 512),
@@ -402,9 +391,6 @@ def argmin_fit(
         model.fit(X[:n_rows], y[:n_rows], X_valid=X[rest], y_valid=y[rest])
 
     return fit
-
-
-# How long a step of each operator takes, against the formulas typed in one to one.
 
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together

@@ -14,14 +14,12 @@ PACKAGE = Path(treelab.__file__).parent
 
 def add_command(parent: Parser) -> None:
     """Add ``app`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "app",
         _app,
         "open the dashboard in a browser",
         "Opens the dashboard in a browser; Ctrl-C ends it. What follows -- is given to "
         "streamlit, see streamlit run --help.",
-    )
-    parser.options(
         """
         --port  (default: 8501)
         options -- OPTION  of streamlit

@@ -21,9 +21,6 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
 
-# What stands at the end of a command's help: calls that can be copied.
-
-
 EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
 2 refused, a sentence on standard error says why; 130 interrupted"""
 
@@ -76,18 +73,25 @@ EXAMPLES = {
 }
 
 
-# The parser of a command.
-
-
 class Parser(ArgumentParser):
     """The parser of a command, with the arguments that commands share."""
 
     commands: Any  # what the parsers of commands are added to, where it has some
 
     def command(
-        self, name: str, run: Callable | None, help: str, description: str = ""
+        self,
+        name: str,
+        run: Callable | None,
+        help: str,
+        description: str = "",
+        options: str = "",
+        /,
+        **how: Any,
     ) -> "Parser":
-        """Add a command that calls a function; its examples stand below its help."""
+        """Add a command that calls a function; its examples stand below its help.
+
+        Its ``options`` are as in ``options``.
+        """
         parser = self.commands.add_parser(name, help=help)
         if description:
             parser.description = fill(description, 79)
@@ -96,6 +100,8 @@ class Parser(ArgumentParser):
             calls = "\n".join(f"  treelab {line}" for line in lines)
             parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
         parser.set_defaults(command=run)
+        if options:
+            parser.options(options, **how)
         return parser
 
     def option(self, words: str, help: str = "", to: Any = None, **how: Any) -> None:
@@ -114,18 +120,23 @@ class Parser(ArgumentParser):
             how["action"] = "store_true"
         (to or self).add_argument(*names.split(","), help=help, **how)
 
-    def options(self, text: str, to: Any = None, **how: Any) -> None:
+    def options(self, text: str, /, to: Any = None, **how: Any) -> None:
         """Add arguments, a line each with two spaces before its help.
 
         Lines that are indented go on; ``how`` has the type of an argument, or all else
-        that there is to say of it.
+        that there is to say of it. Those that several commands have stand in brackets:
+        "[home]" is ``add_home``.
         """
         for line in re.split(r"\n(?=\S)", dedent(text).strip()):
-            words, _, help = line.partition("  ")
+            words, *rest = re.split("  +", " ".join(line.split("\n")), maxsplit=1)
+            help = [" ".join(each.split()) for each in rest]
+            if words.startswith("["):
+                getattr(self, f"add_{words[1:-1]}")(*help)
+                continue
             name = words.split()[0].split(",")[-1].lstrip("-").replace("-", "_")
             more = how.get(name, {})
             more = more if isinstance(more, dict) else {"type": more}
-            self.option(words, " ".join(help.split()), to=to, **more)
+            self.option(words, *help, to=to, **more)
 
     def add_home(self) -> None:
         """Add ``--home``, the run store's folder."""
@@ -264,9 +275,6 @@ def _device(text: str) -> str:
     return text
 
 
-# Finding the saved model that a command names, and writing what is made of it.
-
-
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
     """Load the model of a command with ``add_model``.
 
@@ -316,9 +324,6 @@ def write_output(arguments: Namespace, content: str | bytes) -> None:
         raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")
     else:
         sys.stdout.write(content)
-
-
-# Text of other people on a terminal, which obeys some characters.
 
 
 def printable(text: str) -> str:

@@ -12,7 +12,7 @@ from treelab.trees.words import counted
 
 def add_command(parent: Parser) -> None:
     """Add ``backup`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "backup",
         make_backup,
         "copy the data folder into a zip file",
@@ -20,14 +20,12 @@ def add_command(parent: Parser) -> None:
         "workers go on. An older file of this name is replaced once the new one was "
         "read and is what was stored. Exit code 1: made, but something is damaged; 2: "
         "not made, an older one stays.",
-    )
-    parser.options(
         """
         file FILE.zip
         --anyway  back up also where tables or models are damaged, and name them
-        """
+        [home]
+        """,
     )
-    parser.add_home()
 
 
 def make_backup(arguments: Namespace) -> int:

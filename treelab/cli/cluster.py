@@ -19,23 +19,23 @@ from treelab.trees.tree import Tree
 
 def add_command(parent: Parser) -> None:
     """Add ``cluster`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "cluster",
         cluster,
         "find groups of rows that are alike, without a target",
         "Finds clusters as the leaves of a tree and saves the tree in the run store, "
         "where the app shows it. The stored table has a column 'cluster'; with "
         "--known, leaves show the known labels instead.",
+        """
+        [table]
+        --known COLUMN  labels to hold the clusters against; no split sees them
+        [settings]  depth=3 or target_columns=each
+        [seed]
+        [device]
+        [run]
+        --json  print the run and its clusters as JSON
+        """,
     )
-    parser.add_table()
-    parser.option(
-        "--known COLUMN", "labels to hold the clusters against; no split sees them"
-    )
-    parser.add_settings("depth=3 or target_columns=each")
-    parser.add_seed()
-    parser.add_device()
-    parser.add_run()
-    parser.option("--json", "print the run and its clusters as JSON")
 
 
 def cluster(arguments: Namespace) -> int:

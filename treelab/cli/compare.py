@@ -11,17 +11,20 @@ from treelab.runs.store.run_store import RunStore
 
 def add_command(parent: Parser) -> None:
     """Add ``compare`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "compare",
         compare,
         "score runs side by side, with the interval of their difference",
         "Writes the test score of two to four runs of one table, target and data "
         "split, and how far each is from the first: the difference with its 95% "
         "interval by a paired bootstrap over the test rows. For pictures, see report.",
+        """
+        runs RUN  ids of two to four runs
+        [home]
+        --json  print scores and differences as JSON
+        """,
+        runs={"nargs": "+"},
     )
-    parser.option("runs RUN", "ids of two to four runs", nargs="+")
-    parser.add_home()
-    parser.option("--json", "print scores and differences as JSON")
 
 
 def compare(arguments: Namespace) -> None:

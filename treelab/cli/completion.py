@@ -11,14 +11,17 @@ _FILES = ("TABLE", "FILE", "FILE.zip", "DIR")  # what such an argument names
 
 def add_command(parent: Parser) -> None:
     """Add ``completion`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "completion",
         completion,
         "write the script by which a shell completes commands",
         "Writes a script for the command treelab, which pip install makes. Save it "
         "where the shell looks for completions, or source it.",
+        """
+        shell
+        """,
+        shell={"choices": SHELLS},
     )
-    parser.option("shell", choices=SHELLS)
 
 
 def completion(arguments: Namespace) -> None:

@@ -11,23 +11,21 @@ from treelab.runs.store.run_store import default_home
 
 def add_command(parent: Parser) -> None:
     """Add ``doctor`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "doctor",
         examine_home,
         "examine the data folder",
         "Examines the data folder: database, runs, tables, workers, disk, versions. "
         "Exit code 0: all is well, or was mended; 1: something is not; 2: there is "
         "nothing to examine.",
-    )
-    parser.add_home()
-    parser.options(
         """
+        [home]
         --repair  mend what is safe: remove leftovers, end dead runs, set rows right;
             never removes a model or a table
         --clean  delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest
             while the folder takes more than TREELAB_MOST_GB, with tables only they need
         --json  print JSON
-        """
+        """,
     )
 
 

@@ -16,7 +16,7 @@ ROOT = "root"
 
 def add_command(parent: Parser) -> None:
     """Add ``edit`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "edit",
         edit,
         "print a run's log of edits, or replay one on a run's tree",
@@ -24,8 +24,6 @@ def add_command(parent: Parser) -> None:
         "--log: applies a log to the run's tree and saves the result as a new run; "
         "where the log or --train says so, the tree is trained on. The same log on the "
         "same tree gives the same tree.",
-    )
-    parser.options(
         f"""
         run RUN  id of a run of one tree
         --log FILE  a log of edits, as JSON
@@ -33,12 +31,12 @@ def add_command(parent: Parser) -> None:
         --below PATH  regrow what hangs at this node, L and R from the root, such as LR,
             or "{ROOT}"; without it --train trains all that is not locked
         --leaves N  most leaves below that node
+        [output]
+        [home]
         """,
         train={"choices": TRAINERS},
         leaves=int,
     )
-    parser.add_output()
-    parser.add_home()
 
 
 def edit(arguments: Namespace) -> int:

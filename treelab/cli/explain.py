@@ -32,14 +32,14 @@ def add_command(parent: Parser) -> None:
         "ensemble the trees of highest weight and the rule of the first. With "
         "--simple-rules: the rules by which one tree of an ensemble decides test rows "
         "nearly alone.",
+        """
+        run RUN  id of a run
+        [home]
+        --table FILE  explain a row of this table, which is read as the training
+            rows were
+        [file_options]
+        """,
     )
-    parser.option("run RUN", "id of a run")
-    parser.add_home()
-    parser.option(
-        "--table FILE",
-        "explain a row of this table, which is read as the training rows were",
-    )
-    parser.add_file_options()
     what = parser.add_mutually_exclusive_group(required=True)
     parser.options(
         """

@@ -20,13 +20,14 @@ FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
 
 def add_command(parent: Parser) -> None:
     """Add ``export`` to the commands."""
-    parser = parent.command(
-        "export", export, "write a trained tree as rules, code or a page"
-    )
-    parser.add_model()
-    parser.add_output()
-    parser.options(
+    parent.command(
+        "export",
+        export,
+        "write a trained tree as rules, code or a page",
+        "",
         """
+        [model]
+        [output]
         --format
         --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
             and, of a random forest, pmml hold all of them without it

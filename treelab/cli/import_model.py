@@ -14,7 +14,7 @@ from treelab.trees.feature import known_forms
 
 def add_command(parent: Parser) -> None:
     """Add ``import`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "import",
         import_run,
         "show a tree that was trained elsewhere",
@@ -23,11 +23,9 @@ def add_command(parent: Parser) -> None:
         "treelab.from_sklearn(model).save('folder')), the one file of 'export --format "
         "model', JSON of 'export --format json', JSON of an xgboost model or text of a "
         "LightGBM model. Nothing in it is run.",
-    )
-    parser.option("model FILE", "a .treelab, .json or .txt file, or a folder")
-    parser.add_problem()
-    parser.options(
         """
+        model FILE  a .treelab, .json or .txt file, or a folder
+        [problem]
         --classes LABEL  labels in the order of xgboost's or LightGBM's numbers
             (default: 0, 1, ...)
         --model-missing NUMBER  number that counted as missing when an xgboost model was
@@ -36,14 +34,14 @@ def add_command(parent: Parser) -> None:
             model
         --categories COLUMN=A,B,...  categories in the order of an xgboost or LightGBM
             model's codes, where its file lacks them
+        [run]
+        --json  print the run as JSON, its scores among it
         """,
         classes={"nargs": "+"},
         model_missing=float,
         rounds=int,
         categories={"nargs": "+", "default": []},
     )
-    parser.add_run()
-    parser.option("--json", "print the run as JSON, its scores among it")
 
 
 def import_run(arguments: Namespace) -> int:

@@ -30,7 +30,7 @@ from treelab.trees.words import counted, listed, significant
 
 def add_command(parent: Parser) -> None:
     """Add ``predict`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "predict",
         predict,
         "predict the rows of a table with a trained model",
@@ -38,12 +38,10 @@ def add_command(parent: Parser) -> None:
         "probabilities beside it. Where the table holds the target, the predictions "
         "are scored against it. In CSV, text that a spreadsheet would run as a formula "
         "gets an apostrophe ahead.",
-    )
-    parser.add_model()
-    parser.add_table()
-    parser.add_output(f"ends with {', '.join(f'.{name}' for name in FORMATS)}")
-    parser.options(
         f"""
+        [model]
+        [table]
+        [output]  ends with {", ".join(f".{name}" for name in FORMATS)}
         --columns NAMES  what to write, with commas between: {", ".join(PARTS)}
             (default: {",".join(DEFAULT_PARTS)})
         --fill-absent  let columns that the table lacks count as missing

@@ -8,7 +8,7 @@ from treelab.runs.store.run_store import RunStore
 
 def add_command(parent: Parser) -> None:
     """Add ``report`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "report",
         report,
         "write a report of a run, or of a comparison, or a model card",
@@ -16,17 +16,15 @@ def add_command(parent: Parser) -> None:
         "intervals, score against size, the trees, explained rows, limits. Two to four "
         "runs of one table, target and seed are compared. With --format md: the model "
         "card of one run in Markdown.",
-    )
-    parser.options(
         """
         runs RUN  ids of one to four runs
         --format
+        [output]
+        [home]
         """,
         runs={"nargs": "+"},
         format={"choices": ("html", "md"), "default": "html"},
     )
-    parser.add_output()
-    parser.add_home()
 
 
 def report(arguments: Namespace) -> None:

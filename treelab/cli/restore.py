@@ -12,17 +12,15 @@ from treelab.trees.words import counted
 
 def add_command(parent: Parser) -> None:
     """Add ``restore`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "restore",
         restore_home,
         "make a data folder from a backup",
         "Makes a data folder from a file of `backup`. The folder must be new or empty. "
         "Exit code 1: made, but something is damaged; 2: not made.",
-    )
-    parser.option("file FILE.zip")
-    parser.add_home()
-    parser.options(
         """
+        file FILE.zip
+        [home]
         --most-gb GB  refuse what is larger unpacked (default: %(default)g)
         --anyway  restore what is whole of a damaged backup, and name the rest
         """,

@@ -16,9 +16,8 @@ from treelab.trees.words import counted
 
 def add_command(parent: Parser) -> None:
     """Add ``runs`` to the commands."""
-    parser = parent.command(
-        "runs", runs, "list the runs, newest first; pause, resume or delete one"
-    )
+    help = "list the runs, newest first; pause, resume or delete one"
+    parser = parent.command("runs", runs, help)
     parser.options(
         """
         --pause RUN  let a run save where its training is, and wait

@@ -20,7 +20,7 @@ SHOWN = 10  # trials printed
 
 def add_command(parent: Parser) -> None:
     """Add ``sweep`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "sweep",
         sweep,
         "search a learner's settings, then train with the best",
@@ -28,36 +28,30 @@ def add_command(parent: Parser) -> None:
         "best; the app shows the trials on Train, Tune. Ctrl-C ends the search and "
         "trains with the best settings so far. Where TREELAB_CLUSTER names a Dask "
         "scheduler, trials and training go to its workers.",
-    )
-    parser.add_problem()
-    parser.options(
         """
+        [problem]
         --learner  (default: gradtree)
         --preset  search space to begin with: ours, the paper's, or none (default:
             treelab)
         --space NAME=WHAT ...  what is tried of a setting, such as max_depth=2..8,
             learning_rate_leaf=0.01..0.3:log or loss=focal,poly
-        """,
-        learner={"default": "gradtree", "choices": LEARNERS},
-        preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
-    )
-    parser.add_settings("max_depth=5, which all trials then have")
-    parser.options(
-        """
+        [settings]  max_depth=5, which all trials then have
         --trials N  (default: 30)
         --scoring  score trials by the learner's own cross-validation, by folds, or on
             the validation rows (default: the preset's)
         --folds K  of folds (default: 3)
         --minutes M  begin no trial after M minutes
+        [device]
+        [run]
+        --json  print the run and all trials as JSON
         """,
+        learner={"default": "gradtree", "choices": LEARNERS},
+        preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
         trials={"type": int, "default": 30},
         scoring={"choices": SCORINGS},
         folds={"dest": "scoring_folds", "type": int, "default": 3},
         minutes=float,
     )
-    parser.add_device()
-    parser.add_run()
-    parser.option("--json", "print the run and all trials as JSON")
 
 
 def sweep(arguments: Namespace) -> int:

@@ -21,37 +21,31 @@ from treelab.runs.store.run_store import RunStore
 
 def add_command(parent: Parser) -> None:
     """Add ``train`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "train",
         train,
         "train a tree on a table",
         "Trains a tree and saves it in the run store, where the app shows it. Ctrl-C "
         "stops early and saves the best tree so far. Where TREELAB_CLUSTER names a "
         "Dask scheduler, runs train on its workers.",
-    )
-    parser.add_problem()
-    parser.options(
         """
+        [problem]
         --truth COLUMN  the target holds another model's predictions of this column:
             imitate it
         --learner  (default: gradtree)
-        """,
-        learner={"default": "gradtree", "choices": LEARNERS},
-    )
-    parser.add_settings("max_depth=5")
-    parser.add_device()
-    parser.options(
-        """
+        [settings]  max_depth=5
+        [device]
         --repeats N  train again on N more data splits, and print the mean; with
             --folds: deal the rows to all folds N more times (default: 0)
         --folds K  K-fold cross-validation: train K times, each row a test row in one of
             them, and print the mean
+        [run]
+        --json  print the run as JSON, or the runs of all data splits
         """,
+        learner={"default": "gradtree", "choices": LEARNERS},
         repeats={"type": int, "default": 0},
         folds={"type": int, "default": 0},
     )
-    parser.add_run()
-    parser.option("--json", "print the run as JSON, or the runs of all data splits")
 
 
 def train(arguments: Namespace) -> int:

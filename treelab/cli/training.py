@@ -24,8 +24,6 @@ from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
 from treelab.trees.words import counted
 
-# The progress bar of a training in a terminal.
-
 
 class ProgressBar:
     """Training callback that draws a progress bar and asks to stop on Ctrl-C.
@@ -63,9 +61,6 @@ class ProgressBar:
         self._stop_requested = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("Stopping; the best tree so far is saved.", file=sys.stderr)
-
-
-# What a command prints of a run that has ended.
 
 
 def print_report(
@@ -184,9 +179,6 @@ def _print_scores(run: Run) -> None:
     for split, scores in run.metrics.items():
         numbers = "".join(f"{scores[name]:19.4f}" for name in names)
         print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")
-
-
-# Who trains the runs of a command: this process, or the Dask cluster that is named.
 
 
 LOOK_SECONDS = 0.3

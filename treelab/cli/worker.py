@@ -10,16 +10,14 @@ from treelab.runs.workers.worker import Worker
 
 def add_command(parent: Parser) -> None:
     """Add ``worker`` to the commands."""
-    parser = parent.command(
+    parent.command(
         "worker",
         work,
         "train the runs that wait in a run store, until it is ended",
         "Trains the runs that wait in a run store, one after the other, until it gets "
         "Ctrl-C or SIGTERM. The app starts its workers by itself.",
-    )
-    parser.add_home()
-    parser.options(
         """
+        [home]
         --slot  "cpu:N", "cuda:N" for a GPU, "quick" for CART alone, or "cluster" to
             have runs trained by the Dask cluster of TREELAB_CLUSTER (default: cpu:0)
         --end-when-unused  end when no app is left and no run waits

@@ -10,8 +10,6 @@ from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_through
 
-# EditRows: rows of the user's table, their numbers and categories read once.
-
 
 class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
@@ -120,9 +118,6 @@ class EditRows:
     def at(self, tree: Tree, node: int) -> np.ndarray:
         """Return the positions, ascending, of the rows that reach a node."""
         return rows_at(tree, self.matrix(tree), node)
-
-
-# What a run's constraints leave open at a node of a tree that is edited.
 
 
 def closed_columns(

@@ -98,8 +98,8 @@ def presets(learner: str) -> dict[str, Preset]:
     return import_module(f"treelab.learners.{learner}.settings").PRESETS
 
 
-# A journal, to which lines are added: a killed worker loses the trial at which it was and
-# no other. Several may try at once, and pages may read while they write.
+# A journal, to which lines are added: a killed worker loses the trial it was at, and no
+# other. Several may try at once, and pages may read while they write.
 JOURNAL = "sweep.log"
 STATES = {
     TrialState.COMPLETE: "done",

@@ -16,9 +16,6 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
 
-# How much one visitor's runs and tables may take.
-
-
 VARIABLE = "TREELAB_MOST_GB_PER_USER"
 
 
@@ -44,9 +41,6 @@ def has_room(store: RunStore, user: str) -> bool:
     """Whether a user takes less than is allowed."""
     most = limit_of(VARIABLE)
     return most is None or held_bytes(store, user) < most * 1e9
-
-
-# Those who sign in, and which of them are admins.
 
 
 ADMIN = "admin"
@@ -103,9 +97,6 @@ def audit_log(store: RunStore) -> list[dict]:
     """Return the audit log, newest first: at, user, deed, subject, name."""
     query = 'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
     return [dict(row) for row in fetch(store.database, query)]
-
-
-# The run store as one visitor may use it.
 
 
 READ_ONLY = frozenset(

@@ -63,7 +63,7 @@ class ProcessId:
 class WorkerInfo:
     """A registered worker process."""
 
-    # "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.worker_pool``.
+    # "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.queue``.
     slot: str
     process: ProcessId
     state: str  # "starting", "idle", "busy", or "away" where a cluster cannot train
