@@ -220,19 +220,9 @@ SHAPE = {"n_starts": 10, "depth": 6, "n_features": 10, "n_rows": 4000}
 def dense_oblique_tree(
     x: Tensor, weights: Tensor, threshold: Tensor, scale_factor: Tensor, leaf: Tensor
 ) -> Tensor:
-    """Raw output of one soft oblique tree for each row.
+    """Raw output (B,) of one soft oblique tree for each row.
 
-    Parameters
-    ----------
-    x : Tensor of shape (F, B)
-    weights : Tensor of shape (N, F)
-    threshold : Tensor of shape (N,)
-    scale_factor : Tensor of shape (1, 1)
-    leaf : Tensor of shape (L,)
-
-    Returns
-    -------
-    Tensor of shape (B,)
+    Shapes are (F, B), (N, F), (N,), (1, 1) and (L,).
     """
     left = torch.sigmoid(scale_factor * (threshold[:, None] - weights @ x))
     reach = []
@@ -300,15 +290,7 @@ FITS = 3
 def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
     """Time the solver, then the training of one tree and of 16; print both.
 
-    Parameters
-    ----------
-    steps : int
-        The solver's medians are taken of `SOLVER_RUNS` times as many runs.
-
-    Returns
-    -------
-    list of dict
-        As ``bench speed`` saves them.
+    The solver's medians are taken of `SOLVER_RUNS` times as many runs as ``steps``.
     """
     names = [name for name, *_ in SOLVER_STEPS]
     solves = [solver_step(*step, device) for step in SOLVER_STEPS]

@@ -27,14 +27,12 @@ from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing import edits as kinds
-from treelab.editing.apply import apply_edit
+from treelab.editing.apply import Bench, apply_edit
 from treelab.editing.candidates import Candidate, by_column, gain_of
 from treelab.editing.edited import Edited
-from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
+from treelab.editing.log import TRAINERS, EditLog, Session, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
-from treelab.editing.replay import Bench
-from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.splits import headline_scores, split_terms
 from treelab.figures import editing as figures

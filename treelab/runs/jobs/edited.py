@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from treelab.data.split import DataSplit
+from treelab.editing.apply import Bench
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import node_of, paths, place_words
 from treelab.editing.regrow import class_weights, refit_all, regrow
-from treelab.editing.replay import Bench
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
