@@ -488,22 +488,10 @@ STEPS = (
 
 
 def report(*, steps: int, device: str = "cpu", out: Path | None = None) -> int:
-    """Time every step with every formulation and print a line for each.
+    """Time every step with every formulation and print a line for each; return 0.
 
-    Parameters
-    ----------
-    steps : int
-        Runs that a median is taken of, at least.
-    device : str, default="cpu"
-        Where the steps run: "auto", "cpu", "cuda" or "cuda:N". What visitors wait for
-        is timed on the CPU alone.
-    out : Path or None, default=None
-        JSON file to write.
-
-    Returns
-    -------
-    int
-        The exit code, 0.
+    A median is taken of ``steps`` runs at least, on "auto", "cpu", "cuda" or "cuda:N".
+    What visitors wait for is timed on the CPU alone. ``out`` is a JSON file to write.
     """
     place = resolve_device(device)
     where = str(place)

@@ -276,18 +276,10 @@ def _device(text: str) -> str:
 
 
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
-    """Load the model of a command with ``add_model``.
+    """Load the model of a command with ``add_model``, and its run.
 
-    Returns
-    -------
-    model : Tree, WeightedTrees or PruningPath
-    run : Run or None
-        Its run; None where a folder was named.
-
-    Raises
-    ------
-    LookupError
-        If there is no such run, or it has no model.
+    There is none where a folder was named. LookupError where there is no such run, or
+    it has no model.
     """
     folder = Path(arguments.model)
     if (folder / "model.json").exists() or folder.is_file():

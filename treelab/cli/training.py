@@ -68,19 +68,8 @@ def print_report(
 ) -> int:
     """Print a run's scores and size, or its error.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    as_json : bool, default=False
-        Print what is known of the run as JSON, and nothing else.
-    more : dict, optional
-        What the JSON has besides.
-
-    Returns
-    -------
-    int
-        The exit code: 0 when the run has a model, else 2.
+    As JSON it is what is known of the run, with ``more``, and nothing else. Returns the
+    exit code: 0 when the run has a model, else 2.
     """
     if not run.has_model:
         error = f"treelab: {run.title} {run.state}. {run.error}"
@@ -189,16 +178,8 @@ class Trainer:
     """Trains runs with a progress bar; Ctrl-C stops them and saves the best so far.
 
     Where ``TREELAB_CLUSTER`` names a cluster, it says on standard error that it trains
-    there, and all runs go there at once.
-
-    Parameters
-    ----------
-    store : RunStore
-
-    Raises
-    ------
-    ImportError, ValueError, OSError
-        If the cluster cannot be used: before a run is made.
+    there, and all runs go there at once. ImportError, ValueError or OSError if the
+    cluster cannot be used: before a run is made.
     """
 
     def __init__(self, store: RunStore):
@@ -212,10 +193,7 @@ class Trainer:
     def train(self, run_ids: Iterable[str]) -> Run | None:
         """Train runs; return the first that did not end "done", None for none.
 
-        Parameters
-        ----------
-        run_ids : iterable of str
-            Here one is taken after the other, and none after one that was stopped.
+        Here one is taken after the other, and none after one that was stopped.
         """
         if self._on_cluster:
             return self._train_there(list(run_ids))

@@ -123,16 +123,9 @@ class EditRows:
 def closed_columns(
     tree: Tree, path: str, constraints: Constraints, columns: frozenset[str]
 ) -> frozenset[str]:
-    """Return the columns that a split at a path must not test, the others as they are.
+    """Return which of the columns a split at a path must not test.
 
-    Parameters
-    ----------
-    tree : Tree
-    path : str
-        Of a node; letters L and R from the root.
-    constraints : Constraints
-    columns : frozenset of str
-        All that splits may test.
+    The other splits are as they are.
     """
     open_ = constraints.allowed_at(len(path), [*columns]) & columns
     tested = {
@@ -196,13 +189,7 @@ def newly_broken(
 def without_small_leaves(tree: Tree, least: int, held: np.ndarray) -> Tree:
     """Cut splits that part too few rows, but none that is held or above one that is.
 
-    Parameters
-    ----------
-    tree : Tree
-        With the training rows at its nodes, a prediction at each.
-    least : int
-        Fewest rows of a leaf.
-    held : bool array of shape (n_nodes,)
+    The tree knows the training rows at its nodes, and a prediction at each.
     """
     cut, is_leaf = np.zeros(tree.n_nodes, dtype=bool), tree.is_leaf.copy()
     fixed = held.copy()

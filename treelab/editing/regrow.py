@@ -42,15 +42,7 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
 
 
 def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
-    """Return the tree with all its leaves fitted to these rows.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : EditRows
-    weights : ndarray of shape (n_classes,)
-        See ``class_weights``.
-    """
+    """Return the tree with all its leaves fitted to rows, by ``class_weights``."""
     return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
 
 

@@ -74,18 +74,7 @@ def admins(store: RunStore) -> list[str]:
 
 
 def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
-    """Add a line to the audit log.
-
-    Parameters
-    ----------
-    store : RunStore
-    user : str
-        Who did it.
-    deed : str
-        Such as "stop run".
-    subject, name : str
-        Id and title of the run or table.
-    """
+    """Add to the audit log who did what, such as "stop run", to which run or table."""
     change(
         store.database,
         'INSERT INTO audit (at, "user", deed, subject, name) VALUES (?, ?, ?, ?, ?)',

@@ -316,14 +316,7 @@ def restore(
 
 
 def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
-    """Raise ValueError unless all files of a zip file are a backup's, and fit.
-
-    Parameters
-    ----------
-    entries : sequence of ZipInfo
-    most_bytes : int
-        Of all files together, unpacked.
-    """
+    """Raise ValueError unless a zip file holds a backup's files alone, and they fit."""
     names = [entry.filename for entry in entries]
     if FILE not in names:
         raise ValueError(f"This is no backup of treelab: it has no {FILE}.")

@@ -50,15 +50,7 @@ class CleaningPlan:
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
-    """Choose what goes: the oldest first, never a run that is not finished.
-
-    Parameters
-    ----------
-    store : RunStore
-    limits : Limits
-    now : float
-        Seconds since 1970.
-    """
+    """Choose what goes now: the oldest first, never a run that is not finished."""
     runs = store.runs()
     users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}

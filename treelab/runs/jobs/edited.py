@@ -75,10 +75,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     tree = bench.tree_of(bench.replay(log))
     if not log.edits:
         raise ValueError("The log holds no edit: its tree would be the run's own.")
-    sentence = (
-        f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
-    )
-    sentence = with_origin_of(sentence, run)
+    sentence = with_origin_of(_by_hand(log, run), run)
     tree = _of_first(without_origin(tree, run.provenance))
     more = _left_out(run, model, tree)
     tree = replace(tree, notes=(sentence, *more, *tree.notes))
@@ -154,14 +151,14 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     rows = own, split.rows("valid")[:2] if name == "train" else own
     tree, origin = train_edited(bench, log, run, rows, callbacks)
     tree = with_interval_as(tree, model, split)
-    words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
-    training = "" if log.training is None else log.training.sentence()
-    notes = [part for part in (words.strip(), training) if part]
+    note = _by_hand(log, parent)
+    if log.training is not None:
+        note += f" {log.training.sentence()}"
     return Fitted(
         with_origin(_of_first(without_origin(tree, parent.provenance)), origin),
         run.problem,
         split,
-        notes=(" ".join(notes), *_left_out(parent, model, tree)),
+        notes=(note, *_left_out(parent, model, tree)),
         measured={"edited_from": parent.id},
         origin=origin,
     )
@@ -172,15 +169,8 @@ def train_edited(
 ) -> tuple[Tree, Origin]:
     """Return the tree that a log's edits and training make, and how it came about.
 
-    Parameters
-    ----------
-    bench : Bench
-    log : EditLog
-    run : Run
-        That which trains it.
-    rows : tuple of (X, y)
-        Those that it is fitted to, and those that choose among GET's steps.
-    callbacks : sequence of callable
+    ``rows`` are pairs of X and y: those that it is fitted to, and those that choose
+    among GET's steps.
     """
     training = log.training
     assert training is not None
@@ -309,13 +299,12 @@ def _edits(log: EditLog) -> str:
     return counted(len(log.edits), "edit")
 
 
-def _seen(log: EditLog) -> str:
-    """Say whether test scores were looked at before the last edit, if that is known."""
-    if log.seen_test is None:
-        return ""
-    if log.seen_test >= len(log.edits):
-        return "Test scores were not shown before the last edit."
-    return (
-        f"Test scores were shown after {counted(log.seen_test, 'edit')}, before the "
-        "last."
-    )
+def _by_hand(log: EditLog, run: Run) -> str:
+    """Say that a run's tree was edited, and what was known of test scores then."""
+    words, n_seen = f"Edited by hand ({_edits(log)}) from “{run.title}”.", log.seen_test
+    if n_seen is None:
+        return words
+    if n_seen >= len(log.edits):
+        return f"{words} Test scores were not shown before the last edit."
+    after = f"after {counted(n_seen, 'edit')}, before the last"
+    return f"{words} Test scores were shown {after}."

@@ -1,6 +1,5 @@
 """Fitting a run's learner to the training rows of its table, reported to the store."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -126,43 +125,14 @@ def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
     }
 
 
-def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
-    """Return what a run is to look at, the run of the first tree, and its model.
-
-    Raises
-    ------
-    ValueError
-        If the first run is gone.
-    """
-    asked = json.loads(store.plan(run.id, "more") or "{}")
-    try:
-        parent = store.run(asked["run"])
-        return asked, parent, store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The run of the first tree is gone. {error}") from error
-
-
 def rashomon_set(
     run: Run, own: Tree, others: Sequence[Tree], rows: Rows, path: SizePath | None
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
 
-    Parameters
-    ----------
-    run : Run
-    own : Tree
-        The run's tree.
-    others : sequence of Tree
-        What else its training left; the trees of the path are looked at as well.
-    rows : Rows
-        That they were trained on, which count alike.
-    path : SizePath or None
-        The run's trees by size.
-
-    Raises
-    ------
-    ValueError
-        If rows have weights.
+    The others are what else its training left; the trees by size of its path are looked
+    at as well. ``rows`` are those that they were trained on. ValueError if these have
+    weights: they have to count alike.
     """
     if rows.weight is not None:
         raise ValueError(

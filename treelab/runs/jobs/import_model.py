@@ -156,20 +156,12 @@ def _checked(read, name: str) -> Model:
 def import_model(
     store: RunStore, model: Model, problem: Problem, title: str = ""
 ) -> str:
-    """Save a model as a run that is done, with its scores on a table.
+    """Save a model as a run that is done, with its scores on a table; return its id.
 
     Parameters
     ----------
-    store : RunStore
-    model : Tree, WeightedTrees or PruningPath
     problem : Problem
         The table, which must be in the store, and what the model predicts of it.
-    title : str, default=""
-
-    Returns
-    -------
-    str
-        The run's id.
 
     Raises
     ------

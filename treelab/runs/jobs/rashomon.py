@@ -3,16 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from treelab.data.split import DataSplit
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.fit import (
     Fitted,
-    asked_of,
     fitted_split,
     keeps_constraints,
     rashomon_set,
@@ -116,6 +117,21 @@ def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
     return run_id
 
 
+def _asked_of(store: RunStore, run: Run) -> tuple[dict, Run, Any, DataSplit]:
+    """Return what a run is to look at, the first tree's run and model, and the rows.
+
+    ValueError if the first run is gone.
+    """
+    asked = json.loads(store.plan(run.id, "more") or "{}")
+    try:
+        parent = store.run(asked["run"])
+        model = store.model(parent.id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
+    split = run.problem.split(store.table(run.problem.table_id))
+    return asked, parent, model, split
+
+
 def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Train restarts of several sizes on all rows; the run's tree is its parent's.
 
@@ -124,11 +140,10 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     ValueError
         If the parent is gone.
     """
-    asked, parent, model = asked_of(store, run)
+    asked, parent, model, split = _asked_of(store, run)
     assert isinstance(model, Tree)
     own, path = shown_tree(model), store.path(parent.id)
     known = store.rashomon(parent.id)
-    split = run.problem.split(store.table(run.problem.table_id))
     rows = split.rows(fitted_split(model, split))
     n_known = 0 if known is None else known.n_candidates
     estimator = run_estimator(run)
@@ -176,10 +191,8 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     ValueError
         If the first run is gone, or there are too many trees.
     """
-    asked, parent, model = asked_of(store, run)
-    own = shown_tree(model)
-    split = run.problem.split(store.table(run.problem.table_id))
-    rows = split.rows(fitted_split(model, split))
+    asked, parent, model, split = _asked_of(store, run)
+    own, rows = shown_tree(model), split.rows(fitted_split(model, split))
     found = all_trees(
         own,
         (rows.X, rows.y),

@@ -40,12 +40,8 @@ def run_kind(run: Run) -> tuple:
 def runs_by_seed(run: Run, runs: Iterable[Run]) -> dict[int, Run]:
     """Return a run by the seed of each data split, ascending.
 
-    Parameters
-    ----------
-    run : Run
-    runs : iterable of Run
-        Where runs of its kind that are done are looked for, the newest first. One that
-        was stopped is not: it might have become better.
+    Runs of its kind that are done are looked for in ``runs``, the newest first. One
+    that was stopped is not: it might have become better.
     """
     found = {run.problem.seed: run}
     kind = run_kind(run)
@@ -259,14 +255,8 @@ def _kind_of(learner: str, settings: Mapping, problem: Problem) -> tuple:
 def runs_by_fold(run: Run, runs: Iterable[Run], n_folds: int) -> dict[int, Run]:
     """Return the runs of a run's kind on the folds of its table, by seed, ascending.
 
-    Parameters
-    ----------
-    run : Run
-        Of any data split.
-    runs : iterable of Run
-        See ``runs_by_seed``.
-    n_folds : int
-        0 for the data splits without folds.
+    The run is of any data split, ``runs`` as in ``runs_by_seed``; 0 folds are the data
+    splits without.
     """
     if run.problem.n_folds == n_folds:
         return runs_by_seed(run, runs)

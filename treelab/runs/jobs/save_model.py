@@ -25,15 +25,7 @@ from treelab.runs.store.workers import ProcessId
 def save_fitted(
     store: RunStore, run: Run, fitted: Fitted, seconds: float
 ) -> tuple[dict, dict]:
-    """Save and score the model of a training, and save its other trees.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    fitted : Fitted
-    seconds : float
-        What the training took.
+    """Save and score the model of a training of so many seconds, and its other trees.
 
     Returns
     -------

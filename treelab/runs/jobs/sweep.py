@@ -64,20 +64,8 @@ def create_sweep(
 ) -> str:
     """Create the run of a sweep and return its id; see ``RunStore.create``.
 
-    Parameters
-    ----------
-    store : RunStore
-    learner : str
-        Key of the learner.
-    settings : dict
-        What all trials have.
-    problem : Problem
-    plan : SweepPlan
-
-    Raises
-    ------
-    ValueError
-        If the learner does not have a setting, or a value is out of range.
+    All trials have the settings. ValueError if the learner does not have one, or a
+    value is out of range.
     """
     plan.check(learner, problem.task)
     spec = find_spec(learner)

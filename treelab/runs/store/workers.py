@@ -82,11 +82,6 @@ class WorkerRegistry:
 
     A PostgreSQL database may serve several machines: each sees its own workers, whose
     slots are stored with its name.
-
-    Parameters
-    ----------
-    database : Path or Server
-        The run store's; see ``treelab.runs.store.database``.
     """
 
     def __init__(self, database: Path | Server):
