@@ -104,7 +104,7 @@ class Parser(ArgumentParser):
             parser.options(options, **how)
         return parser
 
-    def option(self, words: str, help: str = "", to: Any = None, **how: Any) -> None:
+    def option(self, words: str, help: str = "", *, to: Any = None, **how: Any) -> None:
         """Add an argument as the help shows it: its names, what its value is called.
 
         "--set NAME=VALUE ..." may be repeated; an option without a value is a flag,

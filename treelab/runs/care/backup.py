@@ -91,10 +91,10 @@ def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
         if digest.get(f"tables/{table['id']}.parquet") != table["id"]
     }
     for run in runs:
-        own, folder = files[run["id"]], f"runs/{run['id']}"
-        is_there = not run["has_model"] or f"{folder}/model/model.json" in own
+        own, place = files[run["id"]], f"runs/{run['id']}"
+        is_there = not run["has_model"] or f"{place}/model/model.json" in own
         is_whole = is_there and all(digest[name] for name in own)
-        if not (is_whole and _has_whole_models(archive, own, folder)):
+        if not (is_whole and _has_whole_models(archive, own, place)):
             damage[str(run["id"])] = f"what the run {run['title']!r} saved"
     named = {Path(name).name for own in files.values() for name in own}
     if not runs and named & {*MODEL_FILES}:

@@ -54,13 +54,17 @@ def save_as_run(
     parent it was trained elsewhere. ``edits`` is the log, as JSON, that it came from.
     """
     metrics = _scores(fitted)
-    asked: tuple = IMPORTED, {}, fitted.problem, "cpu"
+    settings: dict = {}
+    learner, asked_device = IMPORTED, "cpu"
     seconds, device = 0.0, "no device: trained elsewhere"
     if parent is not None:
-        asked = parent.learner, parent.settings, fitted.problem, parent.device
+        learner, settings = parent.learner, parent.settings
+        asked_device = parent.device
         seconds = parent.summary.get("seconds", parent.elapsed)
         device = parent.summary.get("device", parent.device)
-    run_id = store.create(*asked, title, parent=parent)
+    run_id = store.create(
+        learner, settings, fitted.problem, asked_device, title, parent=parent
+    )
     store.start(run_id, ProcessId.here())
     try:
         if edits:
