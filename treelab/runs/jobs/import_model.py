@@ -25,7 +25,7 @@ from treelab.trees.io import (
     read_regular_file,
 )
 from treelab.trees.pruning_path import Model, PruningPath
-from treelab.trees.tree import Tree, predicts_several
+from treelab.trees.tree import predicts_several
 
 NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
@@ -113,7 +113,7 @@ def model_from_bytes(
     return _as_run(from_xgboost(stored, classes=classes, **given))
 
 
-def _as_run(model: Tree | Forest) -> Model:
+def _as_run(model: Model | Forest) -> Model:
     """Return what a run can store."""
     return model.to_weighted_trees() if isinstance(model, Forest) else model
 
@@ -154,7 +154,7 @@ def _checked(read, name: str) -> Model:
 
 
 def import_model(
-    store: RunStore, model: Model, problem: Problem, title: str = ""
+    store: RunStore, model: Model | Forest, problem: Problem, title: str = ""
 ) -> str:
     """Save a model as a run that is done, with its scores on a table; return its id.
 
@@ -169,7 +169,7 @@ def import_model(
         If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
-    model = _with_spaces(model, frame)
+    model = _with_spaces(_as_run(model), frame)
     frame = with_date_parts(frame, model.columns)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
