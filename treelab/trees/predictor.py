@@ -102,6 +102,23 @@ class NodePredictor:
         weight, bias = self.layers[-1]
         return hidden @ weight.T + bias
 
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        arrays = {name: getattr(self, name) for name in ("x_mean", "x_scale")}
+        for k, (weight, bias) in enumerate(self.layers):
+            arrays |= {f"weight{k}": weight, f"bias{k}": bias}
+        settings = {"activation": self.activation, "uses_x": self.uses_x}
+        settings["n_layers"] = len(self.layers)
+        return settings, {name: a for name, a in arrays.items() if a is not None}
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "NodePredictor":
+        """Rebuild the predictor; its arrays are taken out of a tree's."""
+        layers = range(settings.pop("n_layers"))
+        read = [(arrays.pop(f"weight{k}"), arrays.pop(f"bias{k}")) for k in layers]
+        scale = {k: arrays.pop(k) for k in ("x_mean", "x_scale") if k in arrays}
+        return cls(read, **settings, **scale)  # type: ignore[arg-type]
+
 
 def _floats(array) -> np.ndarray:
     """Return a read-only float64 copy."""

@@ -1,6 +1,6 @@
 """Smaller trees of a tree, and trees by their number of leaves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from heapq import heapify, heappop, heappush
 from typing import Any, ClassVar, Self
@@ -63,47 +63,37 @@ class ScoredTrees(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        trees, arrays = _pack(self.trees)
+        packed = [tree.pack() for tree in self.trees]
+        trees, arrays = [own for own, _ in packed], numbered(own for _, own in packed)
+        for own, tree in zip(trees[1:], self.trees[1:]):
+            if tree.features == self.trees[0].features:  # they may be thousands
+                del own["features"]
         settings = {"trees": trees, "scores": self.scores, "chosen": int(self.chosen)}
         return settings, arrays
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
         """Rebuild what ``pack`` took apart."""
-        trees = _unpack(settings["trees"], arrays)
+        trees: list[Tree] = []
+        for own, named in zip(settings["trees"], by_number(settings["trees"], arrays)):
+            shared = {"features": trees[0].features} if trees else {}
+            trees.append(Tree.unpack(shared | own, named))
         more = {own.name: settings[own.name] for own in fields(cls)[1:]}
         return cls(trees=tuple(trees), **more)
 
 
-def _pack(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
-    """Take several trees apart, as ``Stored.pack`` does one.
-
-    Features that a tree shares with the first are stored there alone: they may be
-    thousands.
-    """
-    settings: list[dict] = []
-    arrays: dict[str, np.ndarray] = {}
-    for i, tree in enumerate(trees):
-        own, parts = tree.pack()
-        if i and tree.features == trees[0].features:
-            del own["features"]
-        settings.append(own)
-        arrays |= {f"{i}.{name}": part for name, part in parts.items()}
-    return settings, arrays
+def numbered(parts: Iterable[dict]) -> dict[str, np.ndarray]:
+    """Return arrays of several things as one's: "0.left" is "left" of the first."""
+    return {f"{i}.{name}": a for i, own in enumerate(parts) for name, a in own.items()}
 
 
-def _unpack(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
-    """Rebuild the trees that ``_pack`` took apart."""
-    parts: list[dict] = [{} for _ in settings]
+def by_number(things: Sequence, arrays: dict[str, np.ndarray]) -> list[dict]:
+    """Return the arrays of each thing that ``numbered`` named."""
+    parts: list[dict] = [{} for _ in things]
     for name, array in arrays.items():
         i, _, part = name.partition(".")
         parts[int(i)][part] = array
-    trees: list[Tree] = []
-    for own, named in zip(settings, parts):
-        if trees and "features" not in own:
-            own = {**own, "features": trees[0].features}
-        trees.append(Tree.unpack(own, named))
-    return trees
+    return parts
 
 
 # SizePath: the best tree at each number of leaves, with its cross-validated score.
@@ -266,11 +256,10 @@ def _take(tree: Tree, nodes: np.ndarray, left: np.ndarray, right: np.ndarray) ->
     arrays["feature"] = np.where(leaf, LEAF, arrays["feature"])
     arrays["threshold"] = np.where(leaf, np.nan, arrays["threshold"])
     arrays["missing_left"] = arrays["missing_left"] & ~leaf
-    for name, empty in {"weights": 0.0, "between": np.nan}.items():
+    for name, empty in {"weights": 0, "between": np.nan, "missing_rows": 0}.items():
         if arrays[name] is not None:
-            arrays[name] = np.where(leaf[:, None], empty, arrays[name])
-    if arrays["missing_rows"] is not None:
-        arrays["missing_rows"] = np.where(leaf, 0, arrays["missing_rows"])
+            at = leaf if arrays[name].ndim == 1 else leaf[:, None]
+            arrays[name] = np.where(at, empty, arrays[name])
     return replace(tree, left=left, right=right, **arrays)
 
 
@@ -311,13 +300,8 @@ class CostComplexityPath:
 
     def table(self) -> pd.DataFrame:
         """Return a row a subtree: alpha, impurity, n_leaves."""
-        return pd.DataFrame(
-            {
-                "alpha": self.alphas,
-                "impurity": self.impurities,
-                "n_leaves": self.n_leaves,
-            }
-        )
+        columns = self.alphas, self.impurities, self.n_leaves
+        return pd.DataFrame(dict(zip(("alpha", "impurity", "n_leaves"), columns)))
 
 
 class _Trees(Sequence):
@@ -355,87 +339,49 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
             "Cost-complexity pruning needs rows and impurities at each node. "
             "Call tree.with_rows(X, y) with the training rows first."
         )
-    links = _Links(tree)
-    tie = _TIE * max(links.risk[0], np.finfo(float).tiny)
-    alphas, impurities, n_leaves = [0.0], [links.leaf_risk[0]], [links.n_leaves[0]]
-    step = np.full(tree.n_nodes, -1)
-    for alpha, pruned in links.cut_all():
+    # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of the
+    # leaves under it; and |T_t|, how many these are.
+    own = tree.mass / tree.mass[0] * np.where(tree.n_rows > 0, tree.impurity, 0.0)
+    below = sum_up(tree, np.where(tree.is_leaf, own, 0.0)).tolist()
+    n_below = sum_up(tree, tree.is_leaf.astype(np.int64)).tolist()
+    risk, parent = own.tolist(), tree.parent.tolist()
+    left, right = tree.left.tolist(), tree.right.tolist()
+
+    def strength(node: int) -> float:
+        """Strength g(t) = (R(t) - R(T_t)) / (|T_t| - 1) of a link: its alpha."""
+        return (risk[node] - below[node]) / (n_below[node] - 1)
+
+    tie = _TIE * max(risk[0], np.finfo(float).tiny)
+    alphas, impurities, n_leaves = [0.0], [below[0]], [n_below[0]]
+    step = [-1] * tree.n_nodes
+    links = [(strength(node), node) for node in np.flatnonzero(~tree.is_leaf).tolist()]
+    heapify(links)
+    while links:
+        alpha, node = heappop(links)
+        if step[node] >= 0 or alpha != strength(node):
+            continue  # it was pruned, or something below it was cut
         if len(alphas) == 1 or alpha > alphas[-1] + tie:
             alphas.append(max(alpha, alphas[-1]))
             impurities.append(0.0)
             n_leaves.append(0)
-        step[pruned] = len(alphas) - 1
-        impurities[-1], n_leaves[-1] = links.leaf_risk[0], links.n_leaves[0]
-    step[step < 0] = len(alphas)
-    return CostComplexityPath(
-        tree, np.array(alphas), np.array(impurities), np.array(n_leaves), step
-    )
-
-
-class _Links:
-    """A tree that is cut further and further, as lists by node."""
-
-    def __init__(self, tree: Tree):
-        # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of
-        # the leaves under it; and |T_t|, how many these are.
-        fraction = tree.mass / tree.mass[0]
-        risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
-        self.risk = risk.tolist()
-        self.leaf_risk = sum_up(tree, np.where(tree.is_leaf, risk, 0.0)).tolist()
-        self.n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64)).tolist()
-        self.left, self.right = tree.left.tolist(), tree.right.tolist()
-        self.parent = tree.parent.tolist()
-        self.is_pruned = [False] * tree.n_nodes
-        # g(t) of each split; None for leaves and pruned nodes.
-        self.strength = [
-            self._strength(node) if n > 1 else None
-            for node, n in enumerate(self.n_leaves)
-        ]
-
-    def cut_all(self) -> Iterator[tuple[float, list[int]]]:
-        """Cut the weakest link until the root is a leaf; yield g(t), nodes pruned."""
-        # A node's entry is out of date once something below it was cut.
-        heap = [(g, node) for node, g in enumerate(self.strength) if g is not None]
-        heapify(heap)
-        while heap:
-            strength, node = heappop(heap)
-            if self.strength[node] != strength:
-                continue
-            pruned = self._cut(node)
-            for above in self._update_above(node):
-                heappush(heap, (self._strength(above), above))
-            yield strength, pruned
-
-    def _strength(self, node: int) -> float:
-        """Strength g(t) = (R(t) - R(T_t)) / (|T_t| - 1) of a link: its alpha."""
-        lost = self.risk[node] - self.leaf_risk[node]
-        return lost / (self.n_leaves[node] - 1)
-
-    def _cut(self, node: int) -> list[int]:
-        """Make a leaf of a node; return it and all that was still below it."""
-        pruned, waiting = [], [node]
+        waiting = [node]
         while waiting:
-            below = waiting.pop()
-            if self.is_pruned[below]:
-                continue
-            self.is_pruned[below], self.strength[below] = True, None
-            pruned.append(below)
-            if self.left[below] >= 0:
-                waiting += [self.left[below], self.right[below]]
-        return pruned
-
-    def _update_above(self, node: int) -> Iterator[int]:
-        """Count a node as a leaf at all nodes above it; yield these."""
-        n_lost = self.n_leaves[node] - 1
-        gained = self.risk[node] - self.leaf_risk[node]
-        self.leaf_risk[node], self.n_leaves[node] = self.risk[node], 1
-        above = self.parent[node]
-        while above >= 0:
-            self.leaf_risk[above] += gained
-            self.n_leaves[above] -= n_lost
-            self.strength[above] = self._strength(above)
-            yield above
-            above = self.parent[above]
+            pruned = waiting.pop()
+            if step[pruned] < 0:
+                step[pruned] = len(alphas) - 1
+                waiting += [left[pruned], right[pruned]] if left[pruned] >= 0 else []
+        gained, n_lost = risk[node] - below[node], n_below[node] - 1
+        below[node], n_below[node] = risk[node], 1
+        while (node := parent[node]) >= 0:
+            below[node] += gained
+            n_below[node] -= n_lost
+            heappush(links, (strength(node), node))
+        impurities[-1], n_leaves[-1] = below[0], n_below[0]
+    steps = np.array(step)
+    steps[steps < 0] = len(alphas)
+    return CostComplexityPath(
+        tree, np.array(alphas), np.array(impurities), np.array(n_leaves), steps
+    )
 
 
 # Trees by size: which numbers of leaves are tried, and the pruning for each.
@@ -504,13 +450,8 @@ def path_of_sizes(
         best.setdefault(trees[i].n_leaves, i)
     best[trees[chosen].n_leaves] = chosen
     order = [best[n_leaves] for n_leaves in sorted(best)]
-    table = pd.DataFrame(
-        {
-            "n_leaves": np.asarray(sizes)[order],
-            "score": np.asarray(scores)[order],
-            "standard_error": np.asarray(standard_errors)[order],
-        }
-    )
+    columns = zip(COLUMNS, (sizes, scores, standard_errors))
+    table = pd.DataFrame({name: np.asarray(own)[order] for name, own in columns})
     return SizePath(tuple(trees[i] for i in order), table, order.index(chosen))
 
 
@@ -569,11 +510,8 @@ def prune_empty(tree: Tree) -> Tree:
             continue
         left, right = tree.left[node], tree.right[node]
         only = _only_branch(tree, node)
-        if only is None and has_rows:
-            if tree.n_rows[right] == 0:
-                only = left
-            elif tree.n_rows[left] == 0:
-                only = right
+        if only is None and has_rows and not tree.n_rows[[left, right]].all():
+            only = left if tree.n_rows[right] == 0 else right
         if only is not None:
             replacement[node] = replacement[only]
     return rebuild(tree, replacement)

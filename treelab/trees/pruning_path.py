@@ -1,18 +1,17 @@
 """A path of trees over pruning strengths, and which of them is shown."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from treelab.trees.cells import CellForm
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.feature import feature_matrix
 from treelab.trees.io import Stored
 from treelab.trees.logits import class_probabilities
-from treelab.trees.losses import Loss
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning import prune_empty, rebuild
+from treelab.trees.pruning import by_number, numbered, prune_empty, rebuild
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
@@ -27,6 +26,11 @@ from treelab.trees.tree import (
 
 class PredictorOnTopError(ValueError, AttributeError):
     """No tree alone is the model; both kinds of error, as ``NotFittedError`` is."""
+
+
+def _shared(name: str) -> Any:
+    """Return a property in which all trees of a path agree."""
+    return property(lambda path: getattr(path.trees[0], name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,40 +108,9 @@ class PruningPath(Stored):
 
     # On all of this the trees agree
 
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """Return the features of every tree."""
-        return self.trees[0].features
-
-    @property
-    def classes(self) -> tuple | None:
-        """Return the class labels; None for regression."""
-        return self.trees[0].classes
-
-    @property
-    def target(self) -> str:
-        """Return the name of what is predicted."""
-        return self.trees[0].target
-
-    @property
-    def target_unit(self) -> str:
-        """Return the unit of what is predicted."""
-        return self.trees[0].target_unit
-
-    @property
-    def target_form(self) -> CellForm | None:
-        """Return how the target's cells of training rows were written."""
-        return self.trees[0].target_form
-
-    @property
-    def loss(self) -> Loss | None:
-        """Return the loss that was trained for; None for squared error and classes."""
-        return self.trees[0].loss
-
-    @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return self.trees[0].task
+    features, classes = _shared("features"), _shared("classes")
+    target, target_unit = _shared("target"), _shared("target_unit")
+    target_form, loss, task = _shared("target_form"), _shared("loss"), _shared("task")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -257,64 +230,34 @@ class PruningPath(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        arrays = {"strengths": self.strengths}
-        trees: list[dict] = []
-        predictors: list[dict | None] = []
-        for i, (tree, predictor) in enumerate(zip(self.trees, self.predictors)):
-            settings, parts = tree.pack()
-            trees.append(settings)
-            if predictor is None:
-                predictors.append(None)
-            else:
-                predictors.append(
-                    {
-                        "activation": predictor.activation,
-                        "uses_x": predictor.uses_x,
-                        "n_layers": len(predictor.layers),
-                    }
-                )
-                for k, (weight, bias) in enumerate(predictor.layers):
-                    parts |= {f"weight{k}": weight, f"bias{k}": bias}
-                for name in ("x_mean", "x_scale"):
-                    if getattr(predictor, name) is not None:
-                        parts[name] = getattr(predictor, name)
-            arrays |= {f"{i}.{name}": part for name, part in parts.items()}
-        settings = {
-            "trees": trees,
-            "predictors": predictors,
+        packed = [tree.pack() for tree in self.trees]
+        settings: dict[str, Any] = {
+            "trees": [own for own, _ in packed],
+            "predictors": [],
             "chosen": int(self.chosen),
             "scores": self.scores,
             "split": self.split,
         }
-        return settings, arrays
+        for predictor, (_, arrays) in zip(self.predictors, packed):
+            own, more = (None, {}) if predictor is None else predictor.pack()
+            settings["predictors"].append(own)
+            arrays |= more
+        arrays = numbered(own for _, own in packed)
+        return settings, {"strengths": self.strengths, **arrays}
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "PruningPath":
         """Rebuild the path that ``pack`` took apart."""
-        parts: list[dict] = [{} for _ in settings["trees"]]
         strengths = arrays.pop("strengths")
-        for name, array in arrays.items():
-            i, _, part = name.partition(".")
-            parts[int(i)][part] = array
-        predictors = []
-        for own, stored in zip(parts, settings["predictors"]):
-            if stored is not None:
-                layers = range(stored.pop("n_layers"))
-                stored["layers"] = [
-                    (own.pop(f"weight{k}"), own.pop(f"bias{k}")) for k in layers
-                ]
-                stored |= {k: own.pop(k) for k in ("x_mean", "x_scale") if k in own}
-                stored = NodePredictor(**stored)
-            predictors.append(stored)
-        trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
-        return cls(
-            strengths,
-            tuple(trees),
-            tuple(predictors),
-            settings["chosen"],
-            settings["scores"],
-            settings.get("split", "linear"),
+        parts = by_number(settings["trees"], arrays)
+        predictors = tuple(
+            None if stored is None else NodePredictor.unpack(stored, own)
+            for stored, own in zip(settings["predictors"], parts)
         )
+        trees = (Tree.unpack(s, own) for s, own in zip(settings["trees"], parts))
+        chosen, scores = settings["chosen"], settings["scores"]
+        split = settings.get("split", "linear")
+        return cls(strengths, tuple(trees), predictors, chosen, scores, split)
 
 
 def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
@@ -427,16 +370,10 @@ def _without_single_sums(tree: Tree) -> Tree:
     left, right = tree.left.copy(), tree.right.copy()
     left[nodes[swapped]] = tree.right[nodes[swapped]]
     right[nodes[swapped]] = tree.left[nodes[swapped]]
-    changed = replace(
-        tree,
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=threshold,
-        missing_left=missing_left,
-        weights=weights if weights.any() else None,
-    )
-    return rebuild(changed)
+    children = {"left": left, "right": right, "missing_left": missing_left}
+    splits = {"feature": feature, "threshold": threshold}
+    own = weights if weights.any() else None
+    return rebuild(replace(tree, weights=own, **children, **splits))
 
 
 def takes_empty_branch(model: Model, X, estimator: int | None = None) -> np.ndarray:

@@ -20,7 +20,7 @@ from treelab.trees.logits import FAR_BEHIND, unscaled_weights
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
 from treelab.trees.tree import OBLIQUE, Tree, used_features
-from treelab.trees.words import clean, listed
+from treelab.trees.words import clean, counted, listed
 
 Exported = Tree | WeightedTrees | Forest | PruningPath
 YEARS = "years with decimals"  # unit of dates
@@ -306,17 +306,24 @@ def leaf_comment(tree: Tree, leaf: int) -> str:
     return comment(f"{prediction} · {rows}" if rows else prediction)
 
 
-def heading(tree: Tree, read: list[Input]) -> list[str]:
+def heading(model: Tree | WeightedTrees, read: list[Input]) -> list[str]:
     """Return the lines that open the code: what it predicts, from which columns."""
-    unit = f" ({tree.target_unit})" if tree.target_unit else ""
-    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
-    return [
-        comment(f"Decision tree that predicts {predicted_names(tree)}{unit}"),
-        f"{leaves}, depth {tree.depth}; written by treelab.",
-        *input_lines(read),
-        *date_lines(tree, read),
-        *(comment(note) for note in tree.notes),
-    ]
+    unit = f" ({model.target_unit})" if model.target_unit else ""
+    dates: list[str] = []
+    if isinstance(model, WeightedTrees):
+        what = f"Ensemble of decision trees that predicts {model.target}"
+        by_row = "by the leaf that a row reaches"
+        how = "alike for every row" if _one_weight(model) else by_row
+        if model.n_deciding < model.n_estimators:
+            how += f", at most {model.n_deciding} of them"
+        size = f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
+        size += how
+    else:
+        what = f"Decision tree that predicts {predicted_names(model)}"
+        dates = date_lines(model, read)
+        size = f"{counted(model.n_leaves, 'leaf', 'leaves')}, depth {model.depth}"
+    lines = [comment(f"{what}{unit}"), f"{size}; written by treelab."]
+    return [*lines, *input_lines(read), *dates, *map(comment, model.notes)]
 
 
 def predicted_names(tree: Tree) -> str:
@@ -456,35 +463,23 @@ class NestedWriter(Writer):
 FAR_BELOW = f"{FAR_BEHIND:.0e}"  # as it is written
 
 
-def ensemble_heading(model: WeightedTrees) -> list[str]:
-    """Return the lines that open the code: what it predicts, from which columns."""
-    unit = f" ({model.target_unit})" if model.target_unit else ""
-    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
-    weighted = "by the leaf that a row reaches" if by_row else "alike for every row"
-    if model.n_deciding < model.n_estimators:
-        weighted += f", at most {model.n_deciding} of them"
-    return [
-        comment(f"Ensemble of decision trees that predicts {model.target}{unit}"),
-        f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
-        f"{weighted}; written by treelab.",
-        *input_lines(inputs(model)),
-        *(comment(note) for note in model.notes),
-    ]
-
-
 def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     """Return the weight of each tree where it is the same for every row, (E,).
 
     None where weights differ by leaf, or where leaves hold logits or classes have
     weights: the weighted mean of the leaves is no prediction yet.
     """
-    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
     has_logits = model.classes is not None and model.leaf_output == "logits"
-    if by_row or has_logits or model.class_weights is not None:
+    if not _one_weight(model) or has_logits or model.class_weights is not None:
         return None
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
     )
+
+
+def _one_weight(model: WeightedTrees) -> bool:
+    """Whether each tree has one weight, whatever leaf of it a row reaches."""
+    return bool((model.leaf_weight == model.leaf_weight[:, :1]).all())
 
 
 def refuse_several(tree: Tree, language: str) -> None:
