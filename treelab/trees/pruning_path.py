@@ -370,10 +370,10 @@ def _without_single_sums(tree: Tree) -> Tree:
     left, right = tree.left.copy(), tree.right.copy()
     left[nodes[swapped]] = tree.right[nodes[swapped]]
     right[nodes[swapped]] = tree.left[nodes[swapped]]
-    children = {"left": left, "right": right, "missing_left": missing_left}
-    splits = {"feature": feature, "threshold": threshold}
     own = weights if weights.any() else None
-    return rebuild(replace(tree, weights=own, **children, **splits))
+    changed = replace(tree, feature=feature, threshold=threshold, weights=own)
+    changed = replace(changed, left=left, right=right, missing_left=missing_left)
+    return rebuild(changed)
 
 
 def takes_empty_branch(model: Model, X, estimator: int | None = None) -> np.ndarray:
