@@ -198,19 +198,9 @@ class NodeColors:
 def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
     """Give each class a colour; only the eight most frequent have one of their own.
 
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours in the order of ``tree.classes``, repeated where there are fewer,
-        or by label; None: Okabe and Ito's.
-
-    Returns
-    -------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own, as ``tree.classes`` orders them.
+    ``palette`` are hex colours in the order of ``tree.classes``, repeated where there
+    are fewer, or by label; None: Okabe and Ito's. Returned with the classes that have a
+    colour of their own, as ``tree.classes`` orders them.
     """
     palette = OKABE_ITO if palette is None else palette
     classes = tree.classes or ()

@@ -161,10 +161,7 @@ class Feature:
     def missing_interval(self) -> tuple[float, float] | None:
         """The numbers that count as missing, for exported code; None where none do.
 
-        Raises
-        ------
-        ValueError
-            If they are several numbers.
+        ValueError if they are several numbers.
         """
         marks = () if self.form is None else self.form.missing_numbers
         if self.missing_range is not None or not marks or self.kind != "number":
@@ -286,14 +283,9 @@ def feature_matrix(
 
 
 class FeatureReader:
-    """One table that many trees read: what they share of it is read once.
+    """One table, as ``feature_matrix`` takes it, that many trees read.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        Whose columns are read.
-    X : DataFrame or array of shape (n_rows, n_columns)
-        As in ``feature_matrix``.
+    What they share of it is read once.
     """
 
     def __init__(self, features: Sequence[Feature], X):

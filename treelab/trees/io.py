@@ -209,12 +209,7 @@ def model_from_dict(stored: dict):
 def read_regular_file(path: Path, most_bytes: int) -> bytes:
     """Return the content of a file that a person named, which may be no file at all.
 
-    Raises
-    ------
-    OSError
-        If there is none, or it cannot be read.
-    ValueError
-        If it has more bytes, or is a pipe or a device, of which some never end.
+    ValueError if it has more bytes, or is a pipe or a device, of which some never end.
     """
     if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(

@@ -80,12 +80,8 @@ class NodePredictor:
     def __call__(self, z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
         """Return logits or values, float64 (n_rows, n_outputs).
 
-        Parameters
-        ----------
-        z : float array of shape (n_rows, n_nodes)
-            Traversal of each node.
-        x : float array of shape (n_rows, n_features) or None
-            Features, missing values filled; read only where ``uses_x``.
+        ``z`` (n_rows, n_nodes) is the traversal of each node, ``x`` (n_rows,
+        n_features) are the features, missing values filled; read only where ``uses_x``.
         """
         hidden = np.asarray(z, dtype=np.float64)
         if self.uses_x:

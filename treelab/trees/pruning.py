@@ -20,10 +20,7 @@ from treelab.trees.words import counted, significant
 class ScoredTrees(Stored):
     """Trees that predict one target from one table, each with its scores.
 
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
+    ValueError if the parts do not fit each other.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
@@ -106,21 +103,9 @@ COLUMNS = ("n_leaves", "score", "standard_error")
 class SizePath(ScoredTrees):
     """One tree for each size, ascending, of one learner and one fit.
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        Ascending in leaves, of the same features and classes.
-    scores : DataFrame
-        A row a tree: ``n_leaves`` (most leaves at which this was the best), ``score``
-        (cross-validated macro F1 or R², NaN where none was measured) and
-        ``standard_error`` of it over the folds.
-    chosen : int
-        Which tree the learner's ``tree_`` is.
-
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
+    Trees ascend in leaves; of ``scores`` ``n_leaves`` is the most at which the tree was
+    the best, ``score`` cross-validated macro F1 or R², NaN where none was measured, and
+    ``standard_error`` that over the folds. ``chosen`` is the learner's ``tree_``.
     """
 
     columns: ClassVar[tuple[str, ...]] = COLUMNS
@@ -137,13 +122,7 @@ class SizePath(ScoredTrees):
         return f"SizePath(n_leaves={leaves}, chosen={self.chosen})"
 
     def at(self, n_leaves: int) -> Tree:
-        """Return the largest tree with at most ``n_leaves`` leaves.
-
-        Raises
-        ------
-        ValueError
-            If no tree is that small.
-        """
+        """Return the largest tree with at most ``n_leaves``; ValueError without one."""
         small = [tree for tree in self.trees if tree.n_leaves <= n_leaves]
         if not small:
             raise ValueError(
@@ -160,16 +139,8 @@ def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]
     1984, section 3.4.3. The error is that of the difference from the best size: the
     same folds score both, so what makes a fold hard or easy cancels out.
 
-    Parameters
-    ----------
-    fold_scores : ndarray of shape (n_sizes, n_folds)
-        Higher is better; sizes ascending.
-
-    Returns
-    -------
-    chosen : int
-    standard_error : ndarray of shape (n_sizes,)
-        Of each size's mean score over the folds; 0 with one fold.
+    ``fold_scores`` (n_sizes, n_folds), higher is better, ascend in size. Returned with
+    the standard error (n_sizes,) of each size's mean over the folds; 0 with one fold.
     """
     n_folds = fold_scores.shape[1]
     mean = fold_scores.mean(1)
@@ -189,17 +160,9 @@ _BY_NODE = tuple(name for name in PER_NODE if name not in ("left", "right"))
 
 
 def cut_at(tree: Tree, nodes: np.ndarray) -> Tree:
-    """Make leaves of these nodes; each predicts its own value.
+    """Make leaves of these nodes, bool (n_nodes,); each predicts its own value.
 
-    Parameters
-    ----------
-    tree : Tree
-    nodes : bool array of shape (n_nodes,)
-
-    Returns
-    -------
-    Tree
-        Nodes are numbered anew, depth first.
+    Nodes are numbered anew, depth first.
     """
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return rebuild(tree, cut=nodes)
@@ -216,13 +179,8 @@ def rebuild(
 ) -> Tree:
     """Return the tree with nodes replaced and branches cut, numbered depth first.
 
-    Parameters
-    ----------
-    tree : Tree
-    replacement : int array of shape (n_nodes,) or None
-        The node that takes each node's place; itself where it stays.
-    cut : bool array of shape (n_nodes,) or None
-        Nodes that become leaves.
+    ``replacement`` (n_nodes,) is the node that takes each node's place, itself where it
+    stays; nodes with ``cut`` (n_nodes,) become leaves.
     """
     if replacement is None:
         replacement = np.arange(tree.n_nodes)
@@ -324,15 +282,7 @@ class _Trees(Sequence):
 def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     """Find the order in which the weakest links of a tree are cut.
 
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities, as ``with_rows`` gives them.
-
-    Raises
-    ------
-    ValueError
-        If the tree has no rows, or not all impurities.
+    ValueError unless it has rows and their impurities, as ``with_rows`` gives them.
     """
     if tree.n_rows[0] == 0 or np.isnan(tree.impurity[tree.n_rows > 0]).any():
         raise ValueError(
@@ -436,14 +386,9 @@ def path_of_sizes(
 ) -> SizePath:
     """Bind the trees of all sizes; of several with equally many leaves the best.
 
-    Parameters
-    ----------
-    trees : sequence of S trees
-        Each with at most as many leaves as its size.
-    sizes, scores, standard_errors : ndarray of shape (S,)
-        Most leaves, cross-validated score and its standard error over the folds.
-    chosen : int
-        Which tree is the learner's own; it stays, whatever its score.
+    Of S trees each has at most as many leaves as its size; ``sizes``, cross-validated
+    ``scores`` and their ``standard_errors`` over the folds are (S,). The tree that is
+    ``chosen`` is the learner's own; it stays, whatever its score.
     """
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():
@@ -458,12 +403,8 @@ def path_of_sizes(
 def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
     """Return a tree and its cost-complexity prunings, none of which was scored.
 
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities at its nodes; it is the chosen one.
-    most_leaves : int
-        Of the largest pruning; the tree itself may have more.
+    The tree has rows and impurities at its nodes and is the chosen one, be it larger
+    than ``most_leaves``, which bound the prunings.
     """
     sizes = size_grid(min(tree.n_leaves, most_leaves))
     if tree.n_leaves > sizes[-1]:
@@ -489,19 +430,9 @@ def simplify(tree: Tree) -> Tree:
 def prune_empty(tree: Tree) -> Tree:
     """Drop branches that no training row takes; the other branch moves up.
 
-    So is a split that sends every possible row to one side (an infinite threshold).
-    The prediction for every training row stays the same. A tree without rows loses
-    only splits of that second kind.
-
-    Parameters
-    ----------
-    tree : Tree
-        Branches are empty where its ``n_rows`` are 0.
-
-    Returns
-    -------
-    Tree
-        Nodes are numbered anew, depth first.
+    So is a split that sends every possible row to one side (an infinite threshold). The
+    prediction for every training row stays the same. A tree without rows loses only
+    splits of that second kind. Nodes are numbered anew, depth first.
     """
     has_rows = tree.n_rows[0] > 0
     replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
@@ -540,20 +471,10 @@ def merge_equal(
 ) -> Tree:
     """Merge sibling leaves of equal predictions, from the bottom up.
 
-    Parameters
-    ----------
-    tree : Tree
-    same_class : bool, default=False
-        Merge leaves that predict the same class with whatever probabilities; the
-        merged leaf predicts their mean, weighted by rows. Changes nothing for
-        regression.
-    tolerance : float, default=1e-9
-        Values that differ by at most this fraction of the range of all are equal.
-
-    Returns
-    -------
-    Tree
-        With the same predictions; nodes are numbered anew, depth first.
+    Values that differ by at most the fraction ``tolerance`` of the range of all are
+    equal. With ``same_class`` leaves merge that predict the same class with whatever
+    probabilities; the merged leaf predicts their mean, weighted by rows. Nodes are
+    numbered anew, depth first.
     """
     value, leaf = tree.value.copy(), tree.is_leaf.copy()
     decision = None if tree.decision is None else tree.decision.copy()
@@ -622,21 +543,9 @@ def _bottom_up(tree: Tree) -> list[int]:
 def without_small_terms(tree: Tree, fraction: float) -> Tree:
     """Drop the terms of each weighted sum that matter less than a fraction of it.
 
-    A term counts by ``term_fractions``. What is dropped counts as
-    the number that stands for a missing value, so that the split stays where it was
-    for a row of usual values; the largest term always stays.
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree without weighted sums comes back as it is.
-    fraction : float
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If ``fraction`` is not in [0, 1].
+    A term counts by ``term_fractions``. What is dropped counts as the number that
+    stands for a missing value, so that the split stays where it was for a row of usual
+    values; the largest term always stays. ValueError unless ``fraction`` is in [0, 1].
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
@@ -674,22 +583,13 @@ N_COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest fir
 def approximations(
     x: np.ndarray, weights: np.ndarray
 ) -> list[tuple[np.ndarray, float]]:
-    """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
+    """Approximate a weighted sum (F,) with 1, 2, 3, 5, ... of its columns.
 
     Orthogonal matching pursuit: the column that explains most of the residual enters
-    next, and all weights are fitted again.
+    next, and all weights are fitted again, on the rows ``x`` (n, F).
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-        The rows on which the sums shall agree.
-    weights : ndarray of shape (F,)
-
-    Returns
-    -------
-    list of (weights (F,), float)
-        For each number in ``N_COLUMNS`` below that of the sum's own columns: weights,
-        and what the approximation lacks to the sum on average.
+    Returned for each number in ``N_COLUMNS`` below that of the sum's own columns:
+    weights (F,), and what the approximation lacks to the sum on average.
     """
     used = np.flatnonzero(weights)
     x, own = x[:, used], weights[used]
@@ -729,12 +629,7 @@ def dropped_words(
 ) -> str:
     """Write how many terms a tree without small ones has, and what that changes.
 
-    Parameters
-    ----------
-    tree, smaller : Tree
-        Before and after; see ``without_small_terms``.
-    before, after : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        What they predict for the same test rows.
+    ``before`` and ``after`` are what both predict for the same test rows.
     """
     changed = (before != after).reshape(len(before), -1).any(axis=1)
     now, was = (significant(terms_per_split(own), 2) for own in (smaller, tree))

@@ -319,18 +319,8 @@ def shown_tree(
     single column is a split of that column: not −0.95·Mg ≤ −2.51, but Mg ≤ 2.63, with
     the branches exchanged. A note says where a predictor on top of it predicts.
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    estimator : int or None, default=None
-        Which tree of an ensemble.
-    strength : int or None, default=None
-        Which tree of a pruning path; None: the chosen one.
-
-    Raises
-    ------
-    ValueError
-        If an ensemble has no such tree, or none is named.
+    ``estimator`` is a tree of an ensemble, ``strength`` one of a pruning path, None the
+    chosen one. ValueError if an ensemble has no such tree, or none is named.
     """
     if isinstance(model, WeightedTrees):
         if estimator is None:
@@ -379,12 +369,7 @@ def _without_single_sums(tree: Tree) -> Tree:
 def takes_empty_branch(model: Model, X, estimator: int | None = None) -> np.ndarray:
     """Return which rows take a branch that ``shown_tree`` leaves out, bool (n_rows,).
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    X : DataFrame of shape (n_rows, n_columns)
-    estimator : int or None, default=None
-        Which tree of an ensemble.
+    Of an ensemble ``estimator`` is the tree.
     """
     if isinstance(model, WeightedTrees):
         if model.n_rows is None:

@@ -58,20 +58,10 @@ def _weights(tree: Tree, node: int) -> np.ndarray:
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    By these fractions words, pictures and pruning rank the terms. A term moves the
-    sum by its weight times its column's standard deviation among the training rows;
-    where one of these is not known, weights are compared as they are.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (..., n_features)
-        Of one sum, or of many.
-
-    Returns
-    -------
-    float64 array of shape (..., n_features)
-        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    By these fractions words, pictures and pruning rank the terms. A term moves the sum
+    by its weight times its column's standard deviation among the training rows; where
+    one of these is not known, weights are compared as they are. ``weights`` may be of
+    many sums, (..., n_features); fractions add up to 1, or to 0 where nothing moves it.
     """
     spread = np.array([feature.spread for feature in features])
     size = np.abs(weights)
@@ -109,18 +99,8 @@ def _by_fraction(features, weights: np.ndarray) -> np.ndarray:
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (n_features,)
-    most : int or None, default=None
-        Terms that are written before "... 7 more terms"; None: all.
-    length : int or None, default=None
-        Letters of a name before it is shortened; None: all.
-    start : str
-        What the sum begins with, such as a constant.
+    See ``term_fractions``; ``most`` terms are written before "... 7 more terms",
+    ``length`` letters of a name, None being all. A ``start`` is a constant ahead of it.
     """
     order, (_, nears) = _by_fraction(features, weights), sum_nears(features, weights)
     numbers, text = score_numbers(features), start
@@ -196,14 +176,9 @@ class _ColumnCondition(ABC):
     def text(self, mention_missing: bool, most=None, length=None) -> str:
         """Return the condition in words, or "" where everything passes.
 
-        Parameters
-        ----------
-        mention_missing : bool
-            Whether the text mentions rows without a value.
-        most : int or None
-            Categories that are listed before "... more"; None: all.
-        length : int or None
-            Letters of a name before it is shortened; None: all.
+        ``mention_missing``: whether the text mentions rows without a value. ``most``
+        categories are listed before "... more", ``length`` letters of a name; None:
+        all.
         """
         name = short(self.feature.column, length)
         some, every = self._known()
@@ -464,31 +439,13 @@ def rare_apart(
 def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
     """Return the condition of a split; where it holds is left.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-        A split.
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-    length : int or None, default=None
-        Letters of a column's or category's name before it is shortened; None: all.
-    missing : bool, default=True
-        Whether "(or missing)" may follow.
-
-    Returns
-    -------
-    str
-        "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
-        "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
-        many more as keep every training row on its side; for the numbers of an oblique
-        split see ``sum_nears``. "(or missing)" follows where training rows with a
-        missing value reached the split and went left.
-
-    Raises
-    ------
-    ValueError
-        If the node is a leaf, or the tree has no such node.
+    "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or "0.61·age − 0.42·bmi ≤
+    1.3". A threshold has three significant digits, or as many more as keep every
+    training row on its side; for the numbers of an oblique split see ``sum_nears``.
+    "(or missing)" follows, unless ``missing`` is False, where training rows with a
+    missing value reached the split and went left. ``most`` categories, or columns of an
+    oblique split, are listed, and ``length`` letters of a name; None: all. ValueError
+    if the node is no split.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -503,10 +460,7 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
 def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     """Return the known categories that go left at a split of a category column.
 
-    Raises
-    ------
-    ValueError
-        If the node does not split a category column.
+    ValueError at any other node.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -525,19 +479,9 @@ def node_title(tree: Tree, node: int) -> str:
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     """Return the prediction for a row that ends at a node.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    most, length : int or None
-        As in ``split_text``.
-
-    Returns
-    -------
-    str
-        "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of
-        the classes choose another than the most probable one; "152 mm", or the sum of
-        a linear leaf.
+    "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of the
+    classes choose another than the most probable one; "152 mm", or the sum of a linear
+    leaf, written as ``split_text`` does.
     """
     tree.check_node(node)
     if tree.classes is not None:
@@ -653,10 +597,7 @@ def rows_text(tree: Tree, node: int) -> str:
 def node_text(tree: Tree, node: int) -> str:
     """Return a node in words: its condition or its prediction, and its rows.
 
-    Returns
-    -------
-    str
-        "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
+    "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
     """
     tree.check_node(node)
     is_leaf = tree.is_leaf[node]
@@ -668,17 +609,8 @@ def node_text(tree: Tree, node: int) -> str:
 def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a sentence a node.
 
-    Parameters
-    ----------
-    tree : Tree
-    row : DataFrame or array of one row
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-
-    Returns
-    -------
-    list of str
-        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
+    Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction;
+    ``most`` as in ``split_text``.
     """
     nodes = tree.path(row)
     matrix = read_features(tree, row)
@@ -700,14 +632,7 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-        A split.
-    matrix : float64 array of shape (1, n_features)
-        The row as ``walk.read_features`` returns it.
-    row : DataFrame or array of one row
+    ``matrix`` is the row as ``read_features`` returns it.
     """
     j = tree.feature[node]
     if j == OBLIQUE:
@@ -746,18 +671,8 @@ MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves a
 def rule_text(tree: Tree, node: int, *, most: int | None = None) -> str:
     """Return the conditions on the decision path to a node, one a column.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    most : int or None
-        As in ``split_text``.
-
-    Returns
-    -------
-    str
-        Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
-        the root.
+    Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at the
+    root; ``most`` as in ``split_text``.
     """
     return conditions_text(tree, path_conditions(tree, node), most)
 
@@ -883,20 +798,9 @@ def to_text(tree: Tree) -> str:
 def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a line a column.
 
-    Several splits of one column are one interval, or one set of categories.
-
-    Parameters
-    ----------
-    tree : Tree
-    row : DataFrame or array of one row
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-
-    Returns
-    -------
-    list of str
-        Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
-        a line with its sum.
+    Several splits of one column are one interval, or one set of categories, such as
+    "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has a line with
+    its sum. ``most`` as in ``split_text``.
     """
     lines, table = [], as_table(tree.features, row)
     for condition in path_conditions(tree, tree.path(row)[-1]):
@@ -910,18 +814,9 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """Return what a row holds where a condition asks, as a person would say it.
 
-    Parameters
-    ----------
-    tree : Tree
-    condition : Condition
-    value : str
-        As ``value_within`` writes it.
-
-    Returns
-    -------
-    str
-        Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
-        oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
+    Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
+    oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)"; ``value`` is what
+    ``value_within`` writes.
     """
     if isinstance(condition, ObliqueCondition):
         name = f"the weighted sum of {sum_name(tree, condition.node)}"
@@ -969,22 +864,10 @@ def value_within(
 def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
     """Return what to do with one cell of a row, as a person would say it.
 
-    Parameters
-    ----------
-    feature : Feature
-        Of the cell's column.
-    before, now : object
-        The cell, and what it becomes.
-    tree : Tree or None
-        With it, the words say how far other values lead to the same leaf.
-    row : DataFrame of one row
-        With ``now``, and all else that becomes of the row.
-
-    Returns
-    -------
-    str
-        Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
-        “Tech”" or "leave bmi empty".
+    Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
+    “Tech”" or "leave bmi empty", where the cell ``before`` becomes ``now``, as the
+    ``row`` has it already. With a ``tree``, the words say how far other values lead to
+    the same leaf.
     """
     name = clean(feature.column)
     before, now = feature.cell(before), feature.cell(now)

@@ -22,19 +22,8 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the
-    threshold. That one is returned.
-
-    Parameters
-    ----------
-    threshold : float array of shape (n,)
-        In the other program; an infinite one stays.
-    strict : bool
-        Whether that program sends ``x < threshold`` left instead of ``x <= threshold``.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        For ``x <= threshold``, with x in float64.
+    threshold. That one is returned, for ``x <= threshold`` with x in float64; an
+    infinite one stays. With ``strict`` the other program sends ``x < threshold`` left.
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -107,24 +96,11 @@ class Columns:
         self._n_scores = 0
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
-        """Return the feature that a split tests; a set of categories has its own.
+        """Return the place of the feature that a split tests; a set has its own.
 
-        Parameters
-        ----------
-        column : int
-        right : frozenset of int, default=None
-            Codes that go right; their score is 1, that of the others 0. None where
-            the split tests a number.
-
-        Returns
-        -------
-        int
-            Place in ``features``.
-
-        Raises
-        ------
-        ValueError
-            If the sets of all splits hold too many categories, or more than have names.
+        Codes in ``right`` go right, their score is 1, that of the others 0; None where
+        the split tests a number. ValueError if the sets of all splits hold too many
+        categories, or more than have names.
         """
         if right is None:
             return column
@@ -166,17 +142,7 @@ class Columns:
 
 
 def refuse_wrapped(model) -> None:
-    """Raise ValueError where a model stands inside another estimator.
-
-    Parameters
-    ----------
-    model : object
-
-    Raises
-    ------
-    ValueError
-        If it is a Pipeline or a search.
-    """
+    """Raise ValueError where a model stands inside a Pipeline or a search."""
     if hasattr(model, "steps"):
         raise ValueError(
             "The last step of a Pipeline reads the columns that the steps before it "

@@ -33,11 +33,7 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
     """Return a fitted HistGradientBoosting estimator as a Forest.
 
     It adds up in float64, as the model does; names are in the order of training.
-
-    Raises
-    ------
-    ValueError
-        If it was fitted to rows of one class.
+    ValueError if it was fitted to rows of one class.
     """
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) < 2:

@@ -99,10 +99,7 @@ def number(value: float) -> str:
 def c_text(value: str) -> str:
     """Write text as a C literal of UTF-8 bytes, all but plain letters escaped.
 
-    Raises
-    ------
-    ValueError
-        If it holds NUL, where C text ends, or half of a surrogate pair.
+    ValueError if it holds NUL, where C text ends, or half of a surrogate pair.
     """
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise ValueError(

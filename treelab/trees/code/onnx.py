@@ -29,16 +29,8 @@ _NEEDED = (
 class Graph:
     """Collects the operators and constants of a model.
 
-    Parameters
-    ----------
-    model : Tree or WeightedTrees
-
-    Raises
-    ------
-    ImportError
-        If the package onnx is not installed.
-    ValueError
-        If it reads no column, or one column as numbers and as text.
+    ImportError without the package onnx, ValueError if the model reads no column, or
+    one column as numbers and as text.
     """
 
     def __init__(self, model: Any):

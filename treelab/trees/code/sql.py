@@ -387,13 +387,7 @@ def number(value: float) -> str:
 
 
 def text(value: str) -> str:
-    """Write text as a literal.
-
-    Raises
-    ------
-    ValueError
-        If it holds a character that SQL has no way to write.
-    """
+    """Write text as a literal; ValueError for a character that SQL cannot write."""
     return _quoted(value, "'")
 
 

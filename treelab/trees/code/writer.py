@@ -196,13 +196,9 @@ def _term(index: int, feature: Feature, weight: float) -> Term:
 
 
 class Writer(ABC):
-    """Writes one tree; a language adds how its numbers, columns and labels look.
+    """Writes one ``tree``; a language adds how its numbers, columns and labels look.
 
-    Attributes
-    ----------
-    tree : Tree
-    inputs : list of Input
-        The columns that the code reads.
+    ``inputs`` are the columns that the code reads.
     """
 
     def __init__(self, tree: Tree):
@@ -377,13 +373,7 @@ class Style:
 
 
 class NestedWriter(Writer):
-    """Writes a tree as functions of nested ifs.
-
-    Attributes
-    ----------
-    names : dict of Input to str
-        An identifier for each column.
-    """
+    """Writes a tree as nested ifs; ``names`` has an identifier for each column."""
 
     style: ClassVar[Style]
 
