@@ -16,7 +16,7 @@ from pages.tree.groups import show_groups_of_tree
 from pages.tree.routes import show_routes
 from pages.widgets import tree_choices as views
 from pages.widgets.export import export_box, report_buttons
-from pages.widgets.page import page_title, show_tabs
+from pages.widgets.page import load_figures_ahead, page_title, show_tabs
 from pages.widgets.runs import pick_output, pick_whole_run
 from pages.widgets.tree_viewer import HEIGHT, PANEL, note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, guarded, plain
@@ -188,3 +188,4 @@ estimator = views.pick_estimator(loaded)
 if estimator is not None:
     st.subheader(f"Tree {estimator} of {loaded.model.n_estimators:,}", anchor=False)
 show_page(loaded, estimator)
+load_figures_ahead()

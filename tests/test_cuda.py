@@ -9,7 +9,7 @@ import torch
 from tests.slow_params import slow_after
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import make_estimator
-from treelab.ops.activity import preference_activity, ridge_activity
+from treelab.ops.activity import preference_traversal, ridge_traversal
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.training.gradients import Gradients
@@ -58,7 +58,7 @@ def operators():
 
     x, logits, threshold = normal(64, 6), normal(5, 7, 6), normal(5, 7, 6)
     weights, bounds = normal(5, 7, 6), normal(5, 7)
-    scores = normal(3, 15, 40)
+    scores = normal(3, 7, 40)
     yield (
         "axis",
         lambda i, t, v: axis_trees(x.to(i), i, t, v),
@@ -71,8 +71,13 @@ def operators():
         ),
         (weights, bounds, normal(5, 8, 1)),
     )
-    yield "ridge", ridge_activity, (scores, torch.tensor([0.1, 1.0, 10.0]))
-    yield "preference", preference_activity, (scores, torch.rand(3, 15, generator=rng))
+    activity = lambda of: lambda *given: of(*given)[1]  # noqa: E731
+    strength, preference = (
+        torch.tensor([0.1, 1.0, 10.0]),
+        torch.rand(3, 15, generator=rng),
+    )
+    yield "ridge", activity(ridge_traversal), (scores, strength)
+    yield "preference", activity(preference_traversal), (scores, preference)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
-from treelab.ops.activity import path_scores, ridge_activity, ridge_traversal
+from treelab.ops.activity import ridge_traversal
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.decide import decide
 from treelab.ops.oblique import oblique_margin, soft_route
@@ -296,11 +296,9 @@ def oblique_steps(
 
 # name, trees, depth, rows
 SOLVER_STEPS = (
-    ("activity, one tree", 1, 6, 512),
-    ("activity, 24 trees", 24, 6, 512),
-    ("activity, one deep tree", 1, 10, 4096),
     ("traversal, one tree", 1, 6, 512),
     ("traversal, 24 trees", 24, 6, 512),
+    ("traversal, one deep tree", 1, 10, 4096),
 )
 SOLVER_RUNS = 5  # a solve is short: so many for every step that is asked for
 RESTARTS = 16
@@ -322,7 +320,7 @@ def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
         As ``bench speed`` saves them.
     """
     names = [name for name, *_ in SOLVER_STEPS]
-    solves = [solver_step(*step, device) for step in SOLVER_STEPS]
+    solves = [solver_step(e, d, b, device) for _, e, d, b in SOLVER_STEPS]
     seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps, device)))
     rows: list[dict] = []
     for name, n_trees, depth, n_rows in SOLVER_STEPS:
@@ -351,30 +349,21 @@ def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
 
 
 def solver_step(
-    name: str, n_trees: int, depth: int, n_rows: int, device: str = "cpu"
+    n_trees: int, depth: int, n_rows: int, device: str = "cpu"
 ) -> Callable[[], None]:
-    """Return a function that solves once, forward and backward.
+    """Return a function that solves once, forward and backward, down to z.
 
-    "activity" starts from path scores and ends at the activity; "traversal" starts
-    from split scores and ends at z. Every tree has scores of its own, as in training.
+    Every tree has split scores of its own, as in training.
     """
     generator = Generator(device).manual_seed(0)
     shape = (n_trees, 2**depth - 1, n_rows)
     score = randn(shape, generator=generator, device=device, dtype=float32)
     strength = full((n_trees,), 10.0, device=device)
-    if name.startswith("activity"):
-        start = path_scores(score).requires_grad_()
-    else:
-        start = score.requires_grad_()
+    start = score.requires_grad_()
 
     def step() -> None:
         start.grad = None
-        solution: Tensor
-        if name.startswith("activity"):
-            solution = ridge_activity(start, strength)
-        else:
-            solution, _ = ridge_traversal(start, strength)
-        solution.sum().backward()
+        ridge_traversal(start, strength)[0].sum().backward()
 
     return step
 

@@ -127,13 +127,13 @@ def show_frontier(pair: Pair) -> None:
     runs = cached.runs_on_frontier(pair, MOST_RUNS)
     if all(own.line is None for own in runs):
         return
-    st.header("Score against size", anchor=False)
     # A click counts for these runs alone.
     key = "frontier-of-" + "-".join(own.loaded.run.id for own in runs)
     names = names_and_colors(current_runs())
     titles = [names[own.loaded.run.id][0] for own in runs]
     held_out = {own.run.held_out_title for own in pair}
     with st.container(horizontal=True, vertical_alignment="bottom", key="frontier"):
+        st.header("Score against size", anchor=False, width="content")
         column = pick_one(
             "Scores on",
             COLUMNS if len(held_out) == 1 else {TEST: COLUMNS[TEST]},

@@ -36,8 +36,8 @@ def reasons(pair: Pair) -> dict[str, Callable[[Pair, Names], None]]:
     return found
 
 
-MOST_POINTS = 1500
-PLANE_HEIGHT = 300  # pixels
+MOST_POINTS = 600  # of a plane
+PLANE_HEIGHT = 270  # pixels
 GAINS = {"now": "immediate gain", "final": "final gain", "test": "final gain, test"}
 
 
@@ -144,9 +144,6 @@ def _show_optimality(pair: Pair, names: Names) -> None:
         )
 
 
-MOST_PLANE_POINTS = 600
-
-
 def _show_surfaces(pair: Pair, names: Names) -> None:
     """Draw what both predict over two columns that the visitor picks."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="plane"):
@@ -165,7 +162,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
     box = (across.low, across.high, up.low, up.high)
     found = [cached.surface_of(loaded, columns, box, place) for loaded in pair]
     test, scale = pair[0].split.rows("test"), None
-    points = plane_points(test.X, test.y, columns, place, MOST_PLANE_POINTS)
+    points = plane_points(test.X, test.y, columns, place, MOST_POINTS)
     first, second = (own.predicted for own in found)
     if pair[0].model.classes is not None:
         alike = percent(float(np.mean(first == second)))
@@ -193,7 +190,7 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         held = f"as in test row {row:,}"
     shown = counted(pair[0].n_rows("test"), "test row")
     if len(points) < len(pair[0].split.y_test):
-        sample = "a sample of " if len(points) == MOST_PLANE_POINTS else ""
+        sample = "a sample of " if len(points) == MOST_POINTS else ""
         shown = f"{sample}{len(points):,} of {shown}, those with both values"
     st.caption(
         f"Background: predictions with all other columns {held}. Points, coloured by "

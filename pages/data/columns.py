@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit import column_config as config
 
 from pages.cached import store as cached
-from pages.state.choices import change_problem, changes, with_targets
+from pages.state.choices import change_problem, changes, columns_and, with_targets
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.encoding import least_text, parse_least
@@ -83,11 +83,12 @@ def model_column(problem: Problem) -> None:
         """Take one target for predictions, which are of no exposure, or not."""
         if is_surrogate:
             now = replace(with_targets(now, ()), exposure="")
-        return replace(now, is_surrogate=is_surrogate, truth="")
+        return replace(with_truth(now, None), is_surrogate=is_surrogate)
 
     def with_truth(now: Problem, truth: str | None) -> Problem:
-        """Name the column with the truth, which no tree may see."""
-        columns = tuple(name for name in now.columns if name != truth)
+        """Name the column with the truth, which no tree may see; another it may."""
+        known = columns_and(now, [now.truth])
+        columns = tuple(name for name in known if name != truth)
         return replace(now, truth=truth or "", columns=columns)
 
     st.checkbox(

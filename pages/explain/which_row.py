@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.cached import predictions as cached
 from pages.cached.runs import WHOLE, LoadedRun, ranked_classes
-from pages.state.choices import new_in_address, write_address
+from pages.state.choices import new_in_address, whole_number, write_address
 from pages.widgets.page import pick_moment, pick_one
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
@@ -61,8 +61,8 @@ def pick_row(loaded: LoadedRun, new: cached.GivenTable | None) -> Row:
     """Let the visitor choose a row; new ones are offered where there are any."""
     named = new_in_address("row")
     # Not bound to the address by Streamlit, which breaks on 1e999.
-    if named and named.isdecimal():
-        st.session_state["row"] = int(named)
+    if (place := whole_number(named or "")) is not None:
+        st.session_state["row"] = place
     with st.container(horizontal=True, vertical_alignment="bottom", key="row-controls"):
         offered = _SOURCES if new else {k: _SOURCES[k] for k in _SOURCES if k != _NEW}
         if st.session_state.get("rows-from") not in offered:

@@ -336,6 +336,11 @@ def new_in_address(key: str = "run") -> str | None:
     return named if named and named != st.session_state.get(f"{key}-address") else None
 
 
+def whole_number(text: str) -> int | None:
+    """Return a number that an address names; None for other text, or a huge number."""
+    return int(text) if text.isdecimal() and len(text) < 16 else None
+
+
 def write_address(key: str, value: str | None) -> None:
     """Put a choice into the address, so that a link or a reload brings it back."""
     st.session_state[f"{key}-address"] = value

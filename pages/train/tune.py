@@ -13,9 +13,9 @@ from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.sweeps import history_figure, parallel_figure, size_figure
-from treelab.learners.common.settings import LearnerSpec, Preset, parse_tried
+from treelab.learners.common.settings import LearnerSpec, Preset
 from treelab.learners.registry import LEARNERS
-from treelab.learners.setting_text import parse_setting
+from treelab.learners.setting_text import parse_tried
 from treelab.runs import sweeps
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run
 from treelab.runs.run_words import distinct, duration, score
@@ -151,7 +151,7 @@ def _space_table(spec: LearnerSpec, task: str, preset: Preset, key: str) -> dict
     if twice := [*tried["setting"][tried["setting"].duplicated()]]:
         raise ValueError(f"The search space names {twice[0]} twice: delete a row.")
     return {
-        name: parse_tried(settings[name], text, parse_setting)
+        name: parse_tried(settings[name], text)
         for name, text in tried.itertuples(index=False)
     }
 

@@ -15,7 +15,7 @@ from pages.cached.runs import LoadedRun, shared, size_path_of
 from pages.cached.store import store
 from pages.compare.errors import rows_that_differ
 from pages.compare.verdict import show_trees
-from pages.state.choices import set_parameter
+from pages.state.choices import set_parameter, whole_number
 from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import selection
@@ -78,7 +78,8 @@ def size_of(loaded: LoadedRun, view: str, split: str) -> Size | None:
     else:
         of_this_run = st.session_state.get("size-run", run_id) == run_id
         named = st.query_params.get("size", "") if of_this_run else ""
-        step = int(named) if named.isdecimal() else steps.own
+        place = whole_number(named)
+        step = steps.own if place is None else place
     step = step if step < len(steps.trees) else steps.own
     if step != steps.own:
         step = min(size.picture(split).steps, key=lambda each: abs(each - step))

@@ -228,6 +228,12 @@ def show_figure(
         )
 
 
+def load_figures_ahead() -> None:
+    """Let the browser load what draws figures while a page without any is read."""
+    with st.container(key="ahead"):  # see the style sheet
+        st.plotly_chart(go.Figure(layout_template="none"), key="no-figure")
+
+
 def pick_one(label: str, options: Iterable, key: str, **given):
     """Let the visitor choose one of a few, at first the first; a mapping names them."""
     names = options if isinstance(options, Mapping) else {}

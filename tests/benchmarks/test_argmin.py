@@ -65,10 +65,9 @@ def test_an_unknown_part_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", SOLVER_STEPS[:1] + SOLVER_STEPS[3:4])
-def test_solver_steps_run(step):
-    name, *shape = step
-    solver_step(name, *shape)()
+def test_solver_steps_run():
+    _, *shape = SOLVER_STEPS[0]
+    solver_step(*shape)()
 
 
 @pytest.mark.slow

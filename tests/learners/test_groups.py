@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem, split_problem
 from treelab.learners.registry import LEARNERS, make_estimator
 from treelab.runs.jobs.fit import fit_rows
@@ -48,6 +49,35 @@ def test_what_is_said_of_new_rows_holds_for_new_groups(learner):
     assert found[0] < found[1]
     if learner != "grande":
         assert found[0] < 0.72 < found[1]
+
+
+def test_categories_do_not_tell_of_other_rows_of_a_group():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(80), 8)
+    own = rng.integers(400, size=80)[group]
+    code = np.where(rng.random(640) < 0.9, own, rng.integers(400, size=640))
+    y = rng.normal(size=80)[group] + rng.normal(size=640)
+    changed = np.where(group == 3, 10, y)
+    before, after = (
+        TableEncoder("none", task="regression", random_state=0).fit_transform(
+            pd.DataFrame({"code": code.astype(str)}), target, groups=group
+        )
+        for target in (y, changed)
+    )
+    np.testing.assert_array_equal(before[group == 3], after[group == 3])
+
+
+def test_a_category_that_tells_the_patient_is_not_relied_on():
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(N_GROUPS), EACH)
+    X, y, _ = patients(0)
+    X = X.assign(code=rng.integers(400, size=N_GROUPS)[group].astype(str))
+    scores = []
+    for groups in (None, group[TRAIN]):
+        model = make_estimator("cart", "regression", {}, random_state=0)
+        model.fit(X[TRAIN], y[TRAIN], groups=groups)
+        scores.append(model.score(X[~TRAIN], y[~TRAIN]))
+    assert scores[1] > scores[0] + 0.1
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -7,6 +7,47 @@ import warnings
 
 import cvxpy as cp
 import numpy as np
+import torch
+
+from treelab.ops.activity import MARGIN
+from treelab.ops.activity_numba import divide_gradient, solve_tree
+from treelab.ops.activity_solve import solve_activity
+
+
+def ridge_activity(path_score, strength):
+    """The ridge program's activity (E, T) of path scores (E, T, B), by torch."""
+    no_preference = torch.zeros_like(path_score[..., 0])
+    return solve_activity(path_score, no_preference, strength, offset=MARGIN)
+
+
+def preference_activity(path_score, preference):
+    """The preference program's activity (E, T) of path scores (E, T, B), by torch."""
+    return solve_activity(path_score, preference, preference.new_ones(len(preference)))
+
+
+def by_torch(score, preference, penalty, known):
+    """One tree's activity, and the gradient of ``known @ activity`` to all three."""
+    given = [
+        torch.tensor(part)[None].requires_grad_()
+        for part in (score, preference, score.dtype.type(penalty))
+    ]
+    activity = solve_activity(*given)[0]
+    (activity @ torch.tensor(known)).backward()
+    return activity.detach().numpy(), *(part.grad[0].numpy() for part in given)
+
+
+def by_kernel(score, preference, penalty, known):
+    """As ``by_torch``, by the CPU kernels of one tree."""
+    n_nodes, n_rows = score.shape
+    activity, weight, to_preference = np.empty((3, n_nodes), score.dtype)
+    group = np.empty(n_nodes, np.int32)
+    first = np.arange(n_nodes + 1) * n_rows
+    zero, penalty = score.dtype.type(0), score.dtype.type(penalty)
+    listed = np.ascontiguousarray(score).ravel()
+    solve_tree(first, listed, zero, preference, penalty, activity, weight, group)
+    divide_gradient(known, weight, group, to_preference)
+    to_score = to_preference[:, None] * (score >= activity[:, None])
+    return activity, to_score, to_preference, -(to_preference @ activity)
 
 
 def group_value(scores, preference, penalty):

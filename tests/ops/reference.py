@@ -23,9 +23,8 @@ def dense_select(logits, threshold, x, columns=None, transform="entmax15"):
     )
 
 
-def soft_decision(margin, soft, scale_factor=1.0):
+def soft_decision(margin, soft):
     """Share that goes left, by the papers' formulas."""
-    margin = margin * scale_factor
     if soft == "logistic":
         return 1 / (1 + (-margin).exp())
     if soft == "softsign":
@@ -33,9 +32,9 @@ def soft_decision(margin, soft, scale_factor=1.0):
     return entmax15(torch.stack([margin, torch.zeros_like(margin)], -1), dim=-1)[..., 0]
 
 
-def dense_decide(margin, soft, scale_factor=1.0, hard=True):
+def dense_decide(margin, soft, hard=True):
     """Decision by straight-through, autograd doing the rest."""
-    share = soft_decision(margin, soft, scale_factor)
+    share = soft_decision(margin, soft)
     return straight_through((margin >= 0).to(share.dtype), share) if hard else share
 
 

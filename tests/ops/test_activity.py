@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from tests.ops.activity_reference import conic, pooled
+from tests.ops.activity_reference import (
+    conic,
+    pooled,
+    preference_activity,
+    ridge_activity,
+)
 from treelab.ops.activity import (
     known_traversal,
     path_scores,
-    preference_activity,
     preference_activity_of_splits,
     preference_traversal,
-    ridge_activity,
     ridge_activity_of_splits,
     ridge_traversal,
     traverse,
 )
-from treelab.ops.activity_solve import ActivityInTorch, solve_activity
 
 
 def random_scores(depth, n_rows, n_trees, seed, scale=1.0):
@@ -190,18 +192,3 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
     torch.testing.assert_close(of_splits(score, setting), results[0][1], atol=0, rtol=0)
     z = known_traversal(score, results[0][1])
     torch.testing.assert_close(z, results[0][0])
-
-
-@pytest.mark.parametrize("depth", [2, 4])
-def test_torch_and_the_cpu_kernels_have_one_gradient(depth):
-    q, rng = random_scores(depth, 30, 3, seed=depth)
-    preference = torch.rand(q.shape[:2], generator=rng, dtype=torch.float64)
-    penalty = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
-    results = []
-    for solve in (solve_activity, ActivityInTorch.apply):
-        inputs = [part.clone().requires_grad_() for part in (q, preference, penalty)]
-        a = solve(*inputs)
-        (a * torch.linspace(0, 1, a.numel(), dtype=a.dtype).view_as(a)).sum().backward()
-        results.append([part.grad for part in inputs])
-    for one, other in zip(*results):
-        torch.testing.assert_close(one, other)

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ops.activity_reference import conic, pooled, pooled_gradient
-from treelab.ops.activity_solve import ActivityInTorch, solve_activity
+from tests.ops.activity_reference import (
+    by_kernel,
+    by_torch,
+    conic,
+    pooled,
+    pooled_gradient,
+)
 
 KINDS = ("normal", "ties", "equal", "negative", "huge", "sparse")
 WILD = (1e-3, 0.1, 1.0, 10.0, 1e4), (0.0, 1.0, 100.0)  # penalties, sizes of preferences
@@ -30,14 +34,12 @@ def program(kind, depth, n_rows, seed, sizes=WILD):
     return score, preference, float(rng.choice(sizes[0]))
 
 
-def solved(parts, dtype=torch.float64, solve=solve_activity):
-    """Activity of one program by our own code."""
+def solved(parts, dtype=np.float64, solve=by_kernel, known=None):
+    """Activity of one program by our own code, and the gradient by what is known."""
     score, preference, penalty = parts
-    return solve(
-        torch.tensor(score, dtype=dtype)[None],
-        torch.tensor(preference, dtype=dtype)[None],
-        torch.tensor([penalty], dtype=dtype),
-    )[0].numpy()
+    known = np.zeros(len(preference)) if known is None else known
+    given = (part.astype(dtype) for part in (score, preference))
+    return solve(*given, penalty, known.astype(dtype))
 
 
 # Programs are few where trees are deep: the reference is slow.
@@ -53,25 +55,23 @@ def test_activity_agrees_with_pooling_on_thousands_of_programs(depth, n_programs
     for seed in range(n_programs):
         parts = program(kind, depth, 1 + seed % 12, seed)
         expected = pooled(*parts)
-        np.testing.assert_allclose(solved(parts), expected, atol=1e-9)
-        np.testing.assert_allclose(
-            solved(parts, torch.float32), expected, atol=3e-6, err_msg=f"seed {seed}"
-        )
+        for solve in (by_kernel, by_torch):
+            for dtype, near in ((np.float64, 1e-9), (np.float32, 3e-6)):
+                found = solved(parts, dtype, solve)[0]
+                np.testing.assert_allclose(
+                    found, expected, atol=near, err_msg=str(seed)
+                )
 
 
+@pytest.mark.parametrize("solve", [by_kernel, by_torch])
 @pytest.mark.parametrize("depth", range(1, 9))
-def test_gradients_agree_with_those_of_the_pooled_groups(depth):
+def test_gradients_agree_with_those_of_the_pooled_groups(depth, solve):
     for seed in range(40 if depth < 5 else 3):
-        score, preference, penalty = program("normal", depth, 1 + seed % 12, seed)
-        known = np.random.default_rng(seed).normal(size=len(preference))
-        given = [
-            torch.tensor(part, dtype=torch.float64)[None].requires_grad_()
-            for part in (score, preference, penalty)
-        ]
-        (solve_activity(*given)[0] @ torch.tensor(known)).backward()
-        wanted = pooled_gradient(score, preference, penalty, known)
-        for part, gradient in zip(given, wanted):
-            np.testing.assert_allclose(part.grad[0], gradient, atol=1e-9, rtol=1e-7)
+        parts = program("normal", depth, 1 + seed % 12, seed)
+        known = np.random.default_rng(seed).normal(size=len(parts[1]))
+        _, *gradients = solved(parts, solve=solve, known=known)
+        for ours, wanted in zip(gradients, pooled_gradient(*parts, known)):
+            np.testing.assert_allclose(ours, wanted, atol=1e-9, rtol=1e-7)
 
 
 def conic_cases(depths, seeds, marks=()):
@@ -92,7 +92,7 @@ def conic_cases(depths, seeds, marks=()):
 )
 def test_awkward_programs_agree_with_a_conic_solver(kind, depth, seed):
     parts = program(kind, depth, 1 + 3 * seed, seed, MILD)
-    np.testing.assert_allclose(solved(parts), conic(*parts), atol=1e-5)
+    np.testing.assert_allclose(solved(parts)[0], conic(*parts), atol=1e-5)
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_thousand_programs_agree_with_a_conic_solver(kind):
     for seed in range(200):
         parts = program(kind, 1 + seed % 5, 1 + seed % 12, seed, MILD)
         np.testing.assert_allclose(
-            solved(parts), conic(*parts), atol=1e-5, err_msg=f"seed {seed}"
+            solved(parts)[0], conic(*parts), atol=1e-5, err_msg=f"seed {seed}"
         )
 
 
@@ -110,9 +110,6 @@ def test_a_thousand_programs_agree_with_a_conic_solver(kind):
     st.sampled_from(KINDS), st.integers(0, 5), st.integers(1, 12), st.integers(0, 2**31)
 )
 def test_torch_and_the_cpu_kernels_agree(kind, depth, n_rows, seed):
-    score, preference, penalty = program(kind, depth, n_rows, seed)
-    np.testing.assert_allclose(
-        solved((score, preference, penalty)),
-        solved((score, preference, penalty), solve=ActivityInTorch.apply),
-        atol=1e-9,
-    )
+    parts = program(kind, depth, n_rows, seed)
+    ours, theirs = solved(parts), solved(parts, solve=by_torch)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-9)

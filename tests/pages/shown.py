@@ -41,8 +41,9 @@ def conditions(view: dict, frame: int | None = None) -> list[str]:
 
 
 def figures(app: AppTest) -> list[dict]:
-    """Each plotly figure, as plain values."""
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    """Each plotly figure that shows something, as plain values."""
+    found = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    return [figure for figure in found if figure["data"]]
 
 
 def cards(app: AppTest) -> str:

@@ -38,7 +38,9 @@ def test_the_prediction_is_that_of_the_model(visit, store, row):
     assert f"Row {X.index[place] + 1} of the table" in page_text(app)
 
 
-@pytest.mark.parametrize("row", ["1e999", pytest.param("4800", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "row", ["1e999", "9" * 5000, pytest.param("4800", marks=pytest.mark.slow)]
+)
 def test_a_row_beyond_the_test_rows_opens_the_first(visit, store, row):
     app = visit("explain", run=add_run(store, "cart"), row=row)
     assert app.number_input(key="row").value == 1

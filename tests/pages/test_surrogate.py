@@ -29,6 +29,11 @@ def test_the_column_of_predictions_and_its_truth_are_chosen_on_data(visit, store
     assert not app.exception
     problem = app.session_state["problem"]
     assert (problem.is_surrogate, problem.truth) == (True, "kind")
+    assert "kind" not in problem.columns
+    app.selectbox(key=f"truth-{key}").select(None).run()
+    assert "kind" in app.session_state["problem"].columns
+    app.selectbox(key=f"truth-{key}").select("kind").run()
     app.checkbox(key=f"surrogate-{key}").uncheck().run()
     assert app.session_state["problem"].truth == ""
     assert not app.session_state["problem"].is_surrogate
+    assert "kind" in app.session_state["problem"].columns

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from treelab.trees.cells import (
     noted_form,
     read_column,
     read_words,
+    value_text,
 )
 from treelab.trees.dates import decimal_years
 
@@ -196,6 +198,14 @@ def test_a_form_is_kept_as_plain_data(form, tmp_path):
     assert noted_form(again, "a") == form
     assert noted_form(frame.rename(columns=str), "a") == form
     assert noted_form(pd.DataFrame({"a": [1]}), "a") is None
+
+
+def test_moments_and_durations_are_one_category_from_every_library():
+    zurich = pd.Timestamp("2024-01-01", tz="Europe/Zurich")
+    for moment in (zurich, zurich.tz_convert("UTC"), zurich.to_pydatetime()):
+        assert value_text(moment) == "2023-12-31 23:00:00"
+    for duration in (timedelta(hours=1), pd.Timedelta("1h"), np.timedelta64(60, "m")):
+        assert value_text(duration) == "0 days 01:00:00"
 
 
 @pytest.mark.parametrize(

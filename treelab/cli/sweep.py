@@ -14,9 +14,9 @@ from treelab.cli.arguments import (
 )
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
-from treelab.learners.common.settings import Range, Values, parse_tried
+from treelab.learners.common.settings import Range, Values
 from treelab.learners.registry import LEARNERS
-from treelab.learners.setting_text import parse_setting, parse_settings
+from treelab.learners.setting_text import parse_settings, parse_tried
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_table
@@ -145,7 +145,7 @@ def read_space(
                 f"--space takes NAME=WHAT, such as max_depth=2..8, with a setting of "
                 f"{learner.title} ({', '.join(sorted(settings))}); got {text!r}."
             )
-        space[name] = parse_tried(settings[name], tried, parse_setting)
+        space[name] = parse_tried(settings[name], tried)
     for text in arguments.settings:  # what is set is not searched
         space.pop(text.partition("=")[0], None)
     return space, fixed, scoring

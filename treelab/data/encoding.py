@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import TASKS, as_frame, column_kind
+from treelab.data.split_by import grouped_folds, has_groups
 from treelab.data.values import categories, numbers, refuse_large
 from treelab.trees.cells import CellForm, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
@@ -253,6 +254,7 @@ def fit_target_encoding(
     task: str,
     seed: int,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> TargetEncoding:
     """Learn a score for each level, cross-fitted for the training rows if need be.
 
@@ -273,6 +275,8 @@ def fit_target_encoding(
         Shuffles the folds.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row, above 0; None: all count alike.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        Rows of one value know each other's targets: a fold holds them out together.
     """
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
@@ -285,13 +289,14 @@ def fit_target_encoding(
     mean, scores = _smoothed_means(filled, n_levels, target, weight)
     rates = _scores_of(filled, scores)  # (n_rows, K, C)
     cross_fitted = np.empty_like(rates)
-    for others, own in cross_fitting_folds(y, kind, seed):
+    for others, own in cross_fitting_folds(y, kind, seed, groups):
         _, apart = _smoothed_means(
             filled[others], n_levels, target[others], weight[others]
         )
         cross_fitted[own] = _scores_of(filled[own], apart)
     n_seen = np.array([len(np.unique(column)) for column in filled.T])
-    plain = (len(y) < FEWEST_CROSS_FITTED) | (len(y) >= ROWS_A_LEVEL * n_seen)  # (K,)
+    n_apart = pd.Series(groups).nunique(dropna=False) if has_groups(groups) else len(y)
+    plain = (len(y) < FEWEST_CROSS_FITTED) | (n_apart >= ROWS_A_LEVEL * n_seen)  # (K,)
     cross_fitted = np.where(plain[:, None], rates, cross_fitted)
     by_column = [score * unit for score in scores]
     return TargetEncoding(by_column, mean * unit, cross_fitted * unit)
@@ -332,25 +337,27 @@ def _scores_of(codes: np.ndarray, scores: list[np.ndarray]) -> np.ndarray:
 
 
 def cross_fitting_folds(
-    y: np.ndarray, kind: str, seed: int
+    y: np.ndarray, kind: str, seed: int, groups: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return folds of rows as (training rows, held-out rows), stratified for classes.
 
     Unlike scikit-learn's stratified folds these allow a class with fewer rows than
-    folds. A single row is both.
+    folds. A single row is both. Rows of a group are in one fold.
     """
     n_rows = len(y)
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(n_rows)
-    if kind != "continuous":
-        rows = rows[np.argsort(y[rows], kind="stable")]
-    if n_rows == 1:
-        return [(rows, rows)]
-    n_folds = min(FOLDS, n_rows)
-    fold = np.empty(n_rows, dtype=np.int64)
-    fold[rows] = np.arange(n_rows) % n_folds
+    if has_groups(groups):
+        fold = grouped_folds(y, FOLDS, seed, groups)
+    else:
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(n_rows)
+        if kind != "continuous":
+            rows = rows[np.argsort(y[rows], kind="stable")]
+        if n_rows == 1:
+            return [(rows, rows)]
+        fold = np.empty(n_rows, dtype=np.int64)
+        fold[rows] = np.arange(n_rows) % FOLDS
     return [
-        (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)
+        (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in np.unique(fold)
     ]
 
 
@@ -393,6 +400,7 @@ def encode_columns(
     forms: Mapping[str, CellForm],
     random_state,
     weight: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
 ) -> list[EncodedColumn]:
     """Turn each column of training rows into features, in the table's order.
 
@@ -414,6 +422,8 @@ def encode_columns(
         Seeds the folds in which target rates are cross-fitted.
     weight : ndarray of shape (n_rows,) or None, default=None
         Of each row in target rates and medians; None: all count alike.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        As ``fit_target_encoding`` takes them.
     """
     table = {str(name): column for name, column in frame.items()}
     kinds = {name: column_kind(column) for name, column in table.items()}
@@ -433,6 +443,7 @@ def encode_columns(
             task=task,
             seed=_seed(random_state),
             weight=weight,
+            groups=groups,
         )
     columns: list[EncodedColumn] = []
     for name, column in table.items():
@@ -583,7 +594,11 @@ class TableEncoder:
         self.random_state = random_state
 
     def fit_transform(
-        self, frame: pd.DataFrame, y, sample_weight: np.ndarray | None = None
+        self,
+        frame: pd.DataFrame,
+        y,
+        sample_weight: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
     ) -> np.ndarray:
         """Learn from training rows and return them encoded, categories cross-fitted.
 
@@ -596,12 +611,14 @@ class TableEncoder:
             several numbers (n_rows, C) it takes the ``first_component``.
         sample_weight : ndarray of shape (n_rows,) or None, default=None
             Of each row in target rates and medians, above 0; None: all count alike.
+        groups : ndarray of shape (n_rows,) or None, default=None
+            Rows of one value are cross-fitted together.
 
         Returns
         -------
         ndarray of shape (n_rows, F), float64
             For training alone: a category's score in a row does not know that row's
-            target. ``transform`` gives what prediction will see.
+            target, nor those of its group. ``transform`` gives what prediction sees.
 
         Raises
         ------
@@ -627,6 +644,7 @@ class TableEncoder:
             forms=feature_forms(frame),
             random_state=self.random_state,
             weight=sample_weight,
+            groups=groups,
         )
         self.features_ = tuple(
             replace(column.feature, spread=spread(column.values)) for column in columns

@@ -1,6 +1,7 @@
 """Data splits that are not drawn row by row: by group, by time, as a column says."""
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -157,6 +158,33 @@ def fold_groups(way: str, column: pd.Series) -> pd.Series | None:
     else:
         return None
     return pd.Series(groups, column.index)
+
+
+def has_groups(groups: np.ndarray | None) -> TypeGuard[np.ndarray]:
+    """Whether there are groups of which some can be held out of the others."""
+    return groups is not None and pd.Series(groups).nunique(dropna=False) > 1
+
+
+def grouped_folds(
+    target: np.ndarray, n_folds: int, seed: int, groups: np.ndarray
+) -> np.ndarray:
+    """Give each row the fold (n,) that holds its group out, 0 to ``n_folds - 1``.
+
+    Groups are dealt as scikit-learn does, classes (codes, not floats) alike where each
+    has rows for all folds. Fewer groups than folds make fewer folds.
+    """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    code = pd.factorize(pd.Series(groups), use_na_sentinel=False)[0]
+    n_folds, kind = min(n_folds, int(code.max()) + 1), GroupKFold
+    is_class = not np.issubdtype(target.dtype, np.floating)
+    if is_class and np.unique(target, return_counts=True)[1].min() >= n_folds:
+        kind = StratifiedGroupKFold
+    dealt = kind(n_folds, shuffle=True, random_state=seed)
+    fold = np.empty(len(target), dtype=np.int64)
+    for number, (_, held_out) in enumerate(dealt.split(code, target, code)):
+        fold[held_out] = number
+    return fold
 
 
 def _too_few(column: pd.Series, n_folds: int, what: str) -> ValueError:

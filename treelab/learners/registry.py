@@ -109,7 +109,6 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
     spec = find_spec(key)
     if spec is None:
         return dict(given)
-    known = {setting.name: setting for setting in spec.settings_of(task)}
     if former := [name for name in given if name in spec.former]:
         warnings.warn(
             f"{spec.title} no longer has the setting {', '.join(former)}; it is left "
@@ -117,12 +116,8 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
             stacklevel=2,
         )
         given = {name: given[name] for name in given if name not in former}
-    for name, value in given.items():
-        if name == "constraints":
-            spec.check_constraints(Constraints.read(value), task)
-        if name not in known:
-            listed = ", ".join(sorted(known))
-            raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
+    spec.check_constraints(Constraints.read(given.get("constraints")), task)
+    spec.find(task, given)
     settings = spec.settings_of(task)
     values = spec.defaults(task)
     if "recipe" in given:

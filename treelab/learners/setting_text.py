@@ -5,7 +5,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treelab.learners.common.settings import LearnerSpec, Setting, with_recipe
+from treelab.learners.common.settings import (
+    LearnerSpec,
+    Range,
+    Setting,
+    Values,
+    with_recipe,
+)
 from treelab.learners.registry import find_spec
 from treelab.trees.constraints import Constraints
 
@@ -56,6 +62,22 @@ def parse_setting(setting: Setting, text: str) -> Any:
     if setting.kind == "constraints":  # as a run stores them; what is wrong is said
         return Constraints.read(found).to_dict() or None
     return found
+
+
+def parse_tried(setting: Setting, text: str) -> Range | Values:
+    """Read "0.01..0.3", "0.01..0.3:log" or "4,8,16" as what is tried of a setting."""
+    body, _, how = text.partition(":")
+    low, dots, high = body.partition("..")
+    if not dots:
+        words = text.split(",")
+        return Values(tuple(parse_setting(setting, word.strip()) for word in words))
+    if how not in ("", "log") or setting.kind not in ("int", "float"):
+        raise ValueError(
+            f"{setting.name} takes a list such as 1,2,3 or, where it is a number, a "
+            f"range such as 1..9 or 0.01..1:log; got {text!r}."
+        )
+    ends = parse_setting(setting, low), parse_setting(setting, high)
+    return Range(*ends, log=how == "log")
 
 
 def _read_bool(text: str) -> bool:

@@ -51,51 +51,6 @@ def path_scores(split_score: Tensor) -> Tensor:
     return torch.cat(levels, dim=1)
 
 
-def ridge_activity(path_score: Tensor, pruning_strength: Tensor) -> Tensor:
-    """Activity of each node under a ridge penalty, the program of the final version.
-
-    The minimiser over 0 <= a <= 1, no node above its parent, of
-    ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``.
-
-    Parameters
-    ----------
-    path_score : Tensor of shape (E, T, B)
-        Scores q of :func:`path_scores`.
-    pruning_strength : Tensor of shape (E,)
-        Lambda of each tree, at least 0. Where 0 leaves several minimisers, the
-        smallest is taken.
-
-    Returns
-    -------
-    Tensor of shape (E, T)
-        Activity in [0, 1], differentiable in both arguments.
-    """
-    no_preference = torch.zeros_like(path_score[..., 0])
-    return solve_activity(path_score, no_preference, pruning_strength, offset=MARGIN)
-
-
-def preference_activity(path_score: Tensor, preference: Tensor) -> Tensor:
-    """Activity of each node close to a learned preference, eq. 4.
-
-    The minimiser over 0 <= a <= 1, no node above its parent, of
-    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``.
-
-    Parameters
-    ----------
-    path_score : Tensor of shape (E, T, B)
-        Scores q of :func:`path_scores`.
-    preference : Tensor of shape (E, T)
-        Preference eta of each node, any real number.
-
-    Returns
-    -------
-    Tensor of shape (E, T)
-        Activity in [0, 1], differentiable in both arguments.
-    """
-    penalty = preference.new_ones(preference.shape[0])
-    return solve_activity(path_score, preference, penalty)
-
-
 def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     """Traversal z = clip(q, 0, a): positive where a row is routed through a node.
 
@@ -116,20 +71,24 @@ def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
 def ridge_traversal(
     split_score: Tensor, pruning_strength: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Traversal and activity under :func:`ridge_activity`, from split scores.
+    """Traversal and activity under a ridge penalty, the program of the final version.
 
-    :func:`path_scores`, :func:`ridge_activity` and :func:`traverse` one after another;
-    on the CPU in one kernel.
+    The activity minimises, over 0 <= a <= 1, no node above its parent,
+    ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``. On
+    the CPU one kernel does this, :func:`path_scores` and :func:`traverse`.
 
     Parameters
     ----------
     split_score : Tensor of shape (E, N, B)
     pruning_strength : Tensor of shape (E,)
+        Lambda of each tree, at least 0. Where 0 leaves several minimisers, the
+        smallest is taken.
 
     Returns
     -------
     traversal : Tensor of shape (E, T, B)
     activity : Tensor of shape (E, T)
+        Both are differentiable in both arguments.
     """
     return _traversal(split_score, *_ridge_program(split_score, pruning_strength))
 
@@ -137,17 +96,22 @@ def ridge_traversal(
 def preference_traversal(
     split_score: Tensor, preference: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Traversal and activity under :func:`preference_activity`, from split scores.
+    """Traversal and activity close to a learned preference, eq. 4.
+
+    The activity minimises, over 0 <= a <= 1, no node above its parent,
+    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``.
 
     Parameters
     ----------
     split_score : Tensor of shape (E, N, B)
     preference : Tensor of shape (E, T)
+        Preference eta of each node, any real number.
 
     Returns
     -------
     traversal : Tensor of shape (E, T, B)
     activity : Tensor of shape (E, T)
+        Both are differentiable in both arguments.
     """
     return _traversal(split_score, *_preference_program(preference))
 

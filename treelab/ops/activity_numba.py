@@ -1,67 +1,17 @@
-"""CPU kernels of `solve_activity`: exact, without sorting, by Newton's steps.
+"""CPU kernels of one tree's activity: exact, without sorting, by Newton's steps.
 
 Let F_t(theta) be the derivative of the lowest cost of the subtree of t (eq. 7 of the
 first version of arXiv:2010.04627) when t is held at theta: f_t(theta) plus
 min(F_c(theta), 0) of both children. It is concave and rises piecewise linearly, so
 Newton's steps from the left end at its root exactly, and a node's activity is the
 smaller of its own root and its parent's activity. Only scores above 0 can be active;
-each node's are listed once and read a few times.
+`traversal_numba` lists each node's once, and they are read a few times.
 """
 
 import numpy as np
-import torch
-from numba import njit, prange
+from numba import njit
 
-from treelab.ops.threads import OPTIONS, run_alone, threads_for
-
-
-class ActivityOnCpu(torch.autograd.Function):
-    """`solve_activity` by the kernels."""
-
-    @staticmethod
-    def forward(ctx, path_score, preference, penalty, offset):
-        """Solve each tree; save the groups for the gradient."""
-        path_score, preference, penalty = (
-            t.detach().contiguous() for t in (path_score, preference, penalty)
-        )
-        activity = torch.empty_like(preference)
-        weight = torch.empty_like(preference)
-        group = torch.empty(preference.shape, dtype=torch.int32)
-        run_alone(
-            _solve,
-            path_score.numel(),
-            threads_for(path_score.numel()),
-            path_score.numpy(),
-            preference.numpy(),
-            penalty.numpy(),
-            path_score.numpy().dtype.type(offset),
-            activity.numpy(),
-            weight.numpy(),
-            group.numpy(),
-        )
-        ctx.save_for_backward(path_score, activity, weight, group)
-        ctx.offset = offset
-        return activity
-
-    @staticmethod
-    def backward(ctx, grad):
-        """Divide each group's gradient among its active scores."""
-        path_score, activity, weight, group = ctx.saved_tensors
-        grad_score = torch.empty_like(path_score)
-        score_grad = torch.empty_like(activity)
-        run_alone(
-            _differentiate,
-            path_score.numel(),
-            path_score.numpy(),
-            path_score.numpy().dtype.type(ctx.offset),
-            activity.numpy(),
-            weight.numpy(),
-            group.numpy(),
-            grad.contiguous().numpy(),
-            score_grad.numpy(),
-            grad_score.numpy(),
-        )
-        return grad_score, score_grad, -(score_grad * activity).sum(1), None
+from treelab.ops.threads import OPTIONS
 
 
 @njit(**OPTIONS)
@@ -105,18 +55,6 @@ def solve_tree(first, score, offset, preference, penalty, activity, weight, grou
             group_weight[group[t]] += penalty + n_active
     for t in range(n_nodes):
         weight[t] = group_weight[group[t]]
-
-
-@njit(**OPTIONS)
-def append_above(score, offset, listed, n):
-    """Append the scores (B,) that are above 0 with the offset; return the new end.
-
-    ``listed`` needs room for all of them and one more behind place ``n``.
-    """
-    for b in range(len(score)):
-        listed[n] = score[b]
-        n += score[b] + offset > 0
-    return n
 
 
 @njit(**OPTIONS)
@@ -185,40 +123,3 @@ def divide_gradient(grad, weight, group, score_grad):
         score_grad[group[t]] += grad[t]
     for t in range(len(grad) - 1, -1, -1):  # the topmost comes last
         score_grad[t] = score_grad[group[t]] / weight[t] if weight[t] > 0 else 0
-
-
-@njit(parallel=True, **OPTIONS)
-def _solve(n_threads, path_score, preference, penalty, offset, activity, weight, group):
-    n_trees, n_nodes, n_rows = path_score.shape
-    for thread in prange(n_threads):  # each with memory of its own, reused
-        first = np.zeros(n_nodes + 1, np.int64)
-        score = np.empty(n_nodes * n_rows + 1, path_score.dtype)
-        for e in range(thread, n_trees, n_threads):
-            for t in range(n_nodes):
-                first[t + 1] = append_above(path_score[e, t], offset, score, first[t])
-            solve_tree(
-                first,
-                score,
-                offset,
-                preference[e],
-                penalty[e],
-                activity[e],
-                weight[e],
-                group[e],
-            )
-
-
-@njit(parallel=True, **OPTIONS)
-def _differentiate(
-    path_score, offset, activity, weight, group, grad, score_grad, grad_score
-):
-    n_trees, n_nodes, n_rows = path_score.shape
-    zero = path_score.dtype.type(0)
-    for e in range(n_trees):
-        divide_gradient(grad[e], weight[e], group[e], score_grad[e])
-    for i in prange(n_trees * n_nodes):
-        e, t = i // n_nodes, i % n_nodes
-        own, limit = score_grad[e, t], activity[e, t]
-        for b in range(n_rows):
-            active = path_score[e, t, b] + offset >= limit
-            grad_score[e, t, b] = own if active else zero

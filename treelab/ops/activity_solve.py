@@ -12,8 +12,6 @@ Queyranne 2003).
 import torch
 from torch import Tensor
 
-from treelab.ops.activity_numba import ActivityOnCpu
-
 N_THRESHOLDS = 32  # tried at once; each round makes every interval so much shorter
 
 
@@ -24,8 +22,8 @@ def solve_activity(
 
     Subject to 0 <= a <= 1 and no node above its parent: eq. 7 for penalty 1 and
     preference eta. Exact: thresholds only find which nodes share a value and which
-    scores are active; the value (eq. 9) and its Jacobian are then the closed form. On
-    the CPU numba kernels do it, elsewhere torch, without ever waiting for the device.
+    scores are active; the value (eq. 9) and its Jacobian are then the closed form, all
+    without ever waiting for the device.
 
     Parameters
     ----------
@@ -42,12 +40,10 @@ def solve_activity(
     Tensor of shape (E, T)
         Where the minimiser is not unique (penalty 0), the smallest.
     """
-    if score.device.type == "cpu":
-        return ActivityOnCpu.apply(score, preference, penalty, offset)
-    return ActivityInTorch.apply(score + offset, preference, penalty)
+    return _Activity.apply(score + offset, preference, penalty)
 
 
-class ActivityInTorch(torch.autograd.Function):
+class _Activity(torch.autograd.Function):
     """The solution forward; backward, the Jacobian of each group's closed form."""
 
     @staticmethod

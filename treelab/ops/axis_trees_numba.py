@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numba import njit, prange
 
+from treelab.ops.decide import SOFT
 from treelab.ops.threads import OPTIONS, run_alone
 
-SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
 NEWTON_STEPS = 50  # far more than are ever needed; each step is exact to the left
 
 
@@ -67,7 +67,7 @@ class AxisTreesOnCpu(torch.autograd.Function):
             position.numpy(),
             gradient.contiguous().numpy(),
             transform == "softmax",
-            SOFT_CODE[soft],
+            SOFT.index(soft),
             grad_logits.numpy(),
             grad_threshold.numpy(),
             grad_leaf.numpy(),

@@ -8,9 +8,9 @@ import torch
 import triton
 import triton.language as tl
 
+from treelab.ops.decide import SOFT
 from treelab.ops.select import chosen_split, gradient_times_rows, transform_gradient
 
-SOFT_CODE = {"logistic": 0, "softsign": 1, "entmoid": 2}
 ROWS_A_PROGRAM = 128
 
 
@@ -68,7 +68,7 @@ class AxisTreesOnCuda(torch.autograd.Function):
             grad_leaf,
             n_rows,
             n_leaves,
-            SOFT=SOFT_CODE[soft],
+            SOFT=SOFT.index(soft),
             N_OUTPUTS=n_outputs,
             DEPTH=n_leaves.bit_length() - 1,
             BLOCK=ROWS_A_PROGRAM,

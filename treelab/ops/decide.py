@@ -3,20 +3,13 @@
 import torch
 from torch import Tensor
 
-SOFT = ("logistic", "softsign", "entmoid")
+SOFT = ("logistic", "softsign", "entmoid")  # kernels know them by their places
 
 
-def decide(
-    margin: Tensor,
-    *,
-    soft: str = "logistic",
-    scale_factor: float = 1.0,
-    hard: bool = True,
-) -> Tensor:
+def decide(margin: Tensor, *, soft: str = "logistic", hard: bool = True) -> Tensor:
     """Fraction of a row that each split sends left, S(z) of the margin z.
 
-    - "logistic": ``S(z) = 1 / (1 + exp(-z))`` (GradTree, section 3.2, eq. 6; with
-      ``alpha z`` for ``z`` it is GET's, section 3.2, eq. 4).
+    - "logistic": ``S(z) = 1 / (1 + exp(-z))`` (GradTree, section 3.2, eq. 6).
     - "softsign": ``S(z) = (z / (1 + |z|) + 1) / 2`` (GRANDE, section 3.2, eq. 6).
     - "entmoid": 1.5-entmax over the pair ``(z, 0)`` (Peters et al., 2019).
 
@@ -30,8 +23,6 @@ def decide(
         Threshold minus value, z; the split holds (left) where it is >= 0.
     soft : {"logistic", "softsign", "entmoid"}, default="logistic"
         The soft decision.
-    scale_factor : float, default=1.0
-        Multiplies the margin, alpha in GET; larger makes a harder decision.
     hard : bool, default=True
         Straight-through: 0 or 1 forward, the soft decision's gradient backward. False
         gives the soft decision itself.
@@ -49,19 +40,18 @@ def decide(
     References
     ----------
     Bengio et al., arXiv:1308.3432 (straight-through); Marton et al., "GradTree",
-    arXiv:2305.03515, section 3.3; "GRANDE", arXiv:2309.17130, section 3.2; Mao and Cao,
-    "GET", arXiv:2411.17003; Peters et al., arXiv:1905.05702 (entmax).
+    arXiv:2305.03515, section 3.3; "GRANDE", arXiv:2309.17130, section 3.2; Peters et
+    al., arXiv:1905.05702 (entmax).
     """
     if soft not in SOFT:
         raise ValueError(f"soft must be one of {SOFT}, got {soft!r}.")
     if hard:
-        return _HardDecision.apply(margin, soft, scale_factor)
-    scaled = margin if scale_factor == 1.0 else scale_factor * margin
+        return _HardDecision.apply(margin, soft)
     if soft == "logistic":
-        return torch.sigmoid(scaled)
+        return torch.sigmoid(margin)
     if soft == "softsign":
-        return 0.5 + 0.5 * torch.nn.functional.softsign(scaled)
-    return entmoid(scaled)
+        return 0.5 + 0.5 * torch.nn.functional.softsign(margin)
+    return entmoid(margin)
 
 
 def entmoid(x: Tensor) -> Tensor:
@@ -72,7 +62,7 @@ def entmoid(x: Tensor) -> Tensor:
     return ((x + (8.0 - x * x).sqrt()) / 4.0).square()
 
 
-def decision_gradient(margin: Tensor, soft: str, scale_factor: float) -> Tensor:
+def decision_gradient(margin: Tensor, soft: str) -> Tensor:
     """Derivative of the soft decision, S'(z), of the shape of `margin`.
 
     - logistic: ``S (1 - S)``
@@ -80,30 +70,25 @@ def decision_gradient(margin: Tensor, soft: str, scale_factor: float) -> Tensor:
     - entmoid: ``sqrt(p q) / (sqrt(p) + sqrt(q))`` with ``p``, ``q`` the probabilities
       of ``(z, 0)``, zero where one of them is.
     """
-    scaled = margin if scale_factor == 1.0 else scale_factor * margin
     if soft == "logistic":
-        left = torch.sigmoid(scaled)
-        slope = left * (1.0 - left)
-    elif soft == "softsign":
-        slope = 0.5 / (1.0 + scaled.abs()).square()
-    else:
-        root = entmoid(scaled).sqrt()
-        other = entmoid(-scaled).sqrt()
-        slope = root * other / (root + other)
-    return slope if scale_factor == 1.0 else scale_factor * slope
+        left = torch.sigmoid(margin)
+        return left * (1.0 - left)
+    if soft == "softsign":
+        return 0.5 / (1.0 + margin.abs()).square()
+    root, other = entmoid(margin).sqrt(), entmoid(-margin).sqrt()
+    return root * other / (root + other)
 
 
 class _HardDecision(torch.autograd.Function):
     """One where the margin is >= 0, else zero; backward the soft decision's slope."""
 
     @staticmethod
-    def forward(ctx, margin, soft, scale_factor):
+    def forward(ctx, margin, soft):
         ctx.save_for_backward(margin)
-        ctx.soft, ctx.scale_factor = soft, scale_factor
+        ctx.soft = soft
         return (margin >= 0).to(margin.dtype)
 
     @staticmethod
     def backward(ctx, gradient):
         (margin,) = ctx.saved_tensors
-        slope = decision_gradient(margin, ctx.soft, ctx.scale_factor)
-        return slope.mul_(gradient), None, None
+        return decision_gradient(margin, ctx.soft).mul_(gradient), None

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, time
+from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 
 import numpy as np
@@ -372,11 +372,18 @@ def _levels_by_value(levels: tuple[str, ...]) -> dict[tuple[bool, float], list[s
 
 
 def value_text(value) -> str:
-    """Write any value as a category: whole numbers without a point, dates as ISO."""
+    """Write any value as a category, alike from every library and time zone.
+
+    Whole numbers have no point, dates are as ISO has them, those of a zone in UTC.
+    """
+    if isinstance(value, timedelta | np.timedelta64):
+        return str(pd.Timedelta(value))
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
         midnight = value.time() == time()
         return value.date().isoformat() if midnight else value.isoformat(" ")
     return str(value)

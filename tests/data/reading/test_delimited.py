@@ -91,6 +91,11 @@ def test_a_header_is_known_as_one(text):
     assert len(frame_of(text)) == text.count("\n") - 1
 
 
+def test_numbers_among_the_names_are_said_as_it_may_be_a_row():
+    assert "holds numbers, such as 100" in notes_of("ND,100,200\n1,2,3\n4,5,6\n")
+    assert "holds numbers" not in notes_of("x,2019,2020,2021\nA,1,2,3\nB,4,9,1\n")
+
+
 def test_a_header_can_be_claimed_or_denied():
     assert list(frame_of("1,2\n3,4\n", header=True).columns) == ["1", "2"]
     assert len(frame_of("a,b\nc,d\n", header=False)) == 2

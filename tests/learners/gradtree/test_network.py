@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from treelab.data.builtin import BUILTIN
+from treelab.data.split import some_rows
 from treelab.learners.common.objective import ClassObjective
 from treelab.learners.common.settings import read_settings
 from treelab.learners.gradtree import fit
@@ -12,7 +13,7 @@ from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeReg
 from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
 from treelab.learners.gradtree.settings import SPEC, GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts
-from treelab.learners.gradtree.table import error_of, predicted_by_leaves
+from treelab.learners.gradtree.table import Judge
 from treelab.training.events import Monitor
 from treelab.trees.logits import class_probabilities
 
@@ -37,14 +38,10 @@ def network(seed=0, **settings):
     x = rng.normal(size=(300, 4)).astype(np.float32)
     y = ((x[:, 0] > 0) & (x[:, 1] > 0)).astype(int)
 
-    def errors(leaves):
-        called = lambda counts: counts.argmax(1)  # noqa: E731
-        predicted = [predicted_by_leaves(leaf, y, called) for leaf in leaves]
-        return np.array([error_of(own, y) for own in predicted])
-
+    judge = Judge(y, np.ones(len(y)), 2, lambda counts: counts.argmax(1))
     return HardTrees(
         random_starts(6, 2, 4, 1, torch.Generator().manual_seed(seed)),
-        Rows(x, x, y, np.ones(len(y)), errors),
+        Rows(x, x, y, np.ones(len(y)), judge.errors),
         ClassObjective(class_weights=np.ones((2, 1))),
         GradTreeSettings(**settings),
     )
@@ -129,7 +126,7 @@ def test_rows_given_to_validate_on_choose_it_and_are_not_trained_on(recorded):
         X[~valid], y[~valid], X_valid=X[valid], y_valid=y[valid]
     )
     assert len(recorded["trees"].x) == (~valid).sum()
-    assert len(recorded["trees"].x_valid) == valid.sum()
+    assert len(recorded["trees"].valid[0]) == valid.sum()
 
 
 def test_a_rare_class_weighs_as_much_and_is_counted_as_it_is(recorded):
@@ -156,3 +153,12 @@ def test_unless_set_settings_are_the_papers():
     for name, value in SPEC.paper_settings.items():
         assert getattr(read, name) == value
     assert read_settings(GradTreeClassifier()).start == "greedy"
+
+
+def test_trees_are_judged_by_rows_that_lack_the_last_class(monkeypatch):
+    monkeypatch.setattr("treelab.learners.gradtree.table.JUDGED_ROWS", 60)
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    y[np.setdiff1d(np.arange(200), some_rows(200, 60))[[3, 50]]] = "rare"
+    quick = {"n_steps": 4, "n_restarts": 2, "max_leaf_nodes": 4, "random_state": 0}
+    assert GradTreeClassifier(**quick).fit(X, y).score(X, y) > 0.9

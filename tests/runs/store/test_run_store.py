@@ -17,6 +17,7 @@ from treelab.runs.store.events import MOST_SNAPSHOTS
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
+from treelab.trees.cells import noted_form
 from treelab.trees.text import to_text
 
 
@@ -51,10 +52,18 @@ def test_an_address_is_no_folder(home):
 
 def test_a_table_comes_back_as_it_went_in(store):
     table = small_table()
-    table["date"] = pd.Timestamp("2024-02-29")
     table["grade"] = pd.Categorical(["a", "b"] * 60)
     table["count"] = pd.array([1, None] * 60, dtype="Int64")
     pd.testing.assert_frame_equal(store.table(store.add_table(table, "t")), table)
+
+
+def test_dates_are_stored_as_numbers_which_splits_test(store):
+    table = pd.DataFrame(
+        {"day": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-07-01")]}
+    )
+    stored = store.table(store.add_table(table, "t"))
+    assert stored["day"].tolist() == pytest.approx([2024, 2024.5], abs=0.01)
+    assert noted_form(stored, "day").kind == "date"
 
 
 def test_the_same_table_is_kept_once_whatever_its_index_and_notes(store):

@@ -17,10 +17,10 @@ from treelab.learners.common.settings import (
     Values,
     check_space,
     from_plain,
-    parse_tried,
     to_plain,
 )
 from treelab.learners.registry import LEARNERS, complete_settings
+from treelab.learners.setting_text import parse_tried
 from treelab.runs.jobs import sweep
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
@@ -359,7 +359,7 @@ def test_a_space_is_read_as_it_was_written():
 )
 def test_what_is_tried_is_read_from_text(text, tried):
     setting = next(s for s in LEARNERS["gradtree"].settings if s.name == "max_depth")
-    assert parse_tried(setting, text, lambda _, part: int(part)) == tried
+    assert parse_tried(setting, text) == tried
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,15 @@ def test_dates_are_compared_as_dates(kind, missing_left, engine):
             assert found == tree.predict(table).tolist(), threshold
 
 
+def test_a_date_where_a_sum_reads_years_is_not_missing_in_sqlite():
+    day = Feature("on", form=CellForm("date", date="ISO8601"), fill=2000.0)
+    sums = {"feature": [-2, -1, -1], "weights": [[0.5], [0.0], [0.0]]}
+    tree = stump(day, 1010.0, **sums)
+    cells = [2019.5, 2020.5, None, "2020-07-01"]
+    found = Sqlite().select(to_sql(tree), {"on": ("none", cells)})
+    assert found == ["no", "yes", "no", None]
+
+
 def test_what_is_no_date_in_a_column_of_dates_is_missing_in_sqlite():
     day = Feature("on", form=CellForm("date", date="ISO8601"))
     cells = ["2019-06-01", 2019.1, "31/01/2019", "unknown", "", 1546300800]

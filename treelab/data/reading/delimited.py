@@ -392,6 +392,13 @@ def read_cells(
         made_up = f"column_{len(columns)}" in known or "column_1" in known
         if not header and not made_up:
             header = looks_like_header(sample)
+            numbers = [cell for cell in sample[0] if NUMBER.match(cell.strip())]
+            if header and numbers and not _counts_up(numbers):
+                notes.append(
+                    "The first line is taken for the names of columns, although it "
+                    f"holds numbers, such as {numbers[0]}. If it is a row, add a line "
+                    "of names above it (--header 0 on the command line)."
+                )
         if not header:
             notes.append(
                 "The first line looks like data, so the columns are called column_1, "

@@ -493,7 +493,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         )
         return TrainingData(
             encoder=encoder,
-            X=encoder.fit_transform(frame, target, weight),
+            X=encoder.fit_transform(frame, target, weight, groups),
             y=target,
             X_valid=encoder.transform(frame_valid),
             y_valid=target_valid,

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 from treelab.data.encoding import first_component
+from treelab.data.split_by import grouped_folds, has_groups
 
 VALIDATION_FRACTION = 0.2  # held out of X when no validation rows are given
 N_PARTS = 20  # of all rows, by which a standard error is measured
@@ -65,11 +66,6 @@ def hold_out(
     return np.sort(train), np.sort(held_out)
 
 
-def has_groups(groups: np.ndarray | None) -> bool:
-    """Whether there are groups of which some can be held out of the others."""
-    return groups is not None and pd.Series(groups).nunique(dropna=False) > 1
-
-
 def assign_folds(
     target: np.ndarray, n_folds: int, *, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray:
@@ -97,7 +93,7 @@ def assign_folds(
         0 to ``n_folds - 1``.
     """
     if has_groups(groups):
-        return _grouped_folds(first_component(target), n_folds, seed, groups)
+        return grouped_folds(first_component(target), n_folds, seed, groups)
     target, random = first_component(target), np.random.RandomState(seed)
     shuffled = random.permutation(len(target))
     in_order = shuffled[np.argsort(target[shuffled], kind="stable")]
@@ -107,20 +103,6 @@ def assign_folds(
         in_order = in_order[np.argsort(place)]
     fold = np.empty(len(target), dtype=np.int64)
     fold[in_order] = np.arange(len(target)) % n_folds
-    return fold
-
-
-def _grouped_folds(target, n_folds: int, seed: int, groups) -> np.ndarray:
-    """See ``assign_folds``."""
-    code = pd.factorize(pd.Series(groups), use_na_sentinel=False)[0]
-    n_folds, kind = min(n_folds, int(code.max()) + 1), GroupKFold
-    is_class = not np.issubdtype(target.dtype, np.floating)
-    if is_class and np.unique(target, return_counts=True)[1].min() >= n_folds:
-        kind = StratifiedGroupKFold
-    dealt = kind(n_folds, shuffle=True, random_state=seed)
-    fold = np.empty(len(target), dtype=np.int64)
-    for number, (_, held_out) in enumerate(dealt.split(code, target, code)):
-        fold[held_out] = number
     return fold
 
 

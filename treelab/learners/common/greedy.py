@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,144 +89,67 @@ class ColumnRules:
 # children. So every pruning of the tree is in order, too.
 
 
-LEAF = -1
 MOST_LEAVES = 1000  # unless so many are asked for; nobody reads more
 MOST_VALUES = 2_000_000  # that are summed up at once
+UNKNOWN = (np.nan, -1)  # best split of a leaf, not found yet
 SMALLEST_GAIN = 1e-9  # of the root's impurity
-UNKNOWN = (np.nan, LEAF)  # best split of a leaf, not found yet
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How far a tree grows."""
-
-    # None sets no limit.
-    max_leaf_nodes: int | None = None
-    max_depth: int | None = None
-    min_samples_leaf: int = 1  # the rules' own where that is larger
-
-
-@dataclass
+@dataclass(eq=False)
 class _Node:
     """A node, its rows, and the best split of each feature among them."""
 
     rows: np.ndarray
     level: int
-    path: frozenset[int]
+    path: frozenset[int]  # columns that the splits above it test
     bounds: tuple[float, float]
-    mean: np.ndarray
-    weight: float
-    impurity: float
+    # (F,): gain and threshold of a split, and what lies halfway between its children.
     gain: np.ndarray
     threshold: np.ndarray
     middle: np.ndarray
-    children: tuple[int, int] = (LEAF, LEAF)
-    feature: int = LEAF
+    best: tuple[float, int] = UNKNOWN  # net gain and feature
+    children: tuple["_Node", ...] = ()
 
 
-@dataclass
-class GreedyNodes:
-    """A grown tree, as scikit-learn's ``tree_`` has it; numbered as nodes were made."""
+class _Growth:
+    """A tree while it grows; the parameters are those of ``grow_constrained``."""
 
-    # int (n_nodes,).
-    children_left: np.ndarray
-    children_right: np.ndarray
-    feature: np.ndarray
-    # float (n_nodes,).
-    threshold: np.ndarray
-    impurity: np.ndarray
-    n_node_samples: np.ndarray  # int (n_nodes,)
-    value: np.ndarray  # float (n_nodes, 1, C)
+    def __init__(self, x, values, weight, rules, max_depth, min_samples_leaf):
+        self.x, self.values, self.weight, self.rules = x, values, weight, rules
+        self.max_depth = max_depth
+        self.least = max(1, min_samples_leaf, rules.min_samples_leaf)
+        self.used = set()  # columns that the tree tests
+        rows = np.flatnonzero(weight > 0)
+        _, total, impurity = self._moments(rows)
+        self.risk = max(total * impurity, 1e-300)  # of the root
+        self.root = self._node(rows, 0, frozenset(), (-np.inf, np.inf))
+        self.frontier = [self.root]
 
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return len(self.feature)
+    def _moments(self, rows: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Mean (C,), weight and impurity of rows."""
+        weight, values = self.weight[rows], self.values[rows]
+        total = max(weight.sum(), 1e-300)
+        mean = weight @ values / total
+        square = weight @ (values**2).sum(1) / total
+        return mean, total, max(square - (mean**2).sum(), 0.0)
 
-    def apply(self, x: np.ndarray) -> np.ndarray:
-        """Return the leaf (n,) that each row (n, F) reaches."""
-        node = np.zeros(len(x), dtype=np.int64)
-        rows = np.arange(len(x)) if self.node_count > 1 else np.arange(0)
-        while len(rows):
-            here = node[rows]
-            left = x[rows, self.feature[here]] <= self.threshold[here]
-            node[rows] = np.where(
-                left, self.children_left[here], self.children_right[here]
-            )
-            rows = rows[self.children_left[node[rows]] != LEAF]
+    def _node(self, rows, level, path, bounds) -> _Node:
+        """Make a node of rows and measure what it may test."""
+        mean, total, impurity = self._moments(rows)
+        n_features = self.x.shape[1]
+        gain, nothing = np.full(n_features, -np.inf), np.zeros(n_features)
+        node = _Node(rows, level, path, bounds, gain, nothing, nothing.copy())
+        n_rows = len(rows)
+        if impurity <= 1e-12 or n_rows < 2 * self.least or level == self.max_depth:
+            return node
+        open_features = np.flatnonzero(self.rules.may_test(level, path))
+        block = max(1, MOST_VALUES // (n_rows * self.values.shape[1]))
+        unsplit = total * (mean**2).sum()
+        for start in range(0, len(open_features), block):
+            self._measure(node, open_features[start : start + block], unsplit)
         return node
 
-    def depth_first(self) -> "GreedyNodes":
-        """Return the tree numbered depth first, left before right."""
-        order, waiting = [], [0]
-        while waiting:
-            node = waiting.pop()
-            order.append(node)
-            if self.children_left[node] != LEAF:
-                waiting += [int(self.children_right[node])]
-                waiting += [int(self.children_left[node])]
-        number = np.empty(len(order) + 1, dtype=np.int64)
-        number[order] = np.arange(len(order))
-        number[-1] = LEAF  # child -1 stays -1
-        return GreedyNodes(
-            number[self.children_left[order]],
-            number[self.children_right[order]],
-            self.feature[order],
-            self.threshold[order],
-            self.impurity[order],
-            self.n_node_samples[order],
-            self.value[order],
-        )
-
-
-@dataclass
-class _Growth:
-    """A tree while it grows."""
-
-    x: np.ndarray
-    values: np.ndarray
-    weight: np.ndarray
-    rules: ColumnRules
-    limits: Limits
-    nodes: list[_Node] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)
-
-    @property
-    def least(self) -> int:
-        """Fewest rows of a leaf."""
-        return max(1, self.limits.min_samples_leaf, self.rules.min_samples_leaf)
-
-    def add(self, rows, level, path, bounds) -> int:
-        """Make a node of rows; return its number."""
-        weight = self.weight[rows]
-        total = max(weight.sum(), 1e-300)
-        mean = weight @ self.values[rows] / total
-        square = weight @ (self.values[rows] ** 2).sum(1) / total
-        impurity = max(square - (mean**2).sum(), 0.0)
-        n_features = self.x.shape[1]
-        node = _Node(
-            rows,
-            level,
-            path,
-            bounds,
-            mean,
-            total,
-            impurity,
-            gain=np.full(n_features, -np.inf),
-            threshold=np.zeros(n_features),
-            middle=np.zeros(n_features),
-        )
-        self.nodes.append(node)
-        deepest = self.limits.max_depth
-        if impurity <= 1e-12 or len(rows) < 2 * self.least or level == deepest:
-            return len(self.nodes) - 1
-        open_features = np.flatnonzero(self.rules.may_test(level, path))
-        block = max(1, MOST_VALUES // (len(rows) * self.values.shape[1]))
-        for start in range(0, len(open_features), block):
-            self._measure(node, open_features[start : start + block])
-        return len(self.nodes) - 1
-
-    def _measure(self, node: _Node, features: np.ndarray) -> None:
+    def _measure(self, node: _Node, features: np.ndarray, unsplit: float) -> None:
         """Find the best split of a node by each of some features."""
         x = self.x[np.ix_(node.rows, features)]
         n_rows, here = len(x), np.arange(len(features))
@@ -238,8 +162,7 @@ class _Growth:
         in_left = np.cumsum(weight[order], axis=0)[:-1]
         in_right = np.maximum(weight.sum() - in_left, 1e-300)
         in_left = np.maximum(in_left, 1e-300)
-        gain = (left**2).sum(-1) / in_left + (right**2).sum(-1) / in_right
-        gain -= node.weight * (node.mean**2).sum()
+        gain = (left**2).sum(-1) / in_left + (right**2).sum(-1) / in_right - unsplit
         forbidden = ascending[1:] == ascending[:-1]
         forbidden[: self.least - 1] = True
         forbidden[n_rows - self.least :] = True
@@ -260,49 +183,67 @@ class _Growth:
         node.threshold[features] = between
         node.middle[features] = (below[place, here] + above[place, here]) / 2
 
-    def best(self, frontier: dict[int, tuple[float, int]]) -> tuple[int, int]:
-        """Return the node and the feature whose split gains most, (-1, -1) for none.
-
-        ``frontier`` holds each leaf's best gain and feature; those it lacks are found.
-        """
-        for number, known in frontier.items():
-            if known is UNKNOWN:
-                gain = self._net_gain(self.nodes[number])
-                feature = int(gain.argmax())
-                frontier[number] = (float(gain[feature]), feature)
-        number = max(frontier, key=lambda leaf: frontier[leaf][0])
-        gained, feature = frontier[number]
-        return (number, feature) if gained > SMALLEST_GAIN else (-1, -1)
+    def split_best(self) -> bool:
+        """Split the leaf that gains most; return whether any gains enough."""
+        for node in self.frontier:
+            if node.best is UNKNOWN:
+                gain = self._net_gain(node)
+                node.best = float(gain.max()), int(gain.argmax())
+        node = max(self.frontier, key=lambda leaf: leaf.best[0])
+        gained, feature = node.best
+        if gained <= SMALLEST_GAIN:
+            return False
+        column = int(self.rules.column[feature])
+        if column not in self.used:  # other splits may gain from it
+            for other in self.frontier:
+                if other is not node:
+                    other.best = UNKNOWN
+        self.used.add(column)
+        self.frontier.remove(node)
+        node.children = self._children(node, feature, column)
+        self.frontier += node.children
+        return True
 
     def _net_gain(self, node: _Node) -> np.ndarray:
         """Gain of a split by each feature, as a fraction of the root, less its cost."""
-        rules, root = self.rules, self.nodes[0]
-        is_new = ~np.isin(rules.column, [*self.used])
-        gain = node.gain / max(root.weight * root.impurity, 1e-300)
-        gain = gain - rules.cost * is_new
-        if len(self.used) >= rules.max_columns:
+        is_new = ~np.isin(self.rules.column, [*self.used])
+        gain = node.gain / self.risk - self.rules.cost * is_new
+        if len(self.used) >= self.rules.max_columns:
             gain[is_new] = -np.inf
         return gain
 
-    def split(self, number: int, feature: int) -> list[int]:
-        """Split a node by a feature; return its children."""
-        node, rules = self.nodes[number], self.rules
-        threshold, middle = node.threshold[feature], node.middle[feature]
-        goes_left = self.x[node.rows, feature] <= threshold
-        path = node.path | {int(rules.column[feature])}
-        self.used |= path
-        lowest, highest = node.bounds
+    def _children(self, node: _Node, feature: int, column: int) -> tuple[_Node, _Node]:
+        """Make the children of a node that is split by a feature."""
+        middle, (lowest, highest) = node.middle[feature], node.bounds
         below = above = node.bounds
-        if rules.sign[feature] > 0:
+        if self.rules.sign[feature] > 0:
             below, above = (lowest, middle), (middle, highest)
-        elif rules.sign[feature] < 0:
+        elif self.rules.sign[feature] < 0:
             below, above = (middle, highest), (lowest, middle)
-        node.feature = feature
-        node.children = (
-            self.add(node.rows[goes_left], node.level + 1, path, below),
-            self.add(node.rows[~goes_left], node.level + 1, path, above),
+        goes_left = self.x[node.rows, feature] <= node.threshold[feature]
+        shared = node.level + 1, node.path | {column}
+        return (
+            self._node(node.rows[goes_left], *shared, below),
+            self._node(node.rows[~goes_left], *shared, above),
         )
-        return [*node.children]
+
+    def nodes(self) -> SimpleNamespace:
+        """Return what ``encoded_tree`` reads, depth first, left before right."""
+        order, waiting = [], [self.root]
+        while waiting:
+            order.append(waiting.pop())
+            waiting += order[-1].children[::-1]
+        number = {node: place for place, node in enumerate(order)}
+        pairs = [[number[own] for own in node.children] or [-1, -1] for node in order]
+        left, right = np.array(pairs).T.copy()
+        feature = np.array([node.best[1] for node in order])
+        threshold = np.array([node.threshold[node.best[1]] for node in order])
+        return SimpleNamespace(
+            children_left=left,
+            children_right=right,
+            feature=feature,
+            threshold=threshold,
+        )
 
 
 def grow_constrained(
@@ -310,8 +251,11 @@ def grow_constrained(
     values: np.ndarray,
     weight: np.ndarray | None,
     rules: ColumnRules,
-    limits: Limits,
-) -> GreedyNodes:
+    *,
+    max_leaf_nodes: int | None = None,
+    max_depth: int | None = None,
+    min_samples_leaf: int = 1,
+) -> SimpleNamespace:
     """Grow a greedy tree, the split that gains most first.
 
     Parameters
@@ -323,35 +267,22 @@ def grow_constrained(
     weight : ndarray of shape (n,) or None
         Of each row; None: all alike.
     rules : ColumnRules
-    limits : Limits
+    max_leaf_nodes, max_depth : int or None, default=None
+        None sets no limit.
+    min_samples_leaf : int, default=1
+        The rules' own where that is larger.
+
+    Returns
+    -------
+    SimpleNamespace
+        As ``encoded_tree`` takes it.
     """
     weight = np.ones(len(x)) if weight is None else weight.astype(np.float64)
-    growth = _Growth(x, values, weight, rules, limits)
-    rows = np.flatnonzero(weight > 0)
-    frontier = {growth.add(rows, 0, frozenset(), (-np.inf, np.inf)): UNKNOWN}
-    for _ in range((limits.max_leaf_nodes or MOST_LEAVES) - 1):
-        number, feature = growth.best(frontier)
-        if number < 0:
+    growth = _Growth(x, values, weight, rules, max_depth, min_samples_leaf)
+    for _ in range((max_leaf_nodes or MOST_LEAVES) - 1):
+        if not growth.split_best():
             break
-        del frontier[number]
-        if rules.column[feature] not in growth.used:  # other splits may gain from it
-            frontier = dict.fromkeys(frontier, UNKNOWN)
-        frontier |= dict.fromkeys(growth.split(number, feature), UNKNOWN)
-    nodes = growth.nodes
-    return GreedyNodes(
-        children_left=np.array([node.children[0] for node in nodes]),
-        children_right=np.array([node.children[1] for node in nodes]),
-        feature=np.array([node.feature for node in nodes]),
-        threshold=np.array(
-            [
-                node.threshold[node.feature] if node.feature >= 0 else np.nan
-                for node in nodes
-            ]
-        ),
-        impurity=np.array([node.impurity for node in nodes]),
-        n_node_samples=np.array([len(node.rows) for node in nodes]),
-        value=np.stack([node.mean for node in nodes])[:, None],
-    )
+    return growth.nodes()
 
 
 # Greedy trees over encoded columns: how they grow, and how they become Trees.
@@ -395,9 +326,15 @@ class Greedy:
             if self.classes is not None:
                 values = np.eye(len(self.classes))[y]
             rules = ColumnRules.of(self.constraints, features, self.classes)
-            limits = Limits(max_leaf_nodes, self.max_depth, min_samples_leaf)
-            grown = grow_constrained(X, values, weight, rules, limits)
-            grown = grown.depth_first()
+            grown = grow_constrained(
+                X,
+                values,
+                weight,
+                rules,
+                max_leaf_nodes=max_leaf_nodes,
+                max_depth=self.max_depth,
+                min_samples_leaf=min_samples_leaf,
+            )
             return encoded_tree(grown, features, self.classes, self.outputs)
         kind = partial(DecisionTreeRegressor, criterion=self.criterion)
         if self.classes:

@@ -185,7 +185,8 @@ def _unseen(
         for held_out in folds:
             seen = ~held_out
             encoder = TableEncoder("rank", task="regression", random_state=seed)
-            X = encoder.fit_transform(frame[seen], y[seen], weight[seen])
+            own = None if groups is None else groups[seen]
+            X = encoder.fit_transform(frame[seen], y[seen], weight[seen], own)
             X = to_float32(X)
             sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
             grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)

@@ -141,7 +141,7 @@ def measured_optimism(
     return np.mean(
         [
             _fold_optimism(
-                frame, y, sizes, held_out, min_samples_leaf, task, seed, weight
+                frame, y, sizes, held_out, min_samples_leaf, task, seed, weight, groups
             )
             for of_repeat in folds
             for held_out in of_repeat
@@ -150,13 +150,16 @@ def measured_optimism(
     )
 
 
-def _fold_optimism(frame, y, sizes, held_out, min_samples_leaf, task, seed, weight):
+def _fold_optimism(
+    frame, y, sizes, held_out, min_samples_leaf, task, seed, weight, groups
+):
     """Return a fold's held-out loss less that of its other rows, by size, strength."""
     is_weighted = weight is not None
     weight = weight / weight.mean() if is_weighted else np.ones(len(y))
     seen = weight[~held_out] if is_weighted else None
     encoder = TableEncoder("rank", task=task, random_state=seed)
-    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out], seen))
+    own = None if groups is None else groups[~held_out]
+    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out], seen, own))
     grown = DecisionTreeClassifier(
         max_leaf_nodes=max(2, *sizes),
         min_samples_leaf=min_samples_leaf,

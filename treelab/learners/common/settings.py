@@ -3,7 +3,7 @@
 import inspect
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from numbers import Integral, Real
@@ -16,69 +16,6 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.trees.constraints import Constraints
 from treelab.trees.losses import LOSSES
-
-# Refusals of settings out of range: the name, the value and what would work.
-
-
-def check_at_least(name: str, value, minimum: int) -> None:
-    """Raise ValueError unless ``value`` is an integer of at least ``minimum``."""
-    if not _is_integer(value) or value < minimum:
-        raise ValueError(f"{name} must be an integer >= {minimum}, got {value!r}.")
-
-
-def check_between(name: str, value, minimum: int, maximum: int) -> None:
-    """Raise ValueError unless ``value`` is an integer in [minimum, maximum]."""
-    if not _is_integer(value) or not minimum <= value <= maximum:
-        raise ValueError(
-            f"{name} must be an integer from {minimum} to {maximum}, got {value!r}."
-        )
-
-
-def check_number(name: str, value, *, above=None, minimum=None, maximum=None) -> None:
-    """Raise ValueError unless ``value`` is a finite number inside the bounds."""
-    fine = isinstance(value, Real) and not isinstance(value, bool)
-    fine = fine and float("-inf") < value < float("inf")
-    fine = fine and (above is None or value > above)
-    fine = fine and (minimum is None or value >= minimum)
-    fine = fine and (maximum is None or value <= maximum)
-    if not fine:
-        bounds = [f"> {above}"] if above is not None else []
-        bounds += [f">= {minimum}"] if minimum is not None else []
-        bounds += [f"<= {maximum}"] if maximum is not None else []
-        wanted = f" {' and '.join(bounds)}" if bounds else ""
-        raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}.")
-
-
-def check_ascending(name: str, value, **bounds) -> None:
-    """Raise ValueError unless ``value`` is a number or numbers in ascending order.
-
-    ``bounds`` are those of ``check_number``.
-    """
-    wanted = f"{name} must be a number, or several in ascending order"
-    single = isinstance(value, Real) and not isinstance(value, bool)
-    values = [value] if single else value
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-        raise ValueError(f"{wanted}, got {value!r}.")
-    if not len(values):
-        raise ValueError(f"{wanted}, got none at all.")
-    for one in values:
-        check_number(name, one, **bounds)
-    for low, high in pairwise(values):
-        if high <= low:
-            raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
-
-
-def check_choice(name: str, value, choices: Sequence) -> None:
-    """Raise ValueError unless ``value`` is one of ``choices``."""
-    if not any(value is c or (type(value) is type(c) and value == c) for c in choices):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
-
-
-def _is_integer(value) -> bool:
-    """Whether a value is a whole number; True and False are not."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
 
 # What a learner is called and what can be set: names, ranges, help and defaults.
 #
@@ -97,59 +34,33 @@ _KINDS = {bool: "bool", int: "int", float: "float", str: "choice"}
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a learner.
+    """One setting of a learner."""
 
-    Attributes
-    ----------
-    name : str
-        As the estimator's parameter is called.
-    label : str
-        On a form; a setting without a label is set by name alone.
-    help : str
-        One sentence.
-    kind : str
-        "int", "float", "bool", "choice", "floats" (a number, or several ascending),
-        "columns" (None for all, "each" for each from the others, or names of the
-        table's columns), "constraints" (see ``Constraints``) or "other", which the
-        learner checks by itself.
-    default : object
-    minimum, maximum : number or None
-        Inclusive bounds of a number.
-    above : number or None
-        Exclusive lower bound of a number.
-    choices : tuple
-        Of a "choice"; of a number: words allowed in its place, such as "auto" or None;
-        of "other": the only words allowed beside values that are no text.
-    tasks : tuple of str
-        Those that know the setting.
-    paper : object
-        Value that ``recipe="paper"`` puts in place of the default; ``...``: the same.
-    values : str
-        What a value may be, where ``kind`` does not say it.
-    needs : tuple of str and tuple, or None
-        Another setting, and those of its values beside which this one may differ from
-        its default.
-    callables : bool
-        Whether a function may stand in the place of a choice, in Python.
-    parts : tuple of str
-        Of "constraints": those that the learner keeps.
-    """
-
-    name: str
-    label: str
-    help: str
+    name: str  # as the estimator's parameter is called
+    label: str  # on a form; a setting without a label is set by name alone
+    help: str  # one sentence
+    # "int", "float", "bool", "choice", "floats" (a number, or several ascending),
+    # "columns" (None for all, "each" for each from the others, or names of the table's
+    # columns), "constraints" (see ``Constraints``) or "other", which the learner checks
+    # by itself.
     kind: str
     default: Any
+    # Inclusive bounds of a number.
     minimum: float | None = None
     maximum: float | None = None
+    # Of a "choice"; of a number: words allowed in its place, such as "auto" or None; of
+    # "other": the only words allowed beside values that are no text.
     choices: tuple = ()
-    tasks: tuple[str, ...] = TASKS
-    above: float | None = None
+    tasks: tuple[str, ...] = TASKS  # those that know the setting
+    above: float | None = None  # exclusive lower bound of a number
+    # Value that ``recipe="paper"`` puts in place of the default; ``...``: the same.
     paper: Any = ...
-    values: str = ""
+    values: str = ""  # what a value may be, where ``kind`` does not say it
+    # Another setting, and those of its values beside which this one may differ from its
+    # default.
     needs: tuple[str, tuple] | None = None
-    callables: bool = False
-    parts: tuple[str, ...] = ()
+    callables: bool = False  # whether a function may stand for a choice, in Python
+    parts: tuple[str, ...] = ()  # of "constraints": those that the learner keeps
 
     def allowed(self) -> str:
         """Say in a few words which values are allowed, as "int from 1 to 9 or None"."""
@@ -171,22 +82,18 @@ class Setting:
         """Raise ValueError that names the setting, unless ``value`` is allowed."""
         if isinstance(value, GivenRecipe):
             value = str(value)
+        is_word = self.kind == "other" and self.choices and isinstance(value, str)
         if self.callables and callable(value):
             return
-        if self.kind == "bool":
-            check_choice(self.name, value, (True, False))
-        elif self.kind == "choice" or (self.choices and self._is_text(value)):
-            check_choice(self.name, value, self.choices)
+        if self.kind in ("bool", "choice") or is_word:
+            words = (True, False) if self.kind == "bool" else self.choices
+            if not _is_one_of(value, words):
+                listed = ", ".join(map(repr, words))
+                raise ValueError(f"{self.name} must be one of {listed}, got {value!r}.")
         elif self.kind == "constraints":
             Constraints.read(value)
         elif self.kind == "floats":
-            check_ascending(
-                self.name,
-                value,
-                above=self.above,
-                minimum=self.minimum,
-                maximum=self.maximum,
-            )
+            self._check_ascending(value)
         elif self.kind in ("int", "float") and not self._is_word(value):
             self._check_number(value)
 
@@ -198,30 +105,54 @@ class Setting:
             return False
         return True
 
-    def _is_text(self, value) -> bool:
-        """Whether a value of kind "other" is a text, which must be a known word."""
-        return self.kind == "other" and isinstance(value, str)
-
     def _is_word(self, value) -> bool:
         """Whether a value is one of the words, or the one that is the default."""
-        if not isinstance(self.default, int | float):
-            return _is_one_of(value, (*self.choices, self.default))
-        return _is_one_of(value, self.choices)
+        is_number = isinstance(self.default, int | float)
+        words = self.choices if is_number else (*self.choices, self.default)
+        return _is_one_of(value, words)
+
+    def _check_ascending(self, value) -> None:
+        """Raise ValueError unless a value is a number or numbers in ascending order."""
+        wanted = f"{self.name} must be a number, or several in ascending order"
+        values = [value] if _is_number(value) else value
+        if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+            raise ValueError(f"{wanted}, got {value!r}.")
+        if not len(values):
+            raise ValueError(f"{wanted}, got none at all.")
+        for one in values:
+            self._check_number(one)
+        for low, high in pairwise(values):
+            if high <= low:
+                raise ValueError(f"{wanted}, but {high!r} follows {low!r}.")
 
     def _check_number(self, value) -> None:
         """Raise ValueError unless a number is of the kind and inside the bounds."""
-        if self.kind == "float":
-            check_number(
-                self.name,
-                value,
-                above=self.above,
-                minimum=self.minimum,
-                maximum=self.maximum,
-            )
-        elif self.maximum is None:
-            check_at_least(self.name, value, int(self.minimum or 0))
-        else:
-            check_between(self.name, value, int(self.minimum or 0), int(self.maximum))
+        least, most, is_whole = self.minimum, self.maximum, self.kind == "int"
+        if is_whole:
+            least = int(least or 0)
+        fine = _is_number(value, Integral if is_whole else Real)
+        fine = fine and float("-inf") < value < float("inf")
+        fine = fine and (self.above is None or value > self.above)
+        fine = fine and (least is None or value >= least)
+        if fine and (most is None or value <= most):
+            return
+        if is_whole:
+            bounds = f" >= {least}" if most is None else f" from {least} to {int(most)}"
+            raise ValueError(f"{self.name} must be an integer{bounds}, got {value!r}.")
+        signs = {">": self.above, ">=": least, "<=": most}
+        known = [f"{sign} {at}" for sign, at in signs.items() if at is not None]
+        bounds = " " * bool(known) + " and ".join(known)
+        raise ValueError(f"{self.name} must be a finite number{bounds}, got {value!r}.")
+
+
+def _is_one_of(value, words: tuple) -> bool:
+    """Whether a value is one of a few words; 1 and True are not the same."""
+    return any(type(value) is type(word) and value == word for word in words)
+
+
+def _is_number(value, kind: type = Real) -> bool:
+    """Whether a value is a number of a kind; True and False are not."""
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def setting(default: Any, help: str, *, label: str = "", kind: str = "", **more) -> Any:
@@ -358,28 +289,23 @@ def with_recipe(
 
 @dataclass(frozen=True)
 class LearnerSpec:
-    """A learner: what it is called, where it lives, what can be set.
-
-    ``classifier`` and ``regressor`` are "module:class"; ``single_tree`` is whether
-    one tree alone is the model. ``is_quick`` is whether it trains
-    in a moment, so that its runs are taken first; ``cpu_only``, whether it trains on
-    the CPU whatever device is asked for; ``scores_itself``, whether the scores of its
-    path, where it has any, are of models trained as the one retained. ``former`` are
-    settings of earlier versions, which stored runs may have: they are left out, with a
-    warning.
-    """
+    """A learner: what it is called, where it lives, what can be set."""
 
     key: str
     title: str
     summary: str
     paper: str
-    classifier: str
+    classifier: str  # "module:class", as the regressor
     regressor: str
     settings: tuple[Setting, ...]
+    # Settings of earlier versions, which stored runs may have: they are left out, with
+    # a warning.
     former: tuple[str, ...] = ()
-    single_tree: bool = True
-    is_quick: bool = False
-    cpu_only: bool = False
+    single_tree: bool = True  # whether one tree alone is the model
+    is_quick: bool = False  # whether it trains in a moment: its runs are taken first
+    cpu_only: bool = False  # whether it trains on the CPU whatever device is asked for
+    # Whether the scores of its path, where it has any, are of models trained as the one
+    # retained.
     scores_itself: bool = True
 
     @property
@@ -405,6 +331,17 @@ class LearnerSpec:
         """Settings that the learner knows for a task."""
         return tuple(setting for setting in self.settings if task in setting.tasks)
 
+    def find(self, task: str, names: Collection[str]) -> dict[str, Setting]:
+        """Return settings of a task by these names; ValueError lists what there is."""
+        known = {setting.name: setting for setting in self.settings_of(task)}
+        for name in names:
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise ValueError(
+                    f"{self.title} has no setting {name!r}; it has {listed}."
+                )
+        return {name: known[name] for name in names}
+
     def form_settings_of(self, task: str) -> tuple[Setting, ...]:
         """Settings for a task that a form shows, those that matter most."""
         return tuple(setting for setting in self.settings_of(task) if setting.label)
@@ -412,11 +349,6 @@ class LearnerSpec:
     def defaults(self, task: str) -> dict[str, Any]:
         """Settings of a task by name, each at its default."""
         return {setting.name: setting.default for setting in self.settings_of(task)}
-
-
-def _is_one_of(value, words: tuple) -> bool:
-    """Whether a value is one of a few words; 1 and True are not the same."""
-    return any(type(value) is type(word) and value == word for word in words)
 
 
 # An estimator is its settings: parameters and their docstring come from the fields.
@@ -494,19 +426,11 @@ def _entry(one: Setting) -> str:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, both included.
-
-    Attributes
-    ----------
-    low, high : int or float
-        Whole numbers where both are.
-    log : bool
-        Whether factors are tried evenly, in place of differences.
-    """
+    """Numbers from ``low`` to ``high``, both included; whole ones where both are."""
 
     low: float
     high: float
-    log: bool = False
+    log: bool = False  # whether factors are tried evenly, in place of differences
 
     def __post_init__(self) -> None:
         """Refuse a range that holds no number."""
@@ -528,8 +452,7 @@ class Range:
 
     def __contains__(self, value: object) -> bool:
         """Whether a value may come of the range."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return is_number and self.low <= value <= self.high  # type: ignore[operator]
+        return _is_number(value) and self.low <= value <= self.high  # type: ignore[operator]
 
     def __str__(self) -> str:
         """Write it as the command line takes it."""
@@ -553,7 +476,7 @@ class Values:
 
     def __contains__(self, value: object) -> bool:
         """Whether a value may come of the list; 1 and True are not the same."""
-        return any(type(value) is type(one) and value == one for one in self.values)
+        return _is_one_of(value, self.values)
 
     def __str__(self) -> str:
         """Write it as the command line takes it."""
@@ -566,22 +489,13 @@ Space = Mapping[str, Range | Values]
 
 @dataclass(frozen=True)
 class Preset:
-    """A search space that is proposed for a learner.
-
-    Attributes
-    ----------
-    space : mapping of str to Range or Values
-    fixed : mapping of str to object
-        Settings that all trials have, such as the recipe.
-    source : str
-        Where it comes from, in a sentence.
-    scoring : {"own", "folds", "validation"}
-        How trials are scored unless something else is asked for.
-    """
+    """A search space that is proposed for a learner."""
 
     space: Space
+    # Settings that all trials have, such as the recipe.
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    source: str = ""
+    source: str = ""  # where it comes from, in a sentence
+    # "own", "folds" or "validation": how trials are scored unless asked otherwise.
     scoring: str = "folds"
 
     def of_task(self, spec: LearnerSpec, task: str) -> "Preset":
@@ -602,45 +516,17 @@ class Preset:
 
 def check_space(spec: LearnerSpec, task: str, space: Space) -> None:
     """Raise ValueError unless a learner has each setting and allows each value."""
-    known = {setting.name: setting for setting in spec.settings_of(task)}
     if not space:
         raise ValueError("A sweep needs one setting at least that it may change.")
-    for name, tried in space.items():
-        if name not in known:
-            listed = ", ".join(sorted(known))
-            raise ValueError(f"{spec.title} has no setting {name!r}; it has {listed}.")
-        for value in tried.ends():
-            known[name].check(value)
-
-
-def parse_tried(setting: Setting, text: str, parse: Any) -> Range | Values:
-    """Read "0.01..0.3", "0.01..0.3:log" or "4,8,16" as what is tried of a setting.
-
-    Parameters
-    ----------
-    setting : Setting
-    text : str
-    parse : callable
-        Reads one value of the setting, as ``--set`` does; ValueError where it cannot.
-    """
-    body, _, how = text.partition(":")
-    low, dots, high = body.partition("..")
-    if not dots:
-        return Values(tuple(parse(setting, part.strip()) for part in text.split(",")))
-    if how not in ("", "log") or setting.kind not in ("int", "float"):
-        raise ValueError(
-            f"{setting.name} takes a list such as 1,2,3 or, where it is a number, a "
-            f"range such as 1..9 or 0.01..1:log; got {text!r}."
-        )
-    return Range(parse(setting, low), parse(setting, high), log=how == "log")
+    for name, known in spec.find(task, space).items():
+        for value in space[name].ends():
+            known.check(value)
 
 
 def to_plain(space: Space) -> dict[str, Any]:
     """Return a space as JSON takes it; ``from_plain`` reads it."""
     return {
-        name: {"low": tried.low, "high": tried.high, "log": tried.log}
-        if isinstance(tried, Range)
-        else list(tried.values)
+        name: dict(vars(tried)) if isinstance(tried, Range) else list(tried.values)
         for name, tried in space.items()
     }
 

@@ -473,11 +473,12 @@ def _fold_sums(
     data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
-    y, weight = data.y[~held_out], None
-    if data.weight is not None:
-        weight = data.weight[~held_out]
+    y = data.y[~held_out]
+    weight, groups = (
+        None if own is None else own[~held_out] for own in (data.weight, data.groups)
+    )
     encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
-    X = to_float32(encoder.fit_transform(data.frame[~held_out], y, weight))
+    X = to_float32(encoder.fit_transform(data.frame[~held_out], y, weight, groups))
     all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
     seen, unseen = all_rows[~held_out], all_rows[held_out]
     found: dict[tuple, list[np.ndarray]] = {}
@@ -683,18 +684,18 @@ class TunedTree(GrownTree):
             return data
         frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
         target = np.concatenate([data.y, data.y_valid])
-        weight = joined_weights(data)
+        weight, groups = joined_weights(data), joined_groups(data)
         encoder = TableEncoder(
             numbers, task=self._task(), random_state=self._draw_seed()
         )
         return replace(
             data,
             encoder=encoder,
-            X=encoder.fit_transform(frame, target, weight),
+            X=encoder.fit_transform(frame, target, weight, groups),
             y=target,
             weight=weight,
             weight_valid=None,
-            groups=joined_groups(data),
+            groups=groups,
             groups_valid=None,
             frame=frame,
             X_valid=data.X_valid[:0],

@@ -22,12 +22,7 @@ from treelab.learners.gradtree.starts import (
     greedy_starts,
     with_leaf_values,
 )
-from treelab.learners.gradtree.table import (
-    error_of,
-    objective_of,
-    predicted_by_leaves,
-    values_of,
-)
+from treelab.learners.gradtree.table import Judge, objective_of, values_of
 from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
@@ -99,18 +94,15 @@ def train_around(
     starts = columns.starts(n_restarts)
     starts = with_leaf_values(starts, columns.x, target, weight, objective)
 
-    def predicted(leaf: np.ndarray) -> np.ndarray:
-        """Class or value (n_rows,) that leaves fitted to their rows predict."""
-        called = lambda counts: (counts * around.weights).argmax(1)  # noqa: E731
-        return predicted_by_leaves(leaf, target, called)
-
-    def errors(leaves: np.ndarray) -> np.ndarray:
-        """Error (E,) of trees whose rows reach these leaves."""
-        return np.array([error_of(predicted(leaf), target) for leaf in leaves])
-
+    judge = Judge(
+        target,
+        np.ones(len(X)),
+        objective.n_classes,
+        lambda counts: (counts * around.weights).argmax(1),
+    )
     network = HardTrees(
         starts,
-        Rows(columns.x, columns.x, target, weight, errors),
+        Rows(columns.x, columns.x, target, weight, judge.errors),
         objective,
         settings,
         resolve_device(device),
@@ -129,7 +121,7 @@ def train_around(
     if not whole:
         return first
     leaves = network.leaves()
-    place = whole[retained([predicted(leaves[e]) for e in whole], target)]
+    place = whole[retained([judge.predicted(leaves[e]) for e in whole], target)]
     model = export(trained, place)
     monitor.retain(place, {0.0: lambda: first, n_epochs: lambda: model})
     return model

@@ -43,7 +43,7 @@ from treelab.learners.gradtree.starts import (
     random_starts,
     with_leaf_values,
 )
-from treelab.learners.gradtree.table import Batch, Table
+from treelab.learners.gradtree.table import Batch, Table, objective_of
 from treelab.training.device import resolve_device
 from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monitor
 from treelab.trees.constraints import kept, kept_path
@@ -172,18 +172,15 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             trees = [self._tree(table, encoded[e]) for e in places]
         self.path_ = self._path(table, choice, groups, trees)
         start = table.restore(self._tree(table, groups[0].began[places[0]]))
-        self._finish(
-            table,
-            start,
-            Origin(
-                groups[0].kind,
-                trained=_moves(settings) and not stopped,
-                n_splits=0,
-                n_changed=0,
-                later=("pruning",) * (self.path_.tree.n_leaves < trees[0].n_leaves),
-                held_out=self._held_out_words(table, settings, X_valid is not None),
-            ),
+        origin = Origin(
+            groups[0].kind,
+            trained=_moves(settings) and not stopped,
+            n_splits=0,
+            n_changed=0,
+            later=("pruning",) * (self.path_.tree.n_leaves < trees[0].n_leaves),
+            held_out=self._held_out_words(table, settings, X_valid is not None),
         )
+        self._finish(table, start, origin)
         last = self.model_
         monitor.retain(places[0], {0.0: lambda: start, n_epochs: lambda: last})
         self.history_ = monitor.history_frame()
@@ -203,7 +200,9 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                 "Trees that start at random, as in the paper's recipe, keep no "
                 'constraints; start="greedy" does.'
             )
-        return Table.of(data, search, settings, scale)
+        seen = to_float32(data.encoder.transform(data.frame))
+        objective = objective_of(settings, data.y, self.labels(), search.loss)
+        return Table(data, search, objective, scale, to_float32(data.X), seen)
 
     def _hold_out(self, target, groups):
         """Hold rows out where they stop training, if they can be spared."""
@@ -291,25 +290,15 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self, table: Table, settings: GradTreeSettings, starts: Starts, generator
     ) -> HardTrees:
         """Bind the trees with the rows that they are trained on."""
-        data, judged, valid = table.data, table.judged(), {}
+        data, valid, judged = table.data, None, table.judged
         if settings.early_stopping:
-            valid = {
-                "x_valid": table.seen,
-                "y_valid": data.y,
-                "weight_valid": data.row_weight,
-            }
+            valid = table.seen, data.y, data.row_weight
             if len(data.y_valid):
-                valid = {
-                    "x_valid": to_float32(data.X_valid),
-                    "y_valid": data.y_valid,
-                    "weight_valid": data.row_weight_valid,
-                }
-
+                valid = to_float32(data.X_valid), data.y_valid, data.row_weight_valid
+        errors, weights = table.judge(judged).errors, table.row_weights
         return HardTrees(
             starts,
-            Rows(
-                table.x, judged.seen, data.y, table.row_weights, judged.errors, **valid
-            ),
+            Rows(table.x, table.seen[judged], data.y, weights, errors, valid),
             table.objective,
             settings,
             generator.device,
@@ -324,23 +313,22 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self, table: Table, settings, network: HardTrees, groups: list[Group], loss
     ) -> list[int]:
         """Return the place of the tree that each group retains."""
-        leaves, judged = network.leaves(), table.judged()
-        first, places = 0, []
+        leaves, first, places = network.leaves(), 0, []
+        judge, seen = table.judge(table.judged), table.seen[table.judged]
         for group in groups:
             own = slice(first, first + len(group.trees))
-            if group.n_leaves is not None:
-                pruned = [
-                    _pruned_leaf(judged, tree, group.n_leaves)
-                    for tree in self.batch_.trees[own]
-                ]
-                leaves[own] = np.stack(pruned)
+            if group.n_leaves is not None:  # as they are once they are pruned
+                for e, tree in enumerate(self.batch_.trees[own], start=first):
+                    weight = judge.weight / judge.weight.mean()
+                    grown = table.search.with_rows(tree, seen, judge.y, weight)
+                    pruned = prune_to_size(grown, group.n_leaves)
+                    leaves[e] = np.unique(leaf_of(pruned, seen), return_inverse=True)[1]
             if settings.early_stopping and loss is not None:
                 place = int(loss[own].argmin())
             else:
-                predicted = [judged.predicted(leaf) for leaf in leaves[own]]
-                rows, fit = judged.data, 1 - judged.errors(leaves[own])
-                of_values = table.search.loss
-                place = retained(predicted, rows.y, fit, rows.weight, of_values)
+                predicted = [judge.predicted(leaf) for leaf in leaves[own]]
+                fit = 1 - judge.errors(leaves[own])
+                place = retained(predicted, judge.y, fit, judge.weight, judge.loss)
             places.append(first + place)
             first += len(group.trees)
         return places
@@ -409,7 +397,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
         data = table.data
-        y = data.y if table.is_classes else table.scale.restore(data.y)
+        y = data.y if self.labels() else table.scale.restore(data.y)
         rows = data.frame, y, data.weight, data.groups
         self.path_ = self._with_certainty(self.path_, *rows)
         tree = self.path_.tree
@@ -453,14 +441,6 @@ def _unscored(table: Table) -> Choice:
     unknown = np.full((len(sizes), 1), np.nan)
     last = len(sizes) - 1
     return Choice(sizes, [candidate] * len(sizes), unknown, last, unknown[:, 0])
-
-
-def _pruned_leaf(table: Table, tree: Tree, n_leaves: int) -> np.ndarray:
-    """Leaf (n,), counted from 0, of each row once an encoded tree is pruned."""
-    data = table.data
-    seen = table.search.with_rows(tree, table.seen, data.y, data.row_weight)
-    pruned = prune_to_size(seen, n_leaves)
-    return np.unique(leaf_of(pruned, table.seen), return_inverse=True)[1]
 
 
 def _most(trees: Sequence[Tree]) -> int:

@@ -42,23 +42,13 @@ class Rows:
     # Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves fitted
     # again.
     errors: Callable[[np.ndarray], np.ndarray]
-    # Rows whose loss stops the training instead, leaves as they are trained.
-    x_valid: np.ndarray | None = None
-    y_valid: np.ndarray | None = None
-    weight_valid: np.ndarray | None = None
+    # Columns, target and weights of the rows whose loss stops the training instead;
+    # leaves are then as they are trained.
+    valid: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 class HardTrees(nn.Module):
-    """E complete trees: the forward pass is hard, the gradient that of soft choices.
-
-    Parameters
-    ----------
-    starts : Starts
-    rows : Rows
-    objective : Objective
-    settings : GradTreeSettings
-    device : torch.device
-    """
+    """E complete trees: the forward pass is hard, the gradient that of soft choices."""
 
     def __init__(
         self,
@@ -85,13 +75,11 @@ class HardTrees(nn.Module):
         self.x, self.seen = tensor(rows.x), tensor(rows.seen)
         self.target = tensor(objective.encode(rows.y))
         self.weight = tensor(np.atleast_2d(rows.weight).astype(np.float32))
-        self.errors, self.x_valid = rows.errors, None
-        if rows.x_valid is not None and rows.y_valid is not None:
-            self.x_valid = tensor(rows.x_valid)
-            self.target_valid = tensor(objective.encode(rows.y_valid))
-            weight = rows.weight_valid
-            weight = np.ones(len(rows.y_valid)) if weight is None else weight
-            self.weight_valid = tensor((weight / weight.mean()).astype(np.float32))
+        self.errors, self.valid = rows.errors, None
+        if rows.valid is not None:
+            x, y, weight = rows.valid
+            weight = (weight / weight.mean()).astype(np.float32)
+            self.valid = tensor(x), tensor(objective.encode(y)), tensor(weight)
 
     def forward(self, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) on encoded rows (B, F); equations 1, 3, 6 and 7."""
@@ -113,10 +101,10 @@ class HardTrees(nn.Module):
     @torch.no_grad()
     def valid_loss(self) -> Tensor:
         """Mean loss (E,) on rows that stop training, else the hard trees' error."""
-        if self.x_valid is None:
+        if self.valid is None:
             return torch.tensor(self.errors(self.leaves()), device=self.x.device)
-        loss = self.objective.loss(self(self.x_valid), self.target_valid)
-        return (loss * self.weight_valid).mean(1)
+        x, target, weight = self.valid
+        return (self.objective.loss(self(x), target) * weight).mean(1)
 
     def leaves(self) -> np.ndarray:
         """Leaf (E, m), from the left, that each row that judges reaches."""
@@ -151,7 +139,7 @@ def train_trees(
     training ends where no tree's validation loss falls, and the mean of five
     checkpoints is taken where its loss is lower (appendices A and C).
     """
-    n_rows, stops = len(trees.x), trees.x_valid is not None
+    n_rows, stops = len(trees.x), trees.valid is not None
     batch_size = min(settings.batch_size, n_rows)
     steps, n_epochs = steps_per_epoch(n_rows, batch_size), epochs_of(settings, n_rows)
     optimizer = torch.optim.Adam(

@@ -5,6 +5,7 @@ greedy trees. Where they lead clearly at a number of leaves, they go on on all r
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -58,10 +59,7 @@ def train_in_folds(
     depth = min(MOST_LEVELS, settings.max_depth, levels)
     n_trees = N_SPLITS // (2**depth - 1)
     own = ~np.repeat(np.stack(folds), n_trees, axis=0)  # rows (E, n) that train each
-
-    def errors(leaves: np.ndarray) -> np.ndarray:
-        return table.errors(leaves, own)
-
+    errors = partial(table.judge().errors, own=own)
     starts = random_starts(
         len(own), depth, x.shape[1], table.objective.n_outputs, generator
     )

@@ -7,13 +7,12 @@ outputs, n rows.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 
 from treelab.data.split import some_rows
-from treelab.learners.common.greedy import ColumnRules, as_columns, encoded_tree
+from treelab.learners.common.greedy import ColumnRules, as_columns
 from treelab.learners.common.objective import Objective, RegressionObjective
 from treelab.ops.axis_trees import axis_leaves
 from treelab.trees.feature import Feature
@@ -58,19 +57,19 @@ class Starts:
         outputs: tuple[str, ...] = (),
     ) -> list[Tree]:
         """Return them over encoded columns, which are those features; no rows yet."""
-        n_splits = self.logits.shape[1]
-        node, none = np.arange(2 * n_splits + 1), np.full(n_splits + 1, -1)
-        found = []
-        for tree in range(len(self)):
-            feature, threshold = self.splits(tree)
-            grown = SimpleNamespace(
-                children_left=np.where(node < n_splits, 2 * node + 1, -1),
-                children_right=np.where(node < n_splits, 2 * node + 2, -1),
-                feature=np.concatenate([feature, none]),
-                threshold=np.concatenate([threshold, none]).astype(np.float64),
-            )
-            found.append(encoded_tree(grown, features, classes, outputs))
-        return found
+        n_splits, n_outputs = self.logits.shape[1], len(classes or outputs or (None,))
+        leaves = np.full((n_splits + 1, n_outputs), 1 / n_outputs)
+        none_left = np.zeros(n_splits, dtype=bool)
+        known = {
+            "classes": classes,
+            "outputs": outputs,
+            "between": np.full((2 * n_splits + 1, 2), np.nan),  # nobody reads these
+            "missing_rows": np.zeros(2 * n_splits + 1, dtype=np.int64),
+        }
+        return [
+            Tree.complete(features, *self.splits(e), none_left, leaves, **known)
+            for e in range(len(self))
+        ]
 
 
 def greedy_starts(

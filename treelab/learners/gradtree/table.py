@@ -1,13 +1,12 @@
-"""The rows as GradTree trains on them, and the trees that were trained on them."""
+"""The rows as GradTree trains on them, and how its trees are judged by them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import r2_score
 
-from treelab.data.encoding import TableEncoder, to_float32
+from treelab.data.encoding import TableEncoder
 from treelab.data.split import some_rows
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
 from treelab.learners.common.base import TrainingData, joined_weights
@@ -29,6 +28,72 @@ ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together
 
 
 @dataclass(frozen=True)
+class Judge:
+    """Rows by which hard trees are judged, their leaves fitted to these rows."""
+
+    y: np.ndarray  # (n,): class codes, or values; of several outputs (n, C)
+    weight: np.ndarray  # (n,)
+    n_classes: int  # 0: values
+    # Class (L,) that leaves of so many rows of each class (L, n_classes) predict.
+    called: Callable[[np.ndarray], np.ndarray]
+    loss: Loss = SQUARED_ERROR  # of values, whose best constants leaves predict
+    # (n_classes,): rows of each class that are wrong count so; None: macro F1 counts.
+    class_weight: np.ndarray | None = None
+
+    def predicted(
+        self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
+        """Class or value (n,) that leaves, fitted to their ``own`` rows, predict."""
+        n_leaves, here, y, weight = leaf.max() + 1, leaf[own], self.y[own], self.weight
+        if not self.n_classes:
+            return self.loss.constants(here, y, weight[own], n_leaves)[leaf]
+        cell = here * self.n_classes + y
+        counts = np.bincount(cell, weight[own], n_leaves * self.n_classes)
+        return self.called(counts.reshape(n_leaves, self.n_classes))[leaf]
+
+    def errors(self, leaves: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """How badly trees (E,) predict rows that reach these leaves (E, n).
+
+        1 - macro F1, or the fraction of weighted rows that are wrong, or 1 - D². Only
+        rows that are a tree's ``own``, bool (E, n), count and shape its leaves.
+        """
+        own = np.ones(leaves.shape, dtype=bool) if own is None else own
+        if not self.n_classes:
+            few = max(1, ROWS_AT_ONCE // leaves.shape[1])  # trees
+            blocks = [slice(e, e + few) for e in range(0, len(leaves), few)]
+            return np.concatenate(
+                [self._unexplained(leaves[b], own[b]) for b in blocks]
+            )
+        return np.array([self._missed(leaf, rows) for leaf, rows in zip(leaves, own)])
+
+    def _missed(self, leaf: np.ndarray, own: np.ndarray) -> float:
+        """Error of one tree of classes."""
+        predicted, y = self.predicted(leaf, own)[own], self.y[own]
+        weight = self.weight[own]
+        if self.class_weight is not None:
+            by_row = self.class_weight[y] * weight
+            return float(np.average(predicted != y, weights=by_row))
+        confusion = confusion_matrix(y, predicted, self.n_classes, weight)
+        return 1 - float(macro_f1(confusion))
+
+    def _unexplained(self, leaves: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """1 - D² of trees of values (E,), the constants of all found together."""
+        tree, row = np.nonzero(own)
+        slot = tree * (leaves.max() + 1) + leaves[own]
+        group = np.unique(slot, return_inverse=True)[1]
+        masks, mask_of = np.unique(own, axis=0, return_inverse=True)
+        mask, row_of_mask = np.nonzero(masks)  # trees of the same rows: one constant
+        total = self._losses(mask, row_of_mask, mask)[mask_of.ravel()]
+        return self._losses(group, row, tree) / np.where(total > 0, total, 1.0)
+
+    def _losses(self, group: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Loss of the rows of each tree, with the best constant of each group."""
+        y, weight = self.y[row], (self.weight / self.weight.mean())[row]
+        value = self.loss.constants(group, y, weight, group.max() + 1)[group]
+        return np.bincount(of, weight * self.loss.by_row(value, y))
+
+
+@dataclass(frozen=True)
 class Table:
     """The rows as GradTree trains on them."""
 
@@ -40,25 +105,6 @@ class Table:
     seen: np.ndarray  # (n, F): the same as prediction sees them
     weighting: int = 0  # which of the search's class weights is used
 
-    @classmethod
-    def of(
-        cls,
-        data: TrainingData,
-        search: Search,
-        settings: GradTreeSettings,
-        scale: TargetScale,
-    ) -> "Table":
-        """Encode the rows."""
-        seen = to_float32(data.encoder.transform(data.frame))
-        classes = search.greedy.classes
-        objective = objective_of(settings, data.y, classes, search.loss)
-        return cls(data, search, objective, scale, to_float32(data.X), seen)
-
-    @property
-    def is_classes(self) -> bool:
-        """Whether classes are predicted."""
-        return self.search.greedy.classes is not None
-
     @property
     def values(self) -> np.ndarray:
         """Indicators of the classes, or standardised values, (n, C)."""
@@ -67,7 +113,8 @@ class Table:
     @property
     def class_weights(self) -> np.ndarray | None:
         """Weight of each class in the leaves, (n_classes,); None for regression."""
-        return self.search.predicting[self.weighting] if self.is_classes else None
+        is_classes = self.objective.n_classes > 0
+        return self.search.predicting[self.weighting] if is_classes else None
 
     @property
     def training_weights(self) -> np.ndarray:
@@ -80,16 +127,30 @@ class Table:
     def row_weights(self) -> np.ndarray:
         """Weight (n,) of each row while trees are trained."""
         weights = self.data.row_weight
-        if self.is_classes:
+        if self.objective.n_classes:
             weights = weights * self.training_weights[self.data.y]
         return weights / weights.mean()
 
-    def judged(self) -> "Table":
-        """Return the table with the rows by which trees are judged while they train."""
-        some = some_rows(len(self.seen), JUDGED_ROWS)
-        weight = None if self.data.weight is None else self.data.weight[some]
-        data = replace(self.data, y=self.data.y[some], weight=weight)
-        return replace(self, data=data, seen=self.seen[some])
+    @property
+    def judged(self) -> np.ndarray:
+        """Numbers of the rows by which trees are judged while they train."""
+        return some_rows(len(self.seen), JUDGED_ROWS)
+
+    def judge(self, rows: np.ndarray | slice = slice(None)) -> Judge:
+        """Judge trees by some rows, in whose errors weights count that were asked for.
+
+        These are weights of classes, or costs of errors, where there are any.
+        """
+        y, weight = self.data.y[rows], self.data.weight
+        weights, is_asked = self.training_weights, len(self.search.predicting) == 1
+        return Judge(
+            y,
+            np.ones(len(y)) if weight is None else weight[rows],
+            self.objective.n_classes,
+            lambda counts: self.search.predicted_class(counts, self.weighting),
+            self.search.loss,
+            weights if is_asked and np.ptp(weights) > 0 else None,
+        )
 
     def joined(self) -> "Table":
         """Return the table whose trees are exported with the validation rows, too."""
@@ -99,57 +160,9 @@ class Table:
         weight = joined_weights(data)
         return replace(self, data=replace(data, frame=frame, y=y, weight=weight))
 
-    def predicted(
-        self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)
-    ) -> np.ndarray:
-        """Class or value (n,) that leaves, fitted to their ``own`` rows, predict."""
-        return predicted_by_leaves(
-            leaf, self.data.y, self._called, own, self.data.weight, self.search.loss
-        )
-
-    def errors(self, leaves: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
-        """How badly trees (E,), whose leaves are fitted to their rows, predict these.
-
-        ``leaves`` are (E, n), ``own`` says which rows each tree has; None: all. By the
-        class weights that were asked for, or the costs of errors, where there are any.
-        """
-        own = np.ones(leaves.shape, dtype=bool) if own is None else own
-        if not self.is_classes:
-            few = max(1, ROWS_AT_ONCE // leaves.shape[1])  # trees
-            blocks = [slice(e, e + few) for e in range(0, len(leaves), few)]
-            return np.concatenate([self._errors(leaves[b], own[b]) for b in blocks])
-        weights, is_asked = self.training_weights, len(self.search.predicting) == 1
-        by = weights if is_asked and np.ptp(weights) > 0 else None
-        errors = []
-        for leaf, rows in zip(leaves, own):
-            weight = None if self.data.weight is None else self.data.weight[rows]
-            predicted = self.predicted(leaf, rows)[rows]
-            errors.append(error_of(predicted, self.data.y[rows], by, weight))
-        return np.array(errors)
-
-    def _errors(self, leaves: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """1 - D² of trees of values (E,), the constants of all found together."""
-        tree, row = np.nonzero(own)
-        slot = tree * (leaves.max() + 1) + leaves[own]
-        group = np.unique(slot, return_inverse=True)[1]
-        masks, mask_of = np.unique(own, axis=0, return_inverse=True)
-        mask, row_of_mask = np.nonzero(masks)  # trees of the same rows: one constant
-        total = self._losses(mask, row_of_mask, mask)[mask_of.ravel()]
-        return self._losses(group, row, tree) / np.where(total > 0, total, 1.0)
-
-    def _losses(self, group: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """Loss of the rows of each tree, with the best constant of each group."""
-        y, weight, loss = self.data.y[row], self.data.row_weight[row], self.search.loss
-        value = loss.constants(group, y, weight, group.max() + 1)[group]
-        return np.bincount(of, weight * loss.by_row(value, y))
-
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""
-        return tree if self.is_classes else self.scale.restore_tree(tree)
-
-    def _called(self, counts: np.ndarray) -> np.ndarray:
-        """Class (L,) that leaves of so many rows of each (L, C) predict."""
-        return self.search.predicted_class(counts, self.weighting)
+        return tree if self.objective.n_classes else self.scale.restore_tree(tree)
 
 
 @dataclass(frozen=True)
@@ -193,62 +206,3 @@ def values_of(objective: Objective, y: np.ndarray) -> np.ndarray:
     target = objective.encode(y)
     n_classes = objective.n_classes
     return np.eye(n_classes)[target] if n_classes else as_columns(target)
-
-
-def predicted_by_leaves(
-    leaf: np.ndarray,
-    y: np.ndarray,
-    called: Callable[[np.ndarray], np.ndarray],
-    own: np.ndarray | slice = slice(None),
-    weight: np.ndarray | None = None,
-    loss: Loss = SQUARED_ERROR,
-) -> np.ndarray:
-    """Return the class or value (n,) that leaves predict for the rows in them.
-
-    Parameters
-    ----------
-    leaf : int array of shape (n,)
-    y : ndarray of shape (n,)
-        Class codes (int), or values (float).
-    called : callable
-        Class (L,) that leaves of so many rows of each class (L, C) predict.
-    own : bool array of shape (n,), default=all
-        Rows to which the leaves are fitted.
-    weight : ndarray of shape (n,) or None, default=None
-        Of each row; None: all count alike.
-    loss : Loss, default=SQUARED_ERROR
-        Of values, whose best constants leaves predict.
-    """
-    each = None if weight is None else weight[own]
-    n_leaves, here, target = leaf.max() + 1, leaf[own], y[own]
-    if np.issubdtype(y.dtype, np.floating):
-        each = np.ones(len(target)) if each is None else each
-        value = loss.constants(here, target, each, n_leaves)[leaf]
-        if np.isnan(value).any():
-            of_all = loss.constants(0 * here, target, each, 1)[0]
-            value = np.where(np.isnan(value), of_all, value)
-        return value
-    n_classes = y.max() + 1
-    cell = here * n_classes + target
-    counts = np.bincount(cell, each, minlength=n_leaves * n_classes)
-    return called(counts.reshape(n_leaves, n_classes))[leaf]
-
-
-def error_of(
-    predicted: np.ndarray,
-    y: np.ndarray,
-    class_weight: np.ndarray | None = None,
-    weight: np.ndarray | None = None,
-) -> float:
-    """Return 1 - macro F1 of class codes, or 1 - R² of values, of rows (n,).
-
-    With ``class_weight`` (n_classes,) it is the fraction of weighted rows that are
-    wrong. ``weight`` (n,) is that of each row.
-    """
-    if class_weight is not None:
-        by_row = class_weight[y] if weight is None else class_weight[y] * weight
-        return float(np.average(predicted != y, weights=by_row))
-    if np.issubdtype(y.dtype, np.floating):
-        return 1 - float(r2_score(y, predicted, sample_weight=weight))
-    n_classes = int(max(y.max(), predicted.max())) + 1
-    return 1 - float(macro_f1(confusion_matrix(y, predicted, n_classes, weight)))

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treelab.data.columns import as_frame
 from treelab.runs.store.database import StoreError, fetch, writing
 from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.server import Server
@@ -48,6 +49,7 @@ class StoredTables:
         Parameters
         ----------
         frame : DataFrame
+            Its dates and durations are stored as the numbers that learners read.
         name : str
         user : str, default=""
             Who sees it, beside others that added it; "": all, where nobody added it
@@ -56,9 +58,9 @@ class StoredTables:
         Raises
         ------
         ValueError
-            If a column cannot be stored, naming it.
+            If a column cannot be stored, or mixes dates with others, naming it.
         """
-        content = _parquet(frame)
+        content = _parquet(as_frame(frame))
         table_id = hashlib.sha256(content).hexdigest()
         path = self._table_path(table_id)
         if why_damaged(path):  # or missing: the same table again mends it

@@ -14,6 +14,7 @@ from math import inf, isfinite, isinf, ulp
 import numpy as np
 
 from treelab.trees.code.writer import (
+    YEARS,
     CategoryTest,
     Exported,
     Input,
@@ -60,8 +61,9 @@ def to_sql(tree: Exported) -> str:
         types (PostgreSQL and DuckDB refuse it). Columns of dates are of a type of dates
         or of times, without a time zone or in a session of UTC, or text as ISO 8601 has
         it; other cells are missing. Trees with weighted sums read years with decimals
-        in their place. A label that is not text is a number
-        or TRUE and FALSE, unless labels are of several types: then all are text.
+        in their place, and predict NULL of text that is a date. A label that is not
+        text is a number or TRUE and FALSE, unless labels are of several types: then all
+        are text.
 
     Raises
     ------
@@ -124,10 +126,14 @@ class _Case(Writer):
 
     def lines(self) -> list[str]:
         """Write the expression; one of numbers has the type of a column of doubles."""
-        if self.tree.classes is not None:
-            return self.nested(0, "", LEVELS)
-        lines = self.nested(0, "  ", LEVELS)
-        return ["CAST(", *lines, "AS DOUBLE PRECISION)"]
+        before = "" if self.tree.classes is not None else "  "
+        lines = self.nested(0, before, LEVELS)
+        # Of dates SQLite, which has no types, would take text for missing.
+        years = [each for each in self.inputs if each.unit == YEARS]
+        for name in map(quoted_name, years):
+            mistaken = f"{before}CASE WHEN {_looks_like_date(name)} THEN NULL ELSE"
+            lines = [mistaken, *lines, f"{before}END"]
+        return ["CAST(", *lines, "AS DOUBLE PRECISION)"] if before else lines
 
     def nested(self, node: int, before: str, levels: int) -> list[str]:
         """Write a branch as nested CASEs down to a number of levels."""
@@ -260,7 +266,7 @@ def _date_side(test: NumberTest, left: bool) -> str:
     dates read both marks alike, and for a column of days they leave the time out.
     """
     name = _quoted(test.source.column, '"')
-    is_date = f"CAST({name} AS VARCHAR) LIKE '____-__-__%'"
+    is_date = _looks_like_date(name)
     last = last_moment(test.threshold)
     if last is None:
         return is_date if left == (test.threshold > 0) else "1 = 0"
@@ -271,6 +277,11 @@ def _date_side(test: NumberTest, left: bool) -> str:
         of_that_day = f"{name} BETWEEN '{day}T00:00:00' AND '{day}T{time}'"
         before = f"({name} <= '{day} {time}' OR {of_that_day})"
     return f"{before if left else f'NOT {before}'} AND {is_date}"
+
+
+def _looks_like_date(name: str) -> str:
+    """Write that a column holds a date, or text as ISO 8601 has it."""
+    return f"CAST({name} AS VARCHAR) LIKE '____-__-__%'"
 
 
 def _number_side(name: str, threshold: float, left: bool) -> str:
