@@ -1,5 +1,6 @@
 """Colours: the light and the dark mode, a tree's classes, values from low to high."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,28 +13,14 @@ from treelab.trees.words import significant
 # Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that is
 # legible on both backgrounds.
 OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-    "#6F6F6F",
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
+    *("#CC79A7", "#56B4E9", "#F0E442", "#6F6F6F"),
 )
 OTHER = "#8C9692"  # classes beyond the first eight
 # Viridis (van der Walt and Smith, 2015) at ten even steps, as plotly has it.
 VIRIDIS = (
-    "#440154",
-    "#482878",
-    "#3e4989",
-    "#31688e",
-    "#26828e",
-    "#1f9e89",
-    "#35b779",
-    "#6ece58",
-    "#b5de2b",
-    "#fde725",
+    *("#440154", "#482878", "#3e4989", "#31688e", "#26828e"),
+    *("#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"),
 )
 
 Mode = Literal["light", "dark"]  # the background that a picture is drawn for
@@ -62,33 +49,23 @@ class Palette:
     diverging: tuple[str, str, str]
 
 
+# Of each, in the light and in the dark mode.
+_COLORS = {
+    "background": ("#FFFFFF", "#101614"),
+    "panel": ("#F6F8F7", "#18211E"),
+    "text": ("#17211D", "#E7EDEA"),
+    "muted": ("#55625C", "#9DABA5"),
+    "line": ("#B9C4BF", "#46534E"),
+    "grid": ("#E6EBE9", "#25302C"),
+    "accent": ("#1B7F5C", "#4CC79A"),
+    "good": ("#1B7F5C", "#4CC79A"),
+    "bad": ("#B3261E", "#FF8A80"),
+    "warn": ("#8A5A00", "#F0B64A"),
+    "diverging": (("#0072B2", "#D9DEDC", "#D55E00"), ("#56B4E9", "#3A4641", "#E08A3C")),
+}
 _PALETTES = {
-    "light": Palette(
-        background="#FFFFFF",
-        panel="#F6F8F7",
-        text="#17211D",
-        muted="#55625C",
-        line="#B9C4BF",
-        grid="#E6EBE9",
-        accent="#1B7F5C",
-        good="#1B7F5C",
-        bad="#B3261E",
-        warn="#8A5A00",
-        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
-    ),
-    "dark": Palette(
-        background="#101614",
-        panel="#18211E",
-        text="#E7EDEA",
-        muted="#9DABA5",
-        line="#46534E",
-        grid="#25302C",
-        accent="#4CC79A",
-        good="#4CC79A",
-        bad="#FF8A80",
-        warn="#F0B64A",
-        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
-    ),
+    mode: Palette(**{name: both[place] for name, both in _COLORS.items()})
+    for place, mode in enumerate(("light", "dark"))
 }
 
 
@@ -156,13 +133,12 @@ class NodeColors:
         self._tree = tree
         self.colors: list[str] = []
         self.own: list[int] = []
+        self.scale: ValueScale | None = None
         if tree.classes is not None:
             self.colors, self.own = class_palette(tree, palette)
-        self.scale: ValueScale | None = None
-        if tree.classes is None:
-            self.scale = (
-                ValueScale(*value_range) if value_range else ValueScale.of([tree])
-            )
+        else:
+            fixed = ValueScale(*value_range) if value_range else None
+            self.scale = fixed or ValueScale.of([tree])
         self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
 
     def of(self, node: int) -> tuple[str, float]:
@@ -239,19 +215,13 @@ def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> 
 
 def mix(color: str, background: str, fraction: float) -> str:
     """Return a fraction of one hex colour over another, as an opaque hex colour."""
-    parts = (
-        round(
-            fraction * int(color[i : i + 2], 16)
-            + (1 - fraction) * int(background[i : i + 2], 16)
-        )
-        for i in (1, 3, 5)
-    )
+    over, under = (bytes.fromhex(own[1:]) for own in (color, background))
+    parts = (round(fraction * a + (1 - fraction) * b) for a, b in zip(over, under))
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
 def _hex(color: str) -> str:
     """Return the colour, or ValueError unless it is hex: it goes into DOT as it is."""
-    digits = color[1:] if isinstance(color, str) and color[:1] == "#" else ""
-    if len(digits) != 6 or any(d not in "0123456789abcdefABCDEF" for d in digits):
+    if not isinstance(color, str) or not re.fullmatch("#[0-9a-fA-F]{6}", color):
         raise ValueError(f"A colour must read like '#0072B2', got {color!r}.")
     return color

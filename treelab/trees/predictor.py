@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.trees.tree import frozen
+
 _ACTIVATIONS = {
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
     "relu": lambda x: np.maximum(x, 0),
@@ -118,6 +120,4 @@ class NodePredictor:
 
 def _floats(array) -> np.ndarray:
     """Return a read-only float64 copy."""
-    array = np.array(array, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+    return frozen(np.array(array, dtype=np.float64))

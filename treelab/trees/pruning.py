@@ -476,18 +476,16 @@ def merge_equal(
     probabilities; the merged leaf predicts their mean, weighted by rows. Nodes are
     numbered anew, depth first.
     """
-    value, leaf = tree.value.copy(), tree.is_leaf.copy()
-    decision = None if tree.decision is None else tree.decision.copy()
+    names = ("value", "decision", "leaf_weights", "leaf_bias")
+    given = {name: getattr(tree, name) for name in names}
+    own = {name: array.copy() for name, array in given.items() if array is not None}
+    value, decision, leaf = own["value"], own.get("decision"), tree.is_leaf.copy()
     linear = _linear_leaves(tree)
     axis = 0 if tree.outputs else None  # each has a range of its own
     close = tolerance * (np.ptp(value, axis) + ROUNDED * np.abs(value).max(axis))
-    bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
-    leaf_weights = None if tree.leaf_weights is None else tree.leaf_weights.copy()
     for node in _bottom_up(tree):
-        if tree.is_leaf[node]:
-            continue
         pair = [tree.left[node], tree.right[node]]
-        if not leaf[pair].all():
+        if tree.is_leaf[node] or not leaf[pair].all():
             continue
         first, second = value[pair]
         same = (np.abs(first - second) <= close).all()
@@ -500,22 +498,14 @@ def merge_equal(
         if not same:
             continue
         leaf[node] = True
-        fraction = tree.mass[pair] / (tree.mass[pair].sum() or 1)
-        if not fraction.any():
-            fraction = np.array([0.5, 0.5])
+        for array in (*own.values(), *([] if linear is None else [linear])):
+            array[node] = array[pair[0]]
         # Leaves that agree to the last bit stay so: rounding a mean could move them.
-        mean = fraction[0] * first + fraction[1] * second
-        value[node] = first if (first == second).all() else mean
-        if decision is not None:
-            decision[node] = decision[pair[0]]
-        if linear is not None:
-            linear[node] = linear[pair[0]]
-        if leaf_weights is not None and bias is not None:
-            leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
-    changed = replace(
-        tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias
-    )
-    return rebuild(changed, cut=leaf)
+        if not (first == second).all():
+            fraction = tree.mass[pair] / (tree.mass[pair].sum() or 1)
+            fraction = fraction if fraction.any() else np.array([0.5, 0.5])
+            value[node] = fraction[0] * first + fraction[1] * second
+    return rebuild(replace(tree, **own), cut=leaf)
 
 
 def _linear_leaves(tree: Tree) -> np.ndarray | None:

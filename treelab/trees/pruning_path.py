@@ -16,6 +16,7 @@ from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     filled,
+    frozen,
     margins,
     most_probable,
     used_features,
@@ -71,8 +72,7 @@ class PruningPath(Stored):
 
     def __post_init__(self):
         put = object.__setattr__
-        strengths = np.array(self.strengths, dtype=np.float64)
-        strengths.flags.writeable = False
+        strengths = frozen(np.array(self.strengths, dtype=np.float64))
         put(self, "strengths", strengths)
         put(self, "trees", tuple(self.trees))
         put(self, "predictors", tuple(self.predictors))

@@ -744,16 +744,9 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
         confidence = tree.value[leaves, best]
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
     rule = leaf_rules(tree, most)
-    table = pd.DataFrame(
-        {
-            "leaf": leaves,
-            "rule": [rule[leaf] for leaf in leaves.tolist()],
-            "n_rows": n_rows,
-            "share": share,
-            **predictions,
-            "confidence": confidence,
-        }
-    )
+    texts = [rule[leaf] for leaf in leaves.tolist()]
+    columns = {"leaf": leaves, "rule": texts, "n_rows": n_rows, "share": share}
+    table = pd.DataFrame({**columns, **predictions, "confidence": confidence})
     if tree.weight is not None:
         table["weight"] = tree.weight[leaves]
     if tree.leaf_weights is not None:

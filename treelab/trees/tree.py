@@ -381,15 +381,9 @@ def _check_shapes(tree: "Tree", n: int) -> None:
     n_features = len(tree.features)
     n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
     n_classes = 0 if tree.classes is None else len(tree.classes)
-    columns = {
-        "value": n_classes or n_outputs,
-        "class_counts": n_classes,
-        "weights": n_features,
-        "leaf_weights": n_features,
-        "leaf_bias": n_outputs,
-        "between": 2,
-        "interval": 2,
-    }
+    columns = {"value": n_classes or n_outputs, "class_counts": n_classes}
+    columns |= {"weights": n_features, "leaf_weights": n_features}
+    columns |= {"leaf_bias": n_outputs, "between": 2, "interval": 2}
     for name in PER_NODE:
         array = getattr(tree, name)
         if array is None:

@@ -281,9 +281,9 @@ class Forest(Sequence):
         outputs = self.output or (0,) * n_trees
         for e, (tree, k) in enumerate(zip(self, outputs)):
             split, place = ~tree.is_leaf, _places(tree)
-            feature[e, place[split]] = tree.feature[split]
-            threshold[e, place[split]] = tree.threshold[split]
-            missing_left[e, place[split]] = tree.missing_left[split]
+            at = e, place[split]
+            feature[at], threshold[at] = tree.feature[split], tree.threshold[split]
+            missing_left[at] = tree.missing_left[split]
             for leaf in np.flatnonzero(tree.is_leaf):
                 below = 2 ** (depth - tree.level[leaf])
                 first = (place[leaf] + 1) * below - n_leaves
@@ -311,23 +311,11 @@ class Forest(Sequence):
         )
 
     def to_dict(self) -> dict:
-        """Return it as JSON-safe values, as a run stores it; see ``to_weighted_trees``.
-
-        Raises
-        ------
-        ValueError
-            As ``to_weighted_trees`` does.
-        """
+        """Return it as JSON-safe values, as a run stores ``to_weighted_trees``."""
         return self.to_weighted_trees().to_dict()
 
     def save(self, path) -> None:
-        """Write it into a folder, or one ".treelab" file; see ``to_weighted_trees``.
-
-        Raises
-        ------
-        ValueError
-            As ``to_weighted_trees`` does.
-        """
+        """Write ``to_weighted_trees`` into a folder, or one ".treelab" file."""
         self.to_weighted_trees().save(path)
 
     def decision_function(self, X) -> np.ndarray:
@@ -377,10 +365,7 @@ class Forest(Sequence):
 
     def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
         """Return the mean of the trees' predictions, added up in their order."""
-        total = np.zeros_like(parts[0])
-        for part in parts:
-            total += part
-        return total / len(parts)
+        return sum(parts, np.zeros_like(parts[0])) / len(parts)
 
 
 def _places(tree: Tree) -> np.ndarray:
@@ -424,9 +409,8 @@ def check_columns(n_columns: int, program: str) -> None:
 
 def given_categories(categories: dict, names: Sequence[str]) -> dict[int, list[str]]:
     """Return the names of categories that a person gave, by the column's place."""
-    for name in categories:
-        if name not in names:
-            raise ValueError(f"The model has no column {name!r} with categories.")
+    if lacking := [name for name in categories if name not in names]:
+        raise ValueError(f"The model has no column {lacking[0]!r} with categories.")
     return {names.index(name): [*map(str, of)] for name, of in categories.items()}
 
 

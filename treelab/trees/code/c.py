@@ -12,9 +12,9 @@ from treelab.trees.code.writer import (
     Input,
     NestedWriter,
     NumberTest,
-    Style,
     Term,
     as_written,
+    check_characters,
     comment,
     heading,
     identifiers,
@@ -101,11 +101,7 @@ def c_text(value: str) -> str:
 
     ValueError if it holds NUL, where C text ends, or half of a surrogate pair.
     """
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError(
-            f"{value!r} holds a character that C text cannot hold (NUL, or half of a "
-            "pair). Rename it in the table."
-        )
+    check_characters(value, "C text cannot hold")
     return '"' + "".join(map(_byte, value.encode())) + '"'
 
 
@@ -162,7 +158,7 @@ def ensemble_to_c(model: WeightedTrees) -> str:
     else:
         is_single = model.leaf_value.shape[2] == 1
         logits = _ONE_LOGIT if is_single else _LOGITS
-        functions.append([logits, _SOFTMAX, "", _CLASS])
+        functions.append([logits, "", _CLASS])
     return _file(model, names, [], [_tables(model, used)], functions)
 
 
@@ -335,15 +331,8 @@ void tree_probabilities(const struct tree_row *row, double *probability)
 {
     double top, sum = 0;
     mean_values(row, probability);
-"""
-_ONE_LOGIT = """
-void tree_probabilities(const struct tree_row *row, double *probability)
-{
-    double top, sum = 0;
-    mean_values(row, probability + 1);
-    probability[0] = 0; /* the one logit is that of the second class */
-"""
-_SOFTMAX = """    top = probability[0];
+
+    top = probability[0];
     for (int i = 1; i < TREE_N_CLASSES; i++)
         if (probability[i] > top) top = probability[i];
     for (int i = 0; i < TREE_N_CLASSES; i++)
@@ -351,6 +340,11 @@ _SOFTMAX = """    top = probability[0];
     for (int i = 0; i < TREE_N_CLASSES; i++) probability[i] /= sum;
 }
 """
+_ONE_LOGIT = _LOGITS.replace(
+    "(row, probability);\n",
+    "(row, probability + 1);\n"
+    "    probability[0] = 0; /* the one logit is that of the second class */\n",
+)
 _CLASS = """
 int tree_class(const struct tree_row *row)
 {
@@ -417,7 +411,7 @@ def to_c(tree: Exported) -> str:
 class _File(NestedWriter):
     """The source of one tree."""
 
-    style = Style("if ({}) {{", "} else {", "}", " /* {} */")
+    opening, otherwise, closing, remark = "if ({}) {{", "} else {", "}", " /* {} */"
 
     def __init__(self, tree: Tree):
         super().__init__(tree)

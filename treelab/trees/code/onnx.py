@@ -19,7 +19,7 @@ from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix, used_features
 # An ONNX graph under construction: its operators, constants and columns.
 
 
-_OPSET, _ML_OPSET, _IR = 17, 2, 8
+_OPSETS, _IR = {"": 17, "ai.onnx.ml": 2}, 8
 _NEEDED = (
     "ONNX needs the package onnx. Install it with pip install onnx, or treelab with "
     'pip install ".[onnx]".'
@@ -74,8 +74,7 @@ class Graph:
             doc_string="\n".join(heading(self.model, self.read)),
         )
         opsets = [
-            helper.make_opsetid("", _OPSET),
-            helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+            helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()
         ]
         model = helper.make_model(
             graph, producer_name="treelab", opset_imports=opsets, ir_version=_IR

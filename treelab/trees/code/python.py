@@ -14,7 +14,6 @@ from treelab.trees.code.writer import (
     Input,
     NestedWriter,
     NumberTest,
-    Style,
     Term,
     as_written,
     heading,
@@ -387,7 +386,7 @@ def to_python(tree: Exported) -> str:
 class _Module(NestedWriter):
     """The source of one tree."""
 
-    style = Style("if {}:", "else:", None, "  # {}")
+    opening, otherwise, closing, remark = "if {}:", "else:", None, "  # {}"
 
     def __init__(self, tree: Tree):
         super().__init__(tree)

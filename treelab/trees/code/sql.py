@@ -24,6 +24,7 @@ from treelab.trees.code.writer import (
     Writer,
     are_truths,
     as_written,
+    check_characters,
     comment,
     heading,
     leaf_comment,
@@ -413,11 +414,7 @@ def quoted_name(source: Input) -> str:
 
 def _quoted(value: str, quote: str) -> str:
     """Put text into quotes, the quotes in it doubled."""
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError(
-            f"{value!r} holds a character that SQL cannot write (NUL, or half of a "
-            "pair). Rename it in the table."
-        )
+    check_characters(value, "SQL cannot write")
     return quote + value.replace(quote, 2 * quote) + quote
 
 

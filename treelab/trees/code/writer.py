@@ -287,6 +287,15 @@ def identifiers(names: Iterable[str]) -> list[str]:
     return found
 
 
+def check_characters(value: str, cannot: str) -> None:
+    """Raise ValueError for text with a character that a language ``cannot`` take."""
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"{value!r} holds a character that {cannot} (NUL, or half of a pair). "
+            "Rename it in the table."
+        )
+
+
 def comment(text: object) -> str:
     """Return text on one line that ends no comment in Python, SQL or C."""
     one_line = clean(text).strip("\u2068\u2069")
@@ -362,20 +371,14 @@ def input_lines(read: list[Input]) -> list[str]:
 LEVELS = 12
 
 
-@dataclass(frozen=True)
-class Style:
-    """How a language writes a choice (before, between, after its sides), a comment."""
-
-    opening: str
-    otherwise: str
-    closing: str | None
-    comment: str
-
-
 class NestedWriter(Writer):
     """Writes a tree as nested ifs; ``names`` has an identifier for each column."""
 
-    style: ClassVar[Style]
+    # Before, between and after the sides of a choice; a comment.
+    opening: ClassVar[str]
+    otherwise: ClassVar[str]
+    closing: ClassVar[str | None]
+    remark: ClassVar[str]
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
@@ -409,7 +412,7 @@ class NestedWriter(Writer):
 
     def body(self, root: int) -> list[str]:
         """Return the lines of one function, indented by four spaces a level."""
-        tree, style = self.tree, self.style
+        tree = self.tree
 
         def write(node: int, before: str) -> list[str]:
             if tree.is_leaf[node]:
@@ -417,11 +420,11 @@ class NestedWriter(Writer):
             if node != root and tree.level[node] % LEVELS == 0:
                 return [before + self.call(node)]
             lines = [before + line for line in self.guard(node)]
-            lines.append(before + style.opening.format(self._test(node)))
+            lines.append(before + self.opening.format(self._test(node)))
             lines += write(int(tree.left[node]), before + "    ")
-            lines.append(before + style.otherwise)
+            lines.append(before + self.otherwise)
             lines += write(int(tree.right[node]), before + "    ")
-            return lines if style.closing is None else [*lines, before + style.closing]
+            return lines if self.closing is None else [*lines, before + self.closing]
 
         return write(root, "    ")
 
@@ -441,7 +444,7 @@ class NestedWriter(Writer):
     def _leaf(self, node: int) -> list[str]:
         """Write the lines of a leaf; a linear model's comment has a line of its own."""
         line = self.return_line(self.prediction(node))
-        comment = self.style.comment.format(leaf_comment(self.tree, node))
+        comment = self.remark.format(leaf_comment(self.tree, node))
         if self.tree.leaf_weights is None:
             return [line + comment]
         return [comment.strip(), line]
