@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Palette:
 
 
 # Of each, in the light and in the dark mode.
-_COLORS = {
+_COLORS: dict[str, Any] = {
     "background": ("#FFFFFF", "#101614"),
     "panel": ("#F6F8F7", "#18211E"),
     "text": ("#17211D", "#E7EDEA"),

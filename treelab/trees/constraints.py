@@ -417,9 +417,9 @@ class Boxes:
 
     def of(self, nodes: np.ndarray) -> "Boxes":
         """Boxes of some of the nodes."""
-        arrays = (own[nodes] for own in (self.low, self.high, self.missing))
         sets = tuple(own[nodes] for own in self.categories)
-        return Boxes(*arrays, self.numbers, sets)
+        low, high, missing = self.low[nodes], self.high[nodes], self.missing[nodes]
+        return Boxes(low, high, missing, self.numbers, sets)
 
     def ordered(self, monotone: Mapping[str, str]) -> np.ndarray:
         """Return the pairs whose values must be in order, int (n_pairs, 2).

@@ -86,12 +86,13 @@ def _without_pruned(nodes: Nodes) -> Nodes:
         if nodes.left[node] >= 0:
             reached += [int(nodes.left[node]), int(nodes.right[node])]
     place[reached] = np.arange(len(reached))
-    arrays = [getattr(nodes, own.name)[reached] for own in fields(Nodes)[:6]]
-    left, right, *others = arrays
-    sides = (np.where(side < 0, -1, place[side]) for side in (left, right))
-    sets = nodes.categories.items()
+    own = {each.name: getattr(nodes, each.name) for each in fields(nodes)}
+    sets = own.pop("categories").items()
     held = {int(place[node]): codes for node, codes in sets if place[node] >= 0}
-    return Nodes(*sides, *others, held)
+    own = {name: array[reached] for name, array in own.items()}
+    for side in ("left", "right"):
+        own[side] = np.where(own[side] < 0, -1, place[own[side]])
+    return Nodes(**own, categories=held)
 
 
 def _whole(tree: dict, name: str) -> np.ndarray:
