@@ -350,9 +350,15 @@ def _without_single_sums(tree: Tree) -> Tree:
     fill = np.array([tree.features[j].fill for j in column])
     missing = weight * fill <= bound
     swapped = weight < 0
-    bound = bound / weight
-    # What was at least the bound went left; below it is now left, and it is not.
-    bound[swapped] = np.nextafter(bound[swapped], -np.inf)
+    # The last number whose product, rounded as it is, is at most the bound.
+    size, last = np.abs(weight), bound / np.abs(weight)
+    for _ in range(2):
+        last = np.where(size * last > bound, np.nextafter(last, -np.inf), last)
+    for _ in range(2):
+        after = np.nextafter(last, np.inf)
+        last = np.where(size * after <= bound, after, last)
+    # What was at least that went left; below it is now left, and it is not.
+    bound = np.where(swapped, np.nextafter(-last, -np.inf), last)
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     feature[nodes], threshold[nodes] = column, bound
     missing_left, weights = tree.missing_left.copy(), tree.weights.copy()
@@ -360,7 +366,8 @@ def _without_single_sums(tree: Tree) -> Tree:
     left, right = tree.left.copy(), tree.right.copy()
     left[nodes[swapped]] = tree.right[nodes[swapped]]
     right[nodes[swapped]] = tree.left[nodes[swapped]]
-    own = weights if weights.any() else None
+    has_sums = weights.any() or (feature == OBLIQUE).any()  # a sum may be of nothing
+    own = weights if has_sums else None
     changed = replace(tree, feature=feature, threshold=threshold, weights=own)
     changed = replace(changed, left=left, right=right, missing_left=missing_left)
     return rebuild(changed)
