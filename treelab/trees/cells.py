@@ -214,30 +214,15 @@ def read_column(
     levels: tuple[str, ...] = (),
     place_of: Callable[[int], str] = lambda row: f"row {row + 1:,}",
 ) -> pd.Series:
-    """Return a column of any table as a model reads it.
+    """Return a column of any table as a model reads it, float64 or str by its kind.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Text is read by the form; numbers are taken to be in the model's own unit.
-    form : CellForm or None
-        How training rows were written; None where they were no text: then numbers are
-        written plainly, and a category is its text.
-    kind : {"number", "category"}
-        What the model reads.
-    levels : tuple of str
-        The categories of training rows, as written.
-    place_of : callable
-        Where a row (from 0) stands, for messages.
+    Text is read by the form in which training rows were written; None where they were
+    no text: then numbers are written plainly, and a category is its text. Numbers are
+    taken to be in the model's own unit. ``levels`` are the categories of training rows,
+    as written; ``place_of`` says where a row (from 0) stands.
 
-    Returns
-    -------
-    Series of float64 or of str, shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a cell cannot be read so; names column, row, value and what training saw.
+    ValueError if a cell cannot be read so; it names column, row, value and what
+    training saw.
     """
     dtype = column.dtype
     if is_complex_dtype(dtype):

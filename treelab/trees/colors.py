@@ -112,21 +112,9 @@ class ValueScale:
 class NodeColors:
     """Colours of a tree's nodes: of their class, or of their value.
 
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours of the classes; see ``class_palette``.
-    value_range : (low, high) or None
-        Regression: values of the first and last colour; None: ``ValueScale.of``.
-    mode : {"light", "dark"}
-
-    Attributes
-    ----------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own.
+    ``palette`` is as in ``class_palette``; ``value_range``, of regression, are the
+    values of the first and last colour, None: ``ValueScale.of``. ``colors`` has the hex
+    colour of each class, ``own`` the classes that have a colour of their own.
     """
 
     def __init__(self, tree: Tree, palette, value_range, mode: Mode):

@@ -60,20 +60,10 @@ MOST_SCORES = 2**23  # of the categories of all sets: 64 MB
 class Columns:
     """Features by column, and by set of categories where a split tests those.
 
-    Parameters
-    ----------
-    names : sequence of str
-    units : mapping of str to str
-        Unit of each column that has one.
-    categories : mapping of int to sequence of str
-        Names of the categories of each category column, in the order of their codes.
-    missing : float, default=nan
-        Number, or code of a category, that counts as missing once it is a float32.
-
-    Attributes
-    ----------
-    features : list of Feature
-        One a column, a category's score being its code, then those of the sets.
+    ``categories`` names, by the column's place, those of each category column in the
+    order of their codes; ``missing`` is a number, or a code, that counts as missing
+    once it is a float32. ``features`` are one a column, a category's score being its
+    code, then those of the sets.
     """
 
     def __init__(
