@@ -11,6 +11,8 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from io import BytesIO
@@ -251,18 +253,23 @@ def _rebuild(header, arrays: dict, wanted: type):
     settings = header.get("settings")
     if not isinstance(settings, dict):
         raise ValueError("This is not a treelab model: it has no settings.")
-    try:
+    with refusing_damage(f"This saved {kind} is damaged: {{}}."):
         settings = {name: _unplain(value) for name, value in settings.items()}
         return cls.unpack(settings, arrays)
-    except ValueError as error:
-        if str(error).endswith("."):  # a sentence of ours, which says what is wrong
-            raise
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+
+
+@contextmanager
+def refusing_damage(sentence: str) -> Iterator[None]:
+    """Turn what a damaged file may lead to into a ValueError of this sentence."""
+    try:
+        yield
     except (
-        *(TypeError, KeyError, AttributeError, IndexError),
+        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
         *(OverflowError, RecursionError),
     ) as error:
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+        if isinstance(error, ValueError) and str(error).endswith("."):
+            raise  # a sentence of ours, which says what is wrong
+        raise ValueError(sentence.format(error)) from error
 
 
 def _plain(value):

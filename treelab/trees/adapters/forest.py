@@ -1,13 +1,14 @@
 """Forest: trees of another program, their columns, and how they predict together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
+from treelab.trees.io import refusing_damage
 from treelab.trees.logits import softmax
 from treelab.trees.tree import LEAF, Tree, most_probable, plain_label, task_of
 
@@ -371,21 +372,12 @@ def _places(tree: Tree) -> np.ndarray:
 # Boosted trees of another program, which are added up: what their readers share.
 
 
-@contextmanager
-def refusing_damage(what: str, name: str) -> Iterator[None]:
+def refusing_other(what: str, name: str) -> AbstractContextManager[None]:
     """Turn what a damaged file may lead to into a ValueError that says what to do."""
-    try:
-        yield
-    except (
-        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
-        *(OverflowError, RecursionError),
-    ) as error:
-        if isinstance(error, ValueError) and str(error).endswith("."):
-            raise  # a sentence of ours, which says what is wrong
-        raise ValueError(
-            f"This is not {what}, or it is damaged: {error!r}. Write one with "
-            f"booster.save_model({name!r})."
-        ) from error
+    return refusing_damage(
+        f"This is not {what}, or it is damaged: {{!r}}. Write one with "
+        f"booster.save_model({name!r})."
+    )
 
 
 def check_columns(n_columns: int, program: str) -> None:

@@ -23,7 +23,7 @@ from treelab.trees.adapters.forest import (
     given_categories,
     known_classes,
     refuse_wrapped,
-    refusing_damage,
+    refusing_other,
     tree_arguments,
     used_rounds,
     with_means,
@@ -95,7 +95,7 @@ def from_lightgbm(
     refuse_wrapped(model)
     if classes is None:
         classes = getattr(model, "classes_", None)
-    with refusing_damage("a text file of LightGBM", "model.txt"):
+    with refusing_other("a text file of LightGBM", "model.txt"):
         text = _text(model)
         given = feature_names, classes, categories or {}, iteration_range
         return _model(text, *given, target, units or {})

@@ -17,7 +17,7 @@ from treelab.trees.adapters.forest import (
     given_categories,
     known_classes,
     refuse_wrapped,
-    refusing_damage,
+    refusing_other,
     tree_arguments,
     used_rounds,
     with_means,
@@ -255,7 +255,7 @@ def from_xgboost(
     of_estimator = hasattr(model, "get_booster")
     if of_estimator and missing is None:
         missing = np.nan if model.missing is None else model.missing
-    with refusing_damage(*_MEANT):
+    with refusing_other(*_MEANT):
         stored = _load(model)
         if isinstance(stored, list):
             read = _dump(stored)
@@ -280,7 +280,7 @@ def from_xgboost(
         )
     labels = known_classes(classes, read.n_classes, "numbers (or is a dump)")
     marked = np.nan if missing is None else float(missing)
-    with refusing_damage(*_MEANT):
+    with refusing_other(*_MEANT):
         columns = Columns(names, units or {}, known, marked)
         forest = boosted_forest(
             [_arguments(nodes, columns) for nodes in read.nodes],

@@ -410,19 +410,13 @@ class _Module(NestedWriter):
 
     def _main(self) -> list[str]:
         """Write the function that reads a row."""
+        name, what = "predict_proba", "the probability of each of CLASSES for one row"
         if self.tree.decision is not None:
-            lines = [
-                "def _leaf(row):",
-                '    """Return the place of the class, and the probabilities."""',
-            ]
+            name, what = "_leaf", "the place of the class, and the probabilities"
         elif self.tree.classes is None:
-            what = "the value of each of OUTPUTS" if self.tree.outputs else "the value"
-            lines = ["def predict(row):", f'    """Return {what} for one row."""']
-        else:
-            lines = [
-                "def predict_proba(row):",
-                '    """Return the probability of each of CLASSES for one row."""',
-            ]
+            of = "the value of each of OUTPUTS" if self.tree.outputs else "the value"
+            name, what = "predict", f"{of} for one row"
+        lines = [f"def {name}(row):", f'    """Return {what}."""']
         for source, name in self.names.items():
             lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]

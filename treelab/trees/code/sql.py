@@ -32,7 +32,7 @@ from treelab.trees.code.writer import (
     split_test,
 )
 from treelab.trees.dates import last_moment
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import OBLIQUE, Tree, sum_up
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies
 # deeper is one list of leaves.
@@ -111,10 +111,7 @@ class _Case(Writer):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        n_leaves = tree.is_leaf.astype(int)
-        for node in sorted(range(1, tree.n_nodes), key=lambda n: -tree.level[n]):
-            n_leaves[tree.parent[node]] += n_leaves[node]
-        self.n_leaves = n_leaves
+        self.n_leaves = sum_up(tree, tree.is_leaf.astype(int))
         self.dates = _dates(tree)
         self.inputs = [
             replace(source, kind="date", unit="", missing_range=None)
