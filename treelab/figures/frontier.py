@@ -8,7 +8,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style import Mode, escape_html, palette, ring, template, with_alpha
+from treelab.figures.style import (
+    Mode,
+    add_ring,
+    escape_html,
+    palette,
+    template,
+    with_alpha,
+)
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")
@@ -43,25 +50,20 @@ def frontier_figure(
 ) -> go.Figure:
     """Draw each run's score against its number of leaves, and ring what it retained.
 
+    Leaves on a log scale; points carry the number of their line and their row as
+    ``customdata``, those of an ensemble the row -1. A band of one standard error is
+    drawn around the mean over data splits where there is one, else around scores on
+    held-out rows.
+
     Parameters
     ----------
-    lines : sequence of DrawnLine
     column : {"held_out", "test"}
         Which score.
     score_title : str
         Of the axis: "macro F1, test rows".
     height : int, default=420
         Pixels.
-
-    Returns
-    -------
-    go.Figure
-        Leaves on a log scale; points carry the number of their line and their row as
-        ``customdata``, those of an ensemble the row -1. A band of one standard error
-        is drawn around the mean over data splits where there is one, else around
-        scores on held-out rows.
     """
-    colors = palette(mode)
     figure = go.Figure()
     tables = [own.line.table if own.line else own.few_trees for own in lines]
     most = max([int(own["leaves"].max()) for own in tables if own is not None] or [64])
@@ -84,7 +86,10 @@ def frontier_figure(
         table = own.line.table
         known = table[table[column].notna()]
         if column == HELD_OUT and own.band is None:
-            _add_band(figure, known, own.color)
+            sure = known[known["standard_error"].notna()]
+            if len(sure) > 1:
+                ends = sure[column], sure["standard_error"]
+                _add_band(figure, sure["leaves"], *ends, with_alpha(own.color, 0.1))
         places = known.index.to_numpy()
         figure.add_scatter(
             x=known["leaves"].tolist(),
@@ -102,7 +107,9 @@ def frontier_figure(
             hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
         )
         if own.line.chosen in known.index:
-            _add_ring(figure, known.loc[own.line.chosen], column, colors.text)
+            chosen = known.loc[own.line.chosen]
+            at = chosen["leaves"], chosen[column], palette(mode).text
+            add_ring(figure, *at, more={"unselected": {"marker": {"opacity": 1}}})
     return figure.update_layout(
         template=template(mode),
         height=height,
@@ -148,16 +155,7 @@ def _add_mean(figure: go.Figure, own: DrawnLine, last: int) -> None:
         np.repeat(own.band[name].to_numpy(float), 2)
         for name in ("mean", "standard_error")
     )
-    figure.add_scatter(
-        x=[*x, *x[::-1]],
-        y=[*(mean + error), *(mean - error)[::-1]],
-        fill="toself",
-        fillcolor=with_alpha(own.color, 0.18),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    _add_band(figure, x, mean, error, with_alpha(own.color, 0.18))
     figure.add_scatter(
         x=x,
         y=mean.tolist(),
@@ -171,31 +169,13 @@ def _add_mean(figure: go.Figure, own: DrawnLine, last: int) -> None:
     )
 
 
-def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
-    """Ring the tree that a run retained."""
+def _add_band(figure: go.Figure, x, score, error, color: str) -> None:
+    """Shade one standard error around scores."""
     figure.add_scatter(
-        x=[row["leaves"]],
-        y=[row[column]],
-        mode="markers",
-        marker=ring(color),
-        unselected={"marker": {"opacity": 1}},
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _add_band(figure: go.Figure, known, color: str) -> None:
-    """Shade one standard error around the scores, where errors are known."""
-    known = known[known["standard_error"].notna()]
-    if len(known) < 2:
-        return
-    high = known["held_out"] + known["standard_error"]
-    low = known["held_out"] - known["standard_error"]
-    figure.add_scatter(
-        x=[*known["leaves"], *known["leaves"][::-1]],
-        y=[*high, *low[::-1]],
+        x=[*x, *x[::-1]],
+        y=[*(score + error), *(score - error)[::-1]],
         fill="toself",
-        fillcolor=with_alpha(color, 0.1),
+        fillcolor=color,
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",

@@ -18,7 +18,7 @@ from treelab.data.columns import as_frame, column_kind
 from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1
-from treelab.learners.common.folds import hold_out
+from treelab.learners.common.folds import Rows, hold_out
 from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
@@ -305,81 +305,59 @@ def best_weight_power(
 # What every learner shares: reading a table, holding rows out, predicting.
 
 
-def _weighted_rows(
+def _checked_rows(
     frame: pd.DataFrame, y, weights, groups, suffix: str, *, several: bool
-) -> tuple:
-    """Leave rows of weight 0 out; return frame, target, weights and groups."""
+) -> Rows:
+    """Leave rows of weight 0 out; the target is as it was given."""
     weights = check_weights(weights, len(frame), f"sample_weight{suffix}")
-    groups = check_groups(groups, len(frame), f"groups{suffix}")
+    rows = Rows(frame, y, weights, check_groups(groups, len(frame), f"groups{suffix}"))
     if weights is None or weights.all():
-        return frame, y, weights, groups
-    y, some = check_target(y, len(frame), f"y{suffix}", several=several), weights > 0
-    weights = weights[some]
-    groups = None if groups is None else groups[some]
-    return frame[some], y[some], weights if np.ptp(weights) else None, groups
+        return rows
+    y = check_target(y, len(frame), f"y{suffix}", several=several)
+    rows = rows._replace(y=y).take(weights > 0)
+    return rows if np.ptp(rows.weights) else rows._replace(weight=None)
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A table as a learner trains on it."""
+    """A table as a learner trains on it; what its rows hold stands at ``Rows``."""
 
     encoder: TableEncoder  # fitted on the training rows alone
-    # (n_rows, F): encoded features.
-    X: np.ndarray
-    # (n_rows,): class codes (int64), or values in the units of the target (float64); of
-    # several targets, or levels of one, (n_rows, n_outputs).
+    X: np.ndarray  # (n_rows, F): encoded features
     y: np.ndarray
     X_valid: np.ndarray
     y_valid: np.ndarray
-    # The same rows as the caller gave them.
     frame: pd.DataFrame
     frame_valid: pd.DataFrame
     n_outputs: int  # classes; 1 for regression, or the number of targets or levels
     # Whether the validation rows are rows of the caller's ``X`` that were set aside
     # from training, so that they may join it in the end.
     held_out: bool = False
-    # (n_rows,): of each row, above 0; None: all count alike.
     weight: np.ndarray | None = None
     weight_valid: np.ndarray | None = None
-    # (n_rows,): rows of one value are held out together; None: each by itself.
     groups: np.ndarray | None = None
     groups_valid: np.ndarray | None = None
 
     @property
+    def rows(self) -> Rows:
+        """The training rows."""
+        return Rows(self.frame, self.y, self.weight, self.groups)
+
+    @property
+    def rows_valid(self) -> Rows:
+        """The validation rows."""
+        own = self.frame_valid, self.y_valid, self.weight_valid, self.groups_valid
+        return Rows(*own)
+
+    @property
     def row_weight(self) -> np.ndarray:
         """Weight of each training row, mean 1."""
-        return _mean_one(self.weight, len(self.y))
+        return self.rows.weights / self.rows.weights.mean()
 
     @property
     def row_weight_valid(self) -> np.ndarray:
         """Weight of each validation row, in units of the training rows' mean."""
-        unit = 1.0 if self.weight is None else self.weight.mean()
-        own = (
-            np.ones(len(self.y_valid))
-            if self.weight_valid is None
-            else self.weight_valid
-        )
-        return own / unit
-
-
-def _mean_one(weight: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Weights as multiples of their mean; ones where there are none."""
-    return np.ones(n_rows) if weight is None else weight / weight.mean()
-
-
-def joined_weights(data: TrainingData) -> np.ndarray | None:
-    """Weights of the training rows, then of the validation rows; None: all alike."""
-    if data.weight is None and data.weight_valid is None:
-        return None
-    parts = ((data.weight, data.y), (data.weight_valid, data.y_valid))
-    return np.concatenate([np.ones(len(y)) if own is None else own for own, y in parts])
-
-
-def joined_groups(data: TrainingData) -> np.ndarray | None:
-    """Groups of the training rows, then of the validation rows; None for none."""
-    if data.groups is None or data.groups_valid is None:
-        return None
-    return np.concatenate([data.groups, data.groups_valid])
+        return self.rows_valid.weights / self.rows.weights.mean()
 
 
 class TableEstimator(CommonSettings, BaseEstimator):
@@ -433,11 +411,13 @@ class TableEstimator(CommonSettings, BaseEstimator):
         *,
         numbers,
         one_hot_max=0,
+        joins_valid=False,
     ) -> TrainingData:
         """Check the tables, hold rows out where none are given, and encode.
 
         Rows of weight 0 are left out. ``numbers`` and ``one_hot_max`` set how columns
-        are encoded, see ``TableEncoder``. Sets ``n_features_in_`` and, for classifiers,
+        are encoded, see ``TableEncoder``; with ``joins_valid`` validation rows that are
+        given are trained on, too. Sets ``n_features_in_`` and, for classifiers,
         ``classes_``.
         """
         if y is None:
@@ -445,17 +425,11 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        y_given = y
-        frame, y, weight, groups = _weighted_rows(
-            self._read_frame(X, reset=True),
-            y,
-            sample_weight,
-            groups,
-            "",
-            several=self.predicts_several,
-        )
-        self._name_outputs(y_given)
-        target = self._read_target(y, frame.index)
+        several = self.predicts_several
+        frame = self._read_frame(X, reset=True)
+        rows = _checked_rows(frame, y, sample_weight, groups, "", several=several)
+        self._name_outputs(y)
+        rows = rows._replace(y=self._read_target(rows.y, rows.frame.index))
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
         if X_valid is None and sample_weight_valid is not None:
@@ -465,26 +439,19 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 "groups_valid are the groups of X_valid; give them where X_valid and "
                 "groups are given."
             )
-        set_aside, weight_valid = False, None
+        set_aside = False
         if X_valid is None:
-            rows, held_out = self._hold_out(target, groups)
-            set_aside = not np.isin(held_out, rows).any()
-            frame_valid, target_valid = frame.iloc[held_out], target[held_out]
-            frame, target = frame.iloc[rows], target[rows]
-            if weight is not None:
-                weight, weight_valid = weight[rows], weight[held_out]
-            if groups is not None:
-                groups, groups_valid = groups[rows], groups[held_out]
+            places, held_out = self._hold_out(rows.y, rows.groups)
+            set_aside = not np.isin(held_out, places).any()
+            rows, valid = rows.take(places), rows.take(held_out)
         else:
-            frame_valid, y_valid, weight_valid, groups_valid = _weighted_rows(
-                self._read_frame(X_valid, reset=False),
-                self._in_order(y_valid),
-                sample_weight_valid,
-                groups_valid,
-                "_valid",
-                several=self.predicts_several,
-            )
-            target_valid = self._encode_target(y_valid, frame_valid.index, "y_valid")
+            frame, y = self._read_frame(X_valid, reset=False), self._in_order(y_valid)
+            more = sample_weight_valid, groups_valid
+            valid = _checked_rows(frame, y, *more, "_valid", several=several)
+            y = self._encode_target(valid.y, valid.frame.index, "y_valid")
+            valid = valid._replace(y=y)
+            if joins_valid:
+                rows, valid = rows.joined(valid), valid.take(np.arange(0))
         encoder = TableEncoder(
             numbers,
             task=self._task(),
@@ -493,18 +460,18 @@ class TableEstimator(CommonSettings, BaseEstimator):
         )
         return TrainingData(
             encoder=encoder,
-            X=encoder.fit_transform(frame, target, weight, groups),
-            y=target,
-            X_valid=encoder.transform(frame_valid),
-            y_valid=target_valid,
-            frame=frame,
-            frame_valid=frame_valid,
+            X=encoder.fit_transform(*rows),
+            y=rows.y,
+            X_valid=encoder.transform(valid.frame),
+            y_valid=valid.y,
+            frame=rows.frame,
+            frame_valid=valid.frame,
             n_outputs=self._n_outputs(),
             held_out=set_aside,
-            weight=weight,
-            weight_valid=weight_valid,
-            groups=groups,
-            groups_valid=groups_valid,
+            weight=rows.weight,
+            weight_valid=valid.weight,
+            groups=rows.groups,
+            groups_valid=valid.groups,
         )
 
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
@@ -702,13 +669,10 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
-            frame,
-            y,
+            Rows(frame, y, weight, groups),
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
-            weight=weight,
-            groups=groups,
         )
 
     def labels(self) -> tuple:
@@ -831,28 +795,17 @@ class TableRegressor(RegressorMixin, TableEstimator):
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
         if level is None or (self.outputs_ and not self._levels):
             return path
+        if self._levels:
+            y = y[:, 0]
+        rows = Rows(frame, y, weight, groups)
         if loss.name == "quantile":
-            path = with_quantiles(
-                path,
-                frame,
-                y[:, 0] if self._levels else y,
-                levels=np.ravel(loss.parameter),
-                seed=self._draw_seed(),
-                weight=weight,
-                groups=groups,
-            )
+            levels, seed = np.ravel(loss.parameter), self._draw_seed()
+            path = with_quantiles(path, rows, levels=levels, seed=seed)
         if self.outputs_:
             return path
+        own = with_interval(path.tree, rows, level=level, seed=self._draw_seed())
         trees = [*path.trees]
-        trees[path.chosen] = with_interval(
-            path.tree,
-            frame,
-            y,
-            level=level,
-            seed=self._draw_seed(),
-            weight=weight,
-            groups=groups,
-        )
+        trees[path.chosen] = own
         return replace(path, trees=tuple(trees))
 
     def score(self, X, y, sample_weight=None):

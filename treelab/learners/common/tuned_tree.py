@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,6 @@ from treelab.learners.common.base import (
     TableEstimator,
     TableRegressor,
     TrainingData,
-    joined_groups,
-    joined_weights,
 )
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
@@ -55,25 +52,6 @@ from treelab.trees.tree import (
 from treelab.trees.words import counted
 
 # Base of learners that grow one tree at once, with no epochs: CART, optimal trees.
-
-
-class Rows(Protocol):
-    """Rows of a table that a tree is fitted to, and their encoded target."""
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """As the caller gave them."""
-        ...
-
-    @property
-    def y(self) -> np.ndarray:
-        """Class codes, or values, (n_rows,)."""
-        ...
-
-    @property
-    def weight(self) -> np.ndarray | None:
-        """Of each row (n_rows,); None: all count alike."""
-        ...
 
 
 class GrownTree(TableEstimator):
@@ -159,7 +137,7 @@ class GrownTree(TableEstimator):
         raise NotImplementedError
 
     def _with_rows(
-        self, tree: Tree, data: Rows, class_weights: np.ndarray | None = None
+        self, tree: Tree, data: TrainingData, class_weights: np.ndarray | None = None
     ) -> Tree:
         """Return a tree with the training rows, each node predicting their mean.
 
@@ -473,25 +451,21 @@ def _fold_sums(
     data: TrainingData, search: Search, held_out: np.ndarray, part: np.ndarray
 ) -> np.ndarray:
     """Sums (N_PARTS, n_candidates, n_sizes, 2, n_classes) of one fold's parts."""
-    y = data.y[~held_out]
-    weight, groups = (
-        None if own is None else own[~held_out] for own in (data.weight, data.groups)
-    )
+    own = data.rows.take(~held_out)
     encoder = TableEncoder("rank", task=search.task, random_state=search.seed)
-    X = to_float32(encoder.fit_transform(data.frame[~held_out], y, weight, groups))
+    X = to_float32(encoder.fit_transform(*own))
     all_rows = to_float32(encoder.transform(data.frame))  # as prediction sees them
     seen, unseen = all_rows[~held_out], all_rows[held_out]
     found: dict[tuple, list[np.ndarray]] = {}
     for leaf_size in search.leaf_sizes(len(data.y)):
-        grown_on = X, seen, y, encoder.features_
-        tree = search.grow(*grown_on, leaf_size, weight, weight)
+        grown_on = X, seen, own.y, encoder.features_
+        tree = search.grow(*grown_on, leaf_size, own.weight, own.weight)
         for depth in search.depths:
             least = tree.depth if depth is None else min(depth, tree.depth)
             key = least, leaf_size
             if key not in found:
-                path = cut_path(tree, least)
-                own = None if data.weight is None else data.weight[held_out]
-                rows = unseen, data.y[held_out], part[held_out], own
+                path, apart = cut_path(tree, least), data.rows.take(held_out)
+                rows = unseen, apart.y, part[held_out], apart.weight
                 found[key] = path_sums(path, rows, search)
             found[depth, leaf_size] = found[key]
     return np.stack(
@@ -676,32 +650,6 @@ class TunedTree(GrownTree):
 
     constraints_: Constraints
     _target_scale: TargetScale
-
-    def _read_all(self, *given, numbers: str) -> TrainingData:
-        """Read the rows; those to validate by train as well."""
-        data = super()._read(*given, numbers=numbers)
-        if len(data.y_valid) == 0:
-            return data
-        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
-        target = np.concatenate([data.y, data.y_valid])
-        weight, groups = joined_weights(data), joined_groups(data)
-        encoder = TableEncoder(
-            numbers, task=self._task(), random_state=self._draw_seed()
-        )
-        return replace(
-            data,
-            encoder=encoder,
-            X=encoder.fit_transform(frame, target, weight, groups),
-            y=target,
-            weight=weight,
-            weight_valid=None,
-            groups=groups,
-            groups_valid=None,
-            frame=frame,
-            X_valid=data.X_valid[:0],
-            y_valid=data.y_valid[:0],
-            frame_valid=data.frame_valid[:0],
-        )
 
     def _search(self, data: TrainingData, settings, *, min_samples_leaf=1) -> Search:
         """Check the constraints; return what cross-validation tries."""

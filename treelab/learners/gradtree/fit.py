@@ -188,8 +188,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
 
     def _table(self, given: tuple, settings: GradTreeSettings) -> Table:
         """Check the rows, encode them, and say what is learned of them."""
-        read = self._read if settings.early_stopping else self._read_all
-        data = read(*given, numbers="quantile")
+        joins_valid = not settings.early_stopping
+        data = self._read(*given, numbers="quantile", joins_valid=joins_valid)
         self._target_scale = scale = self._scale_of(settings, data)
         if self._task() == "regression":
             own, more = scale.standardise(data.y), scale.standardise(data.y_valid)

@@ -88,13 +88,14 @@ def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     """Let a tree that was made of another one know its interval, if that knew one."""
     if not knows_interval(parent) or parent.outputs:
         return tree
-    from treelab.learners.common.intervals import with_interval  # loads scikit-learn
+    from treelab.learners.common.folds import Rows  # loads scikit-learn
+    from treelab.learners.common.intervals import with_interval
 
     X, y, weight = split.rows(fitted_split(tree, split))
     if weight is not None:
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     values, level = np.asarray(y, dtype=np.float64), parent.interval_level or 0.0
-    return with_interval(tree, X, values, level=level, seed=0, weight=weight)
+    return with_interval(tree, Rows(X, values, weight), level=level, seed=0)
 
 
 # Another tree of a run's pruning path becomes a run of its own.

@@ -13,6 +13,7 @@ from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import node_of, paths, place_words
 from treelab.editing.regrow import class_weights, refit_all, regrow
 from treelab.editing.replay import Bench
+from treelab.learners.common.around import Around
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
@@ -249,19 +250,18 @@ def _gradients(
     how: dict[str, Any] = {"seed": run.problem.seed, "device": run.device}
     how["callbacks"] = callbacks
     if run.learner == "get":
-        from treelab.learners.get import around as get  # loads torch
+        from treelab.learners.get.around import train_around as train_get  # loads torch
         from treelab.learners.get.settings import GetSettings
 
         # GET trains by the costs of errors, and shifts leaves by weights of classes.
         own = weights if constraints.class_costs else np.ones_like(weights)
-        free = get.Around(tree, held_splits, allowed, own, with_leaves)
-        return get.train_around(free, *rows, _settings(GetSettings, run), **how)
-    from treelab.learners.gradtree import around as gradtree  # loads torch
+        free = Around(tree, held_splits, allowed, own, with_leaves)
+        return train_get(free, *rows, _settings(GetSettings, run), **how)
+    from treelab.learners.gradtree.around import train_around  # loads torch
     from treelab.learners.gradtree.settings import GradTreeSettings
 
-    around = gradtree.Around(tree, held_splits, allowed, weights, with_leaves)
-    settings = _settings(GradTreeSettings, run)
-    return gradtree.train_around(around, rows[0], settings, **how)
+    around = Around(tree, held_splits, allowed, weights, with_leaves)
+    return train_around(around, rows[0], _settings(GradTreeSettings, run), **how)
 
 
 def _settings(of: type, run: Run) -> Any:
