@@ -18,7 +18,7 @@ from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
 from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin import fit
-from treelab.learners.argmin.export import trained_trees
+from treelab.learners.argmin.fit import trained_trees
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.argmin.starts import even_bias, random_splits

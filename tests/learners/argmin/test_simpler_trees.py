@@ -4,8 +4,12 @@ import torch
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from treelab import ArgminTreeClassifier, ArgminTreeClusterer, ArgminTreeRegressor
-from treelab.learners.argmin.export import trained_trees
-from treelab.learners.argmin.fit import keep_columns, loses_nothing, most_active
+from treelab.learners.argmin.fit import (
+    keep_columns,
+    loses_nothing,
+    most_active,
+    trained_trees,
+)
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import SPEC, ArgminSettings
 from treelab.learners.argmin.starts import random_splits

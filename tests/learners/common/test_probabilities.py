@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.slow_params import slow_after
 from tests.trees.make import make_tree
+from treelab.learners.common.folds import Rows
 from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.common.probabilities import (
     STRENGTHS,
@@ -140,7 +141,7 @@ def shrunk(X: pd.DataFrame, y: np.ndarray, tree: Tree) -> Tree:
     path = unscored_path(tree.with_rows(X, y), 2)
     how = {"task": "binary", "seed": 0, "constraints": Constraints()}
     codes = np.searchsorted(tree.classes, y)
-    return with_measured_shrinkage(path, X, codes, **how).tree
+    return with_measured_shrinkage(path, Rows(X, codes), **how).tree
 
 
 @pytest.mark.parametrize("n_leaves", [2, 16])

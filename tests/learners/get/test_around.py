@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.editing.tables import COLUMNS, fitted, table
-from treelab.learners.get.around import Around, train_around
+from treelab.learners.common.around import Around
+from treelab.learners.get.around import train_around
 from treelab.learners.get.settings import GetSettings
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.editing.tables import COLUMNS, fitted, table
-from treelab.learners.gradtree.around import Around, train_around
+from treelab.learners.common.around import Around
+from treelab.learners.gradtree.around import train_around
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.trees.tree import Tree
 

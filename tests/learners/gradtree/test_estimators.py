@@ -456,6 +456,13 @@ def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
         GradTreeClassifier(patience=5).fit(X, y)
 
 
+def test_early_stopping_takes_groups(small_search):
+    _, X, y = table("iris")
+    fitted = GradTreeClassifier(**CHECKED, early_stopping=True, max_epochs=2)
+    fitted.fit(X, y, groups=np.arange(len(X)) % 30)
+    assert fitted.tree_.n_rows[0] == len(X)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("given", [False, True])
 def test_the_papers_recipe_says_what_it_selected_on(given):

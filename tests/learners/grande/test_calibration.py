@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from treelab.learners.grande.calibration import SCALES, measured_scale
+from treelab.learners.grande.fit import SCALES, measured_scale
 
 
 @pytest.mark.parametrize("sure", [0.3, 1.0, 4.0])

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.learners.grande.constraints import output_signs
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
+from treelab.learners.grande.fit import output_signs
 from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
@@ -116,7 +116,7 @@ def test_rows_that_weigh_most_choose_the_columns(asked):
 
 
 def test_columns_of_a_sorted_table_are_chosen_by_all_of_it(monkeypatch):
-    monkeypatch.setattr("treelab.learners.grande.constraints.MOST_ROWS", 100)
+    monkeypatch.setattr("treelab.learners.grande.starts.MOST_ROWS", 100)
     random = np.random.RandomState(0)
     X = pd.DataFrame(random.normal(size=(400, 3)), columns=["a", "b", "c"])
     X = X.sort_values("c", ignore_index=True)

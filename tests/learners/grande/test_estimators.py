@@ -12,6 +12,7 @@ from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.data.encoding import to_float32
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
+from treelab.learners.grande.fit import AS_TRAINED
 from treelab.learners.grande.settings import SPEC
 from treelab.learners.grande.weighting import tree_weights
 from treelab.ops.axis_trees import axis_trees
@@ -57,7 +58,7 @@ def table(key):
 class Recording:
     """A learner that remembers the first network it exported, and the last."""
 
-    def _export(self, network, data, calibration=None):
+    def _export(self, network, data, calibration=AS_TRAINED):
         self.exported = (network, data, calibration)
         if not hasattr(self, "on_folds"):
             self.on_folds = network
@@ -107,8 +108,9 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
         expected = y.mean() + y.std(ddof=0) * output[0]
     else:
         predicted = ensemble.predict_proba(X)
-        logits = output if len(output) > 1 else np.stack([0 * output[0], output[0]])
-        logits = calibration.scale * logits + calibration.shift[:, None]
+        logits = calibration.scale * output + calibration.shift[:, None]
+        if len(logits) == 1:
+            logits = np.stack([0 * logits[0], logits[0]])
         shifted = np.exp(logits - logits.max(0))
         expected = (shifted / shifted.sum(0)).T
     np.testing.assert_allclose(predicted, expected, rtol=2e-5, atol=1e-6)

@@ -58,7 +58,8 @@ def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     _, X, y = table("breast_cancer")
     network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported
     n_trees = network.logits.shape[1]
-    schedule = Concentration(network, 1.0, 2, n_steps=3)
+    network.settings.max_deciders = 2
+    schedule = Concentration(network, n_steps=3)
     counts = []
     for _ in range(5):
         schedule.step()
@@ -71,8 +72,8 @@ def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     network.max_deciders = None
     schedule.load_state_dict(saved)
     assert network.max_deciders == 2
-    unlimited = Concentration(network, 1.0, None, n_steps=1)
-    network.max_deciders = None
+    network.max_deciders = network.settings.max_deciders = None
+    unlimited = Concentration(network, n_steps=1)
     unlimited.step()
     assert network.max_deciders is None
 

@@ -7,11 +7,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from treelab.learners.grande.estimators import GrandeClassifier
-from treelab.learners.grande.fit import MOST_SCALED, Course, learning_rate_scale
+from treelab.learners.grande.fit import MOST_SCALED, learning_rate_scale, plan_of
 from treelab.learners.grande.settings import SPEC, GrandeSettings
 
 SMALL = {"n_estimators": 8, "depth": 2, "max_epochs": 4, "batch_size": 32}
 RATES = ("index", "values", "leaf", "weights")
+
+
+def most_steps(settings, n_rows):
+    plan, n_steps = plan_of(settings, n_rows)
+    return plan.max_epochs * n_steps
 
 
 @given(meant_for=st.integers(1, 10**6), n_steps=st.integers(1, 10**6))
@@ -32,7 +37,7 @@ def test_small_table_has_higher_rates_than_a_large_one():
     settings = GrandeSettings()
     scales = []
     for n_rows in (400, 2_000, 40_000):
-        n_steps = Course.of(settings, n_rows).most_steps
+        n_steps = most_steps(settings, n_rows)
         scales.append(learning_rate_scale(settings.learning_rate_steps, n_steps))
     assert scales == sorted(scales, reverse=True)
     assert scales[0] > 1 > scales[2]
@@ -41,7 +46,7 @@ def test_small_table_has_higher_rates_than_a_large_one():
 @pytest.mark.slow
 def test_scaled_rates_are_what_trains():
     X, y = load_iris(return_X_y=True)
-    n_steps = Course.of(GrandeSettings(**SMALL), len(X)).most_steps
+    n_steps = most_steps(GrandeSettings(**SMALL), len(X))
 
     def fitted(factor: float, meant_for: int | None) -> np.ndarray:
         rates = {f"learning_rate_{of}": 0.02 * factor for of in RATES}

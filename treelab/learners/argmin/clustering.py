@@ -1,25 +1,25 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import torch
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
+from torch import Tensor
 
 from treelab.data.encoding import TableEncoder
 from treelab.evaluation.metrics import dendrogram_purity
-from treelab.learners.argmin.export import TrainedTree, TreeExporter
-from treelab.learners.argmin.fit import PathTraining, check_rows
-from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, RowTensors
-from treelab.learners.argmin.path import (
+from treelab.learners.argmin.fit import (
+    PathTraining,
+    TrainedTree,
+    TreeExporter,
     WithPath,
-    predictor_row_scores,
     size_of,
-    with_origins,
 )
+from treelab.learners.argmin.network import ArgminTrees, RowTensors, spawn
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits, random_splits
 from treelab.learners.common.base import TableEstimator, TrainingData
@@ -34,19 +34,39 @@ from treelab.trees.tree import Tree
 MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a constant
 
 
-@dataclass(frozen=True)
-class ClusterColumns:
-    """A table as a clustering tree trains on it."""
+class ColumnMaskingTrees(ArgminTrees):
+    """Argmin trees that predict each column from the others.
 
-    data: TrainingData  # what the splits read; its ``y`` are zeros
-    # (n_rows, C): target columns, encoded.
-    y: np.ndarray
-    y_valid: np.ndarray
+    ``columns`` (J, F) says which features belong to each of J columns. A row's target
+    column is masked: a random one in each training batch, each in turn in validation. 0
+    is the mean of a z-score, so a mask is a factor 0.
+    """
 
-    def features_of_columns(self) -> np.ndarray:
-        """Return which features belong to each of the columns, bool (J, F)."""
-        owner = np.array([f.column for f in self.data.encoder.features_])
-        return np.unique(owner)[:, None] == owner
+    def __init__(self, *args, columns: np.ndarray, generator, **options):
+        # Drawn first, so that the masks do not depend on what else is drawn.
+        mask_generator = spawn(generator, options["splits"][0].device)
+        super().__init__(*args, generator=generator, **options)
+        self.mask_generator = mask_generator
+        self.columns = torch.tensor(columns).to(self.rows.x)
+
+    def training_batch(self, rows: Tensor) -> RowTensors:
+        """Return the training rows of these indices, each without a random column."""
+        drawn, n_columns = self.mask_generator, len(self.columns)
+        column = torch.randint(
+            n_columns, rows.shape, generator=drawn, device=rows.device
+        )
+        return self._mask(super().training_batch(rows), column)
+
+    def validation_batches(self) -> Iterator[RowTensors]:
+        """Yield the validation rows without each of the columns in turn."""
+        for column in range(len(self.columns)):
+            for rows in super().validation_batches():
+                every = torch.full(rows.y.shape[:1], column, device=rows.y.device)
+                yield self._mask(rows, every)
+
+    def _mask(self, rows: RowTensors, column: Tensor) -> RowTensors:
+        """Rows without one column of each, (B,)."""
+        return replace(rows, x=rows.x * (1 - self.columns[column]).t())
 
 
 @estimator
@@ -105,42 +125,27 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         settings = read_settings(self)
         frame = self._read_frame(X, reset=True)
         train, valid = self._split(frame, X_valid)
-        columns = encode_columns(train, valid, settings)
-        check_rows(settings, len(train))
+        data, targets = encode_columns(train, valid, settings)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        exporter = TreeExporter(columns.data, settings.of_trees())
+        exporter = TreeExporter(data, settings.of_trees())
 
         def export(tree: TrainedTree) -> Tree:
             return prune_empty(exporter.export_splits(tree))
 
         training = PathTraining(
-            self._network(settings, columns, seed),
-            settings,
+            self._network(settings, data, targets, seed),
             seed,
             snapshot=lambda tree: with_clusters(export(tree), frame),
-            row_scores=predictor_row_scores,
             callbacks=callbacks,
         )
-        points = training.run()
-        (trained,) = zip(*(point.trees for point in points))
-        loss = np.array([float(point.valid_loss[0]) for point in points])
-        path = cluster_path(
-            [export(tree) for tree in trained], settings, loss, frame, y
-        )
-        start = export(training.starts[0])
-        self.model_, self.origin_ = with_origins(
-            path,
-            start,
-            start=settings.init,
-            trained=settings.learning_rate > 0,
-            simplified=bool(training.simplified[0]),
-            matrix=exporter.matrix,
-            held_out="validation rows" if X_valid is not None else _held_out(frame),
-        )
-        self.history_ = training.retain(
-            points[path.chosen], 0, with_clusters(start, frame), self.tree_
-        )
-        self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
+        training.run()
+        trees = [export(point.trees[0]) for point in training.points]
+        loss = np.array([float(point.valid_loss[0]) for point in training.points])
+        path = cluster_path(trees, settings, loss, frame, y)
+        held_out = "a fifth of the rows" if len(frame) >= FEWEST_ROWS else ""
+        held_out = held_out if X_valid is None else "validation rows"
+        how = {"start": settings.init, "held_out": held_out}
+        self._retain(path, training, 0, exporter, **how)
         self.labels_ = self._cluster_of(frame)
         self.n_clusters_ = self.tree_.n_leaves
         return self
@@ -165,25 +170,30 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         return frame.iloc[train], frame.iloc[valid]
 
     def _network(
-        self, settings: ClusterSettings, columns: ClusterColumns, seed: int
+        self,
+        settings: ClusterSettings,
+        data: TrainingData,
+        targets: Sequence[np.ndarray],
+        seed: int,
     ) -> ArgminTrees:
         """The untrained network of all strengths, on the device with its rows."""
-        device, data = resolve_device(self.device), columns.data
+        device = resolve_device(self.device)
         rows, valid_rows = (
             RowTensors.of(x, y, np.ones(len(y)), device)
-            for x, y in ((data.X, columns.y), (data.X_valid, columns.y_valid))
+            for x, y in zip((data.X, data.X_valid), targets)
         )
         generator = torch.Generator().manual_seed(seed)
         trees: type[ArgminTrees] = ArgminTrees
         options = {}
         if settings.masks_columns:
+            owner = np.array([f.column for f in data.encoder.features_])
+            options["columns"] = np.unique(owner)[:, None] == owner
             trees = ColumnMaskingTrees
-            options["columns"] = columns.features_of_columns()
         return trees(
             settings.of_trees(),
             rows,
             valid_rows,
-            columns.y.shape[1],
+            targets[0].shape[1],
             splits=kmeans_splits(data.X, settings.depth, seed)
             if settings.init == "clusters"
             else random_splits(rows.x, 1, settings.depth, "median", generator),
@@ -192,17 +202,19 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         )
 
 
-def _held_out(frame: pd.DataFrame) -> str:
-    """What ``_split`` holds out, in words."""
-    return "a fifth of the rows" if len(frame) >= FEWEST_ROWS else ""
-
-
 def encode_columns(
     train: pd.DataFrame, valid: pd.DataFrame, settings: ClusterSettings
-) -> ClusterColumns:
+) -> tuple[TrainingData, list[np.ndarray]]:
     """Encode the columns that the tree reads, and those that it predicts, as z-scores.
 
     The encoders see the training rows alone.
+
+    Returns
+    -------
+    data : TrainingData
+        What the splits read; its ``y`` are zeros.
+    targets : list of two float32 arrays of shape (n_rows, C)
+        The columns to predict, of training and of validation rows.
 
     Raises
     ------
@@ -212,26 +224,23 @@ def encode_columns(
     targets = target_columns(list(train.columns), settings)
     features = [name for name in train.columns if name not in targets] or targets
     nothing = np.zeros(len(train))
-    feature_encoder, target_encoder = (
+    reads, predicts = (
         TableEncoder("zscore", task="regression", one_hot_max=MOST_CATEGORIES)
         for _ in range(2)
     )
     data = TrainingData(
-        encoder=feature_encoder,
-        X=feature_encoder.fit_transform(train[features], nothing),
+        encoder=reads,
+        X=reads.fit_transform(train[features], nothing),
         y=nothing,
-        X_valid=feature_encoder.transform(valid[features]),
+        X_valid=reads.transform(valid[features]),
         y_valid=np.zeros(len(valid)),
         frame=train,
         frame_valid=valid,
         n_outputs=1,
     )
-    target_encoder.fit_transform(train[targets], nothing)
-    return ClusterColumns(
-        data,
-        target_encoder.transform(train[targets]).astype(np.float32),
-        target_encoder.transform(valid[targets]).astype(np.float32),
-    )
+    predicts.fit_transform(train[targets], nothing)
+    both = (predicts.transform(rows[targets]) for rows in (train, valid))
+    return data, [encoded.astype(np.float32) for encoded in both]
 
 
 def target_columns(columns: Sequence[str], settings: ClusterSettings) -> list[str]:
@@ -277,24 +286,11 @@ def cluster_path(
     frame: pd.DataFrame,
     labels: Sequence | None = None,
 ) -> PruningPath:
-    """Bind the trees of all strengths; the lowest validation loss is chosen.
+    """Bind the trees of all strengths; the lowest validation loss (n,) is chosen.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        One for each strength.
-    settings : ClusterSettings
-    valid_loss : ndarray of shape (n_trees,)
-    frame : DataFrame
-        The rows that are counted at every node.
-    labels : sequence of length n_rows or None, default=None
-        Known labels, by which dendrogram purity is measured.
-
-    Returns
-    -------
-    PruningPath
-        Its ``scores``: strength, valid_loss, the columns of ``size_of``, and purity
-        where labels are known.
+    The rows of ``frame`` are counted at every node; by known ``labels`` (n_rows,)
+    dendrogram purity is measured. The path's ``scores``: strength, valid_loss, the
+    columns of ``size_of``, and purity where labels are known.
     """
     strengths = settings.strengths
     sizes = [size_of(tree, settings.n_nodes) for tree in trees]
@@ -319,13 +315,8 @@ def with_clusters(
 ) -> Tree:
     """Return a tree whose leaves, numbered from left to right, are its classes.
 
-    Parameters
-    ----------
-    tree : Tree
-    frame : DataFrame
-        The rows that are counted at every node.
-    n_clusters : int or None, default=None
-        Classes of the tree, at least its leaves; None: as many.
+    The rows of ``frame`` are counted at every node; ``n_clusters`` are at least its
+    leaves, None: as many.
     """
     order, stack = [], [0]
     while stack:

@@ -6,16 +6,14 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from treelab.learners.argmin.export import TreeExporter
-from treelab.learners.argmin.fit import PathTraining, check_rows
-from treelab.learners.argmin.network import ArgminTrees, RowTensors
-from treelab.learners.argmin.path import (
+from treelab.learners.argmin.fit import (
+    PathTraining,
+    TreeExporter,
     WithPath,
     chosen_path,
-    drawn_row_scores,
-    predictor_row_scores,
-    with_origins,
+    row_scores,
 )
+from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.argmin.starts import random_splits
 from treelab.learners.common.base import (
@@ -91,39 +89,25 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         weights = sample_weight, sample_weight_valid
         given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="zscore")
-        check_rows(settings, len(data.y))
         seed = int(check_random_state(self.random_state).randint(2**31))
         class_weight, scale = self._class_weight_or_scale(data)
         exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
         training = PathTraining(
             self._network(exporter, seed),
-            settings,
             seed,
             snapshot=exporter.export,
-            row_scores=partial(drawn_row_scores, exporter)
-            if settings.reads_leaf
-            else predictor_row_scores,
+            row_scores=partial(row_scores, data=data) if settings.reads_leaf else None,
             callbacks=callbacks,
         )
-        points = training.run(settings.max_leaf_nodes)
-        restarts = [*zip(*(point.trees for point in points))]
+        training.run()
+        restarts = [*zip(*(point.trees for point in training.points))]
         path, restart = chosen_path(exporter, restarts)
-        start = exporter.export(training.starts[restart])
-        self.model_, self.origin_ = with_origins(
-            path,
-            start,
-            start="random",
-            trained=settings.learning_rate > 0,
-            simplified=bool(training.simplified[restart]),
-            matrix=exporter.matrix,
-            held_out="a fifth of the rows" if data.held_out else "validation rows",
-        )
-        if path.predictors[path.chosen] is None:  # the leaves predict
+        if not path.has_predictor:  # the leaves predict
             rows = data.frame, data.y, data.weight, data.groups
-            self.model_ = self._with_certainty(self.model_, *rows)
-        end, point = self.path_.tree, points[path.chosen]
-        self.history_ = training.retain(point, restart, start, end)
-        self.n_epochs_ = int(self.history_["epoch"].iloc[-1])
+            path = self._with_certainty(path, *rows)
+        held_out = "a fifth of the rows" if data.held_out else "validation rows"
+        how = {"start": "random", "held_out": held_out}
+        self._retain(path, training, restart, exporter, **how)
         return self
 
     def _network(self, exporter: TreeExporter, seed: int) -> ArgminTrees:
@@ -156,7 +140,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
 
     def _class_weight_or_scale(
         self, data: TrainingData
-    ) -> tuple[np.ndarray | None, TargetScale | None]:
+    ) -> tuple[np.ndarray | None, TargetScale]:
         """Weights of classes, or the scale of values."""
         raise NotImplementedError
 
@@ -176,7 +160,7 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
 
     def _class_weight_or_scale(self, data):
         """Each class has a weight."""
-        return self._class_weights(data.y, data.weight), None
+        return self._class_weights(data.y, data.weight), TargetScale()
 
 
 @estimator

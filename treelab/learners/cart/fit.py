@@ -48,9 +48,7 @@ class CartFit(CartSettings, TunedTree):
 
     def _read(self, *given, **options) -> TrainingData:
         """Read the rows; those to validate by train as well where folds do that."""
-        if self.tune:
-            return self._read_all(*given, **options)
-        return super()._read(*given, **options)
+        return super()._read(*given, joins_valid=self.tune, **options)
 
     def _held_out(self, data: TrainingData, settings: CartSettings) -> str:
         """The folds of the tuning."""

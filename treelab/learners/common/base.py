@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +18,7 @@ from treelab.data.columns import as_frame, column_kind
 from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1
-from treelab.learners.common.folds import hold_out
+from treelab.learners.common.folds import Rows, hold_out
 from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
@@ -59,19 +59,10 @@ def check_table(X):
 def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
     """Return a table with its columns in the order in which they were fitted.
 
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_rows, n_columns)
-    names : sequence of str or None
-        ``feature_names_in_``, None where the table that was fitted had no names.
-    columns : sequence of str
-        What its columns are called, x0, x1, ... those of an array.
-
-    Returns
-    -------
-    DataFrame or ndarray
-        The table itself where it is an array or has other columns. Where an array was
-        fitted, columns of other names are taken in their order, as scikit-learn does.
+    ``names`` are ``feature_names_in_``, None where the table that was fitted had none;
+    ``columns`` what its columns are called, x0, x1, ... those of an array. An array, or
+    a table of other columns, is returned as it is; where an array was fitted, columns
+    of other names are taken in their order, as scikit-learn does.
     """
     if not isinstance(X, pd.DataFrame):
         return X
@@ -305,81 +296,59 @@ def best_weight_power(
 # What every learner shares: reading a table, holding rows out, predicting.
 
 
-def _weighted_rows(
+def _checked_rows(
     frame: pd.DataFrame, y, weights, groups, suffix: str, *, several: bool
-) -> tuple:
-    """Leave rows of weight 0 out; return frame, target, weights and groups."""
+) -> Rows:
+    """Leave rows of weight 0 out; the target is as it was given."""
     weights = check_weights(weights, len(frame), f"sample_weight{suffix}")
-    groups = check_groups(groups, len(frame), f"groups{suffix}")
+    rows = Rows(frame, y, weights, check_groups(groups, len(frame), f"groups{suffix}"))
     if weights is None or weights.all():
-        return frame, y, weights, groups
-    y, some = check_target(y, len(frame), f"y{suffix}", several=several), weights > 0
-    weights = weights[some]
-    groups = None if groups is None else groups[some]
-    return frame[some], y[some], weights if np.ptp(weights) else None, groups
+        return rows
+    y = check_target(y, len(frame), f"y{suffix}", several=several)
+    rows = rows._replace(y=y).take(weights > 0)
+    return rows if np.ptp(rows.weights) else rows._replace(weight=None)
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A table as a learner trains on it."""
+    """A table as a learner trains on it; what its rows hold stands at ``Rows``."""
 
     encoder: TableEncoder  # fitted on the training rows alone
-    # (n_rows, F): encoded features.
-    X: np.ndarray
-    # (n_rows,): class codes (int64), or values in the units of the target (float64); of
-    # several targets, or levels of one, (n_rows, n_outputs).
+    X: np.ndarray  # (n_rows, F): encoded features
     y: np.ndarray
     X_valid: np.ndarray
     y_valid: np.ndarray
-    # The same rows as the caller gave them.
     frame: pd.DataFrame
     frame_valid: pd.DataFrame
     n_outputs: int  # classes; 1 for regression, or the number of targets or levels
     # Whether the validation rows are rows of the caller's ``X`` that were set aside
     # from training, so that they may join it in the end.
     held_out: bool = False
-    # (n_rows,): of each row, above 0; None: all count alike.
     weight: np.ndarray | None = None
     weight_valid: np.ndarray | None = None
-    # (n_rows,): rows of one value are held out together; None: each by itself.
     groups: np.ndarray | None = None
     groups_valid: np.ndarray | None = None
 
     @property
+    def rows(self) -> Rows:
+        """The training rows."""
+        return Rows(self.frame, self.y, self.weight, self.groups)
+
+    @property
+    def rows_valid(self) -> Rows:
+        """The validation rows."""
+        own = self.frame_valid, self.y_valid, self.weight_valid, self.groups_valid
+        return Rows(*own)
+
+    @property
     def row_weight(self) -> np.ndarray:
         """Weight of each training row, mean 1."""
-        return _mean_one(self.weight, len(self.y))
+        return self.rows.weights / self.rows.weights.mean()
 
     @property
     def row_weight_valid(self) -> np.ndarray:
         """Weight of each validation row, in units of the training rows' mean."""
-        unit = 1.0 if self.weight is None else self.weight.mean()
-        own = (
-            np.ones(len(self.y_valid))
-            if self.weight_valid is None
-            else self.weight_valid
-        )
-        return own / unit
-
-
-def _mean_one(weight: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Weights as multiples of their mean; ones where there are none."""
-    return np.ones(n_rows) if weight is None else weight / weight.mean()
-
-
-def joined_weights(data: TrainingData) -> np.ndarray | None:
-    """Weights of the training rows, then of the validation rows; None: all alike."""
-    if data.weight is None and data.weight_valid is None:
-        return None
-    parts = ((data.weight, data.y), (data.weight_valid, data.y_valid))
-    return np.concatenate([np.ones(len(y)) if own is None else own for own, y in parts])
-
-
-def joined_groups(data: TrainingData) -> np.ndarray | None:
-    """Groups of the training rows, then of the validation rows; None for none."""
-    if data.groups is None or data.groups_valid is None:
-        return None
-    return np.concatenate([data.groups, data.groups_valid])
+        return self.rows_valid.weights / self.rows.weights.mean()
 
 
 class TableEstimator(CommonSettings, BaseEstimator):
@@ -433,11 +402,13 @@ class TableEstimator(CommonSettings, BaseEstimator):
         *,
         numbers,
         one_hot_max=0,
+        joins_valid=False,
     ) -> TrainingData:
         """Check the tables, hold rows out where none are given, and encode.
 
         Rows of weight 0 are left out. ``numbers`` and ``one_hot_max`` set how columns
-        are encoded, see ``TableEncoder``. Sets ``n_features_in_`` and, for classifiers,
+        are encoded, see ``TableEncoder``; with ``joins_valid`` validation rows that are
+        given are trained on, too. Sets ``n_features_in_`` and, for classifiers,
         ``classes_``.
         """
         if y is None:
@@ -445,17 +416,11 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        y_given = y
-        frame, y, weight, groups = _weighted_rows(
-            self._read_frame(X, reset=True),
-            y,
-            sample_weight,
-            groups,
-            "",
-            several=self.predicts_several,
-        )
-        self._name_outputs(y_given)
-        target = self._read_target(y, frame.index)
+        several = self.predicts_several
+        frame = self._read_frame(X, reset=True)
+        rows = _checked_rows(frame, y, sample_weight, groups, "", several=several)
+        self._name_outputs(y)
+        rows = rows._replace(y=self._read_target(rows.y, rows.frame.index))
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
         if X_valid is None and sample_weight_valid is not None:
@@ -465,26 +430,19 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 "groups_valid are the groups of X_valid; give them where X_valid and "
                 "groups are given."
             )
-        set_aside, weight_valid = False, None
+        set_aside = False
         if X_valid is None:
-            rows, held_out = self._hold_out(target, groups)
-            set_aside = not np.isin(held_out, rows).any()
-            frame_valid, target_valid = frame.iloc[held_out], target[held_out]
-            frame, target = frame.iloc[rows], target[rows]
-            if weight is not None:
-                weight, weight_valid = weight[rows], weight[held_out]
-            if groups is not None:
-                groups, groups_valid = groups[rows], groups[held_out]
+            places, held_out = self._hold_out(rows.y, rows.groups)
+            set_aside = not np.isin(held_out, places).any()
+            rows, valid = rows.take(places), rows.take(held_out)
         else:
-            frame_valid, y_valid, weight_valid, groups_valid = _weighted_rows(
-                self._read_frame(X_valid, reset=False),
-                self._in_order(y_valid),
-                sample_weight_valid,
-                groups_valid,
-                "_valid",
-                several=self.predicts_several,
-            )
-            target_valid = self._encode_target(y_valid, frame_valid.index, "y_valid")
+            frame, y = self._read_frame(X_valid, reset=False), self._in_order(y_valid)
+            more = sample_weight_valid, groups_valid
+            valid = _checked_rows(frame, y, *more, "_valid", several=several)
+            y = self._encode_target(valid.y, valid.frame.index, "y_valid")
+            valid = valid._replace(y=y)
+            if joins_valid:
+                rows, valid = rows.joined(valid), valid.take(np.arange(0))
         encoder = TableEncoder(
             numbers,
             task=self._task(),
@@ -493,18 +451,18 @@ class TableEstimator(CommonSettings, BaseEstimator):
         )
         return TrainingData(
             encoder=encoder,
-            X=encoder.fit_transform(frame, target, weight, groups),
-            y=target,
-            X_valid=encoder.transform(frame_valid),
-            y_valid=target_valid,
-            frame=frame,
-            frame_valid=frame_valid,
-            n_outputs=self._n_outputs(),
+            X=encoder.fit_transform(*rows),
+            y=rows.y,
+            X_valid=encoder.transform(valid.frame),
+            y_valid=valid.y,
+            frame=rows.frame,
+            frame_valid=valid.frame,
+            n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
-            weight=weight,
-            weight_valid=weight_valid,
-            groups=groups,
-            groups_valid=groups_valid,
+            weight=rows.weight,
+            weight_valid=valid.weight,
+            groups=rows.groups,
+            groups_valid=valid.groups,
         )
 
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
@@ -575,19 +533,16 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _decode_target(self, y: np.ndarray) -> np.ndarray:
         """Return an encoded target as the caller gave it."""
-        raise NotImplementedError
+        return y
 
     def labels(self) -> tuple | None:
         """Return the classes as plain Python values; None for regression."""
-        raise NotImplementedError
+        return None
 
     def _task(self) -> str:
         """One of "binary", "multiclass" and "regression"."""
-        raise NotImplementedError
-
-    def _n_outputs(self) -> int:
-        """Classes, or 1."""
-        raise NotImplementedError
+        n_classes = len(self.labels() or ())
+        return {0: "regression", 2: "binary"}.get(n_classes, "multiclass")
 
 
 class TableClassifier(ClassifierMixin, TableEstimator):
@@ -622,29 +577,36 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Return the labels of class codes."""
         return self.classes_[y]
 
-    def _task(self):
-        """Two classes are binary, more are multiclass."""
-        return "binary" if len(self.classes_) == 2 else "multiclass"
-
-    def _n_outputs(self):
-        """One output a class."""
-        return len(self.classes_)
-
     @property
     def _class_weight(self) -> Any:
         """The setting ``class_weight`` that is trained with, if any."""
         return getattr(read_settings(self), "class_weight", None)
 
-    def _class_weight_by_code(self):
-        """The setting ``class_weight``, a dict by class codes in place of labels.
+    def _class_weights(
+        self, y: np.ndarray, row_weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
+        given = self._class_weight
+        if given is None:
+            return np.ones(len(self.classes_))
+        if isinstance(given, dict):
+            weights = self._given_weights(given)
+        elif given == "balanced":
+            weights = self._balanced_weights(y, row_weight)
+        else:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dict of label to weight, "
+                f"got {given!r}."
+            )
+        return weights / np.average(weights[y], weights=row_weight)
+
+    def _given_weights(self, given: dict) -> np.ndarray:
+        """Weight of each class (n_classes,) by its label, 1 where none is given.
 
         As scikit-learn has it, a label that the rows lack is no mistake where every
         class has its weight: a fold may lack a rare class.
         """
-        given = self._class_weight
-        if not isinstance(given, dict):
-            return given
-        labels = self.classes_.tolist()
+        labels = self.labels()
         unknown = [label for label in given if label not in labels]
         missing = [label for label in labels if label not in given]
         if unknown and missing:
@@ -658,26 +620,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
                     "class_weight must hold finite numbers of at least 0, got "
                     f"{weight!r} for {label!r}."
                 )
-        return {labels.index(label): given[label] for label in given if label in labels}
-
-    def _class_weights(
-        self, y: np.ndarray, row_weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
-        given = self._class_weight_by_code()
-        weights = np.ones(len(self.classes_))
-        if given is None:
-            return weights
-        if isinstance(given, dict):
-            weights[[*given]] = [*given.values()]
-        elif given == "balanced":
-            weights = self._balanced_weights(y, row_weight)
-        else:
-            raise ValueError(
-                "class_weight must be None, 'balanced' or a dict of label to weight, "
-                f"got {given!r}."
-            )
-        return weights / np.average(weights[y], weights=row_weight)
+        return np.array([given.get(label, 1.0) for label in labels], dtype=float)
 
     def _balanced_weights(
         self, y: np.ndarray, row_weight: np.ndarray | None = None
@@ -702,18 +645,36 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
-            frame,
-            y,
+            Rows(frame, y, weight, groups),
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
-            weight=weight,
-            groups=groups,
         )
 
     def labels(self) -> tuple:
         """Return the classes as plain Python values, as in the exported model."""
         return tuple(self.classes_.tolist())
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of the labels that are predicted for ``X``.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` holds text where the classes are none, or the other way round.
+        """
+        predicted = self.predict(X)
+        given = check_target(y, len(predicted), "y"), predicted, self.classes_
+        y, predicted, known = (
+            np.array([*own]) if own.dtype == object else own for own in given
+        )
+        if (y.dtype.kind == "U") != (known.dtype.kind == "U"):
+            fitted = ", ".join(map(label_text, known[:3]))
+            raise ValueError(
+                f"y holds the label {label_text(y[0])}, and the classes that were "
+                f"fitted are such as {fitted}. Give labels as they were fitted."
+            )
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
@@ -789,21 +750,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
             )
         return np.repeat(y[:, None], len(self._levels), axis=1)
 
-    def _decode_target(self, y):
-        """Return the target as it is."""
-        return y
-
-    def _task(self):
-        """Regression."""
-        return "regression"
-
-    def _n_outputs(self):
-        """One value, or one of each target or level."""
-        return self.n_outputs_
-
-    def labels(self) -> None:
-        """Return None: regression has no classes."""
-
     def predict(self, X):
         """Predict a value, in the units of the target, for each row of ``X``.
 
@@ -831,28 +777,17 @@ class TableRegressor(RegressorMixin, TableEstimator):
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
         if level is None or (self.outputs_ and not self._levels):
             return path
+        if self._levels:
+            y = y[:, 0]
+        rows = Rows(frame, y, weight, groups)
         if loss.name == "quantile":
-            path = with_quantiles(
-                path,
-                frame,
-                y[:, 0] if self._levels else y,
-                levels=np.ravel(loss.parameter),
-                seed=self._draw_seed(),
-                weight=weight,
-                groups=groups,
-            )
+            levels, seed = np.ravel(loss.parameter), self._draw_seed()
+            path = with_quantiles(path, rows, levels=levels, seed=seed)
         if self.outputs_:
             return path
+        own = with_interval(path.tree, rows, level=level, seed=self._draw_seed())
         trees = [*path.trees]
-        trees[path.chosen] = with_interval(
-            path.tree,
-            frame,
-            y,
-            level=level,
-            seed=self._draw_seed(),
-            weight=weight,
-            groups=groups,
-        )
+        trees[path.chosen] = own
         return replace(path, trees=tuple(trees))
 
     def score(self, X, y, sample_weight=None):

@@ -1,4 +1,6 @@
-"""Which rows are held out of training: once for all, or in folds."""
+"""Rows, and which of them are held out of training: once for all, or in folds."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,40 @@ N_FOLDS, N_REPEATS = 5, 3
 REPEATED_ROWS = 5000  # larger tables have their folds drawn once
 REPEATED_COLUMNS = 1000  # and so have wider ones, each fold of which takes seconds
 FEWEST_ROWS = 10  # smaller tables cannot spare a row
+
+
+class Rows(NamedTuple):
+    """Rows of a table that a model is fitted to, or measured on."""
+
+    frame: pd.DataFrame  # as the caller gave them
+    # (n_rows,): class codes (int64), or values in the units of the target (float64); of
+    # several targets, or levels of one, (n_rows, n_outputs).
+    y: np.ndarray
+    # (n_rows,): of each row, above 0; None: all count alike.
+    weight: np.ndarray | None = None
+    # (n_rows,): rows of one value are held out together; None: each by itself.
+    groups: np.ndarray | None = None
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weight of each row (n_rows,), ones where all count alike."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def take(self, some: np.ndarray) -> "Rows":
+        """Return those of these places, or where a mask is True."""
+        weight = None if self.weight is None else self.weight[some]
+        groups = None if self.groups is None else self.groups[some]
+        return Rows(self.frame.iloc[some], self.y[some], weight, groups)
+
+    def joined(self, other: "Rows") -> "Rows":
+        """Return these rows, then the others; groups where both have them."""
+        weight = groups = None
+        if self.weight is not None or other.weight is not None:
+            weight = np.concatenate([self.weights, other.weights])
+        if self.groups is not None and other.groups is not None:
+            groups = np.concatenate([self.groups, other.groups])
+        frame = pd.concat([self.frame, other.frame], ignore_index=True)
+        return Rows(frame, np.concatenate([self.y, other.y]), weight, groups)
 
 
 def hold_out(

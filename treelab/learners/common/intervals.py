@@ -13,119 +13,93 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
-from sklearn.tree import DecisionTreeRegressor
 
-from treelab.data.encoding import TableEncoder, power_of_two, to_float32
+from treelab.data.encoding import power_of_two
 from treelab.data.split import some_rows
-from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
-from treelab.learners.common.greedy import encoded_tree
-from treelab.learners.common.probabilities import greedy_size, node_at_size
+from treelab.learners.common.folds import FEWEST_ROWS, Rows, repeated_folds
+from treelab.learners.common.probabilities import (
+    greedy_size,
+    grown_without,
+    node_at_size,
+)
 from treelab.trees.losses import Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.tree import Tree, rows_by_level
 
-MOST_ROWS = (
-    20_000  # on which trees are grown for this; leaves hold as many rows as ours
-)
+# On which trees are grown for this; leaves hold as many rows as ours.
+MOST_ROWS = 20_000
 MOVED = "Quantiles were moved to where those of held-out rows lie."
 
 
-def with_interval(
-    tree: Tree,
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    level: float,
-    seed: int,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-) -> Tree:
+def with_interval(tree: Tree, rows: Rows, *, level: float, seed: int) -> Tree:
     """Return a tree that knows between which values a fraction of the rows lies.
 
     Parameters
     ----------
     tree : Tree
-        Of regression, with these rows.
-    frame : DataFrame of shape (n_rows, n_columns)
-        Training rows.
-    y : float array of shape (n_rows,)
-        Their targets.
+        Of regression, fitted to these rows.
+    rows : Rows
+        Of one target.
     level : float
         The fraction, in (0, 1); as many rows shall lie below as above.
     seed : int
         Of the folds.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        Rows of one value are held out together; see ``folds.assign_folds``.
 
     Returns
     -------
     Tree
         The same where there are too few rows for folds.
     """
-    if len(y) < FEWEST_ROWS:
+    if len(rows.y) < FEWEST_ROWS:
         return tree
-    each = np.ones(len(y)) if weight is None else weight
-    off = y - tree.predict(frame)
+    off = rows.y - tree.predict(rows.frame)
     levels = (1 - level) / 2, (1 + level) / 2
     ends = np.full((tree.n_nodes, 2), np.nan)
-    for rows, node in rows_by_level(tree, tree.apply(frame)):
-        found = _quantiles(node, off[rows], each[rows], tree.n_nodes, levels)
+    for some, node in rows_by_level(tree, tree.apply(rows.frame)):
+        found = _quantiles(node, off[some], rows.weights[some], tree.n_nodes, levels)
         ends = np.where(np.isnan(ends), found, ends)
     for node in np.argsort(tree.level, kind="stable"):  # parents first
         if np.isnan(ends[node]).any():
             ends[node] = ends[tree.parent[node]]  # nobody comes here
-    target = y if tree.leaf_weights is None else off
-    [residual], weights = _unseen([tree], frame, target, each, levels, seed, groups)
+    target = rows.y if tree.leaf_weights is None else off
+    [residual], weights = _unseen([tree], rows._replace(y=target), levels, seed)
     beyond = np.maximum(-residual[:, 0], residual[:, 1])
     widened = _apart(ends, quantile_of(beyond, weights, level))
     return replace(tree, interval=widened, interval_level=level)
 
 
 def with_quantiles(
-    path: SizePath,
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    levels: Sequence[float],
-    seed: int,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
+    path: SizePath, rows: Rows, *, levels: Sequence[float], seed: int
 ) -> SizePath:
     """Return trees whose quantiles are moved to where those of new rows lie.
 
     All leaves of a tree move by the same, constant ones no farther than targets go.
+    Where there are too few rows for folds, the trees are the same.
 
     Parameters
     ----------
     path : SizePath
-        Trees whose leaves predict quantiles, with these rows.
+        Trees whose leaves predict quantiles, fitted to these rows.
+    rows : Rows
+        Of one target.
     levels : sequence of float
         Those that they predict, ascending.
-    frame, y, seed, weight, groups
-        As ``with_interval`` takes them.
-
-    Returns
-    -------
-    SizePath
-        The same where there are too few rows for folds.
+    seed : int
+        Of the folds.
     """
-    if len(y) < FEWEST_ROWS:
+    if len(rows.y) < FEWEST_ROWS:
         return path
-    each = np.ones(len(y)) if weight is None else weight
+    is_linear = path.tree.leaf_weights is not None
     batches, trees = [path.trees], []
-    if path.tree.leaf_weights is not None:  # each leaves something else unexplained
+    if is_linear:  # each leaves something else unexplained
         batches = [(tree,) for tree in path.trees]
     for batch in batches:
-        is_linear = batch[0].leaf_weights is not None
-        target = y - batch[0].predict(frame) if is_linear else y
-        found, weights = _unseen(batch, frame, target, each, levels, seed, groups)
+        target = rows.y - batch[0].predict(rows.frame) if is_linear else rows.y
+        found, weights = _unseen(batch, rows._replace(y=target), levels, seed)
         for tree, residuals in zip(batch, found):
             columns = zip(residuals.T, levels)
             by = [quantile_of(own, weights, level) for own, level in columns]
-            trees.append(_moved(tree, np.array(by), y))
+            trees.append(_moved(tree, np.array(by), rows.y))
     return replace(path, trees=tuple(trees))
 
 
@@ -156,13 +130,7 @@ def quantile_of(y: np.ndarray, weight: np.ndarray, level: float) -> float:
 
 
 def _unseen(
-    trees: Sequence[Tree],
-    frame,
-    y,
-    weight,
-    levels: Sequence[float],
-    seed: int,
-    groups: np.ndarray | None,
+    trees: Sequence[Tree], rows: Rows, levels: Sequence[float], seed: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """What rows have beyond the quantiles of greedy trees that did not see them.
 
@@ -170,13 +138,14 @@ def _unseen(
     on; where these are linear, there are as many leaves as numbers. Returns residuals
     (n, n_levels) for each tree, and the weights (n,) of the rows.
     """
-    leaves_a_row = [
-        (tree.n_leaves if tree.leaf_weights is None else greedy_size(tree)) / len(y)
+    n_leaves = [
+        tree.n_leaves if tree.leaf_weights is None else greedy_size(tree)
         for tree in trees
     ]
-    some = some_rows(len(y), MOST_ROWS)
-    frame, y, weight = frame.iloc[some], y[some], weight[some]
-    groups = None if groups is None else groups[some]
+    leaves_a_row = [n / len(rows.y) for n in n_leaves]
+    some = some_rows(len(rows.y), MOST_ROWS)
+    rows = rows._replace(weight=rows.weights).take(some)
+    frame, y, _, groups = rows
     # Of small variances scikit-learn makes leaves, near large means it sees none.
     scaled = (y - y.mean()) / power_of_two(y)
     repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1], groups=groups)
@@ -184,19 +153,13 @@ def _unseen(
     for repeat, folds in enumerate(repeats):
         for held_out in folds:
             seen = ~held_out
-            encoder = TableEncoder("rank", task="regression", random_state=seed)
-            own = None if groups is None else groups[seen]
-            X = encoder.fit_transform(frame[seen], y[seen], weight[seen], own)
-            X = to_float32(X)
-            sizes = [max(2, round(each * len(X))) for each in leaves_a_row]
-            grown = DecisionTreeRegressor(max_leaf_nodes=max(sizes), random_state=seed)
-            grown = grown.fit(X, scaled[seen], sample_weight=weight[seen]).tree_
-            tree = encoded_tree(grown, encoder.features_, None)
-            leaf = grown.apply(to_float32(encoder.transform(frame)))
+            sizes = [max(2, round(each * seen.sum())) for each in leaves_a_row]
+            grown_on = rows, scaled, held_out, max(sizes)
+            tree, leaf = grown_without(*grown_on, task="regression", seed=seed)
             for place, size in enumerate(sizes):
                 node = node_at_size(tree, leaf, size)
-                own = node[seen], y[seen], weight[seen]
+                own = node[seen], y[seen], rows.weights[seen]
                 ends = _quantiles(*own, tree.n_nodes, levels)[node[held_out]]
                 found[place, repeat, held_out] = y[held_out, None] - ends
     residuals = found.reshape(len(trees), -1, len(levels))
-    return [*residuals], np.tile(weight, len(repeats))
+    return [*residuals], np.tile(rows.weights, len(repeats))

@@ -9,14 +9,14 @@ that they did not see than on their own (the optimism of the training error: Efr
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
-import pandas as pd
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treelab.data.encoding import TableEncoder, to_float32
-from treelab.learners.common.folds import FEWEST_ROWS, repeated_folds
+from treelab.learners.common.folds import FEWEST_ROWS, Rows, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
 from treelab.trees.constraints import Constraints, with_order
 from treelab.trees.pruning import SizePath
@@ -33,48 +33,31 @@ _LEAF_FRACTION = 0.8  # of the rows: as many as four of five folds hold
 
 
 def with_measured_shrinkage(
-    path: TreesBySize,
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    task: str,
-    seed: int,
-    constraints: Constraints,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
+    path: TreesBySize, rows: Rows, *, task: str, seed: int, constraints: Constraints
 ) -> TreesBySize:
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
     Parameters
     ----------
     path : SizePath or PruningPath
-        Of trees with these rows, whose leaves predict.
-    frame : DataFrame of shape (n_rows, n_columns)
-        Training rows.
-    y : int array of shape (n_rows,)
-        Their class codes.
+        Of trees fitted to these rows, whose leaves predict.
+    rows : Rows
+        Of classes.
     task : {"binary", "multiclass"}
     seed : int
         Of the folds.
     constraints : Constraints
         Whose order the probabilities keep.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        Rows of one value are held out together; see ``folds.assign_folds``.
     """
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
     optimism = measured_optimism(
-        frame,
-        y,
+        rows,
         [greedy_size(tree) for tree in path.trees],
         min_samples_leaf=max(1, int(smallest * _LEAF_FRACTION)),
         task=task,
         seed=seed,
-        weight=weight,
-        groups=groups,
     )
-    unit = 1.0 if weight is None else float(weight.mean())  # what a row weighs
+    unit = float(rows.weights.mean())  # what a row weighs
     trees = []
     for tree, more in zip(path.trees, optimism):
         strength = UNMEASURED * unit
@@ -117,15 +100,7 @@ def greedy_size(tree: Tree) -> int:
 
 
 def measured_optimism(
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    sizes: Sequence[int],
-    *,
-    min_samples_leaf: int,
-    task: str,
-    seed: int,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
+    rows: Rows, sizes: Sequence[int], *, min_samples_leaf: int, task: str, seed: int
 ) -> np.ndarray:
     """Return how much greater held-out log loss is than that of rows that were seen.
 
@@ -135,51 +110,74 @@ def measured_optimism(
         In nats, of greedy trees by their leaves and their strength; NaN with too few
         rows for folds.
     """
+    frame, y, weight, groups = rows
     if len(y) < FEWEST_ROWS:
         return np.full((len(sizes), len(STRENGTHS)), np.nan)
-    folds = repeated_folds(y, seed=seed, n_columns=frame.shape[1], groups=groups)
-    return np.mean(
-        [
-            _fold_optimism(
-                frame, y, sizes, held_out, min_samples_leaf, task, seed, weight, groups
-            )
-            for of_repeat in folds
-            for held_out in of_repeat
-        ],
-        axis=0,
-    )
-
-
-def _fold_optimism(
-    frame, y, sizes, held_out, min_samples_leaf, task, seed, weight, groups
-):
-    """Return a fold's held-out loss less that of its other rows, by size, strength."""
-    is_weighted = weight is not None
-    weight = weight / weight.mean() if is_weighted else np.ones(len(y))
-    seen = weight[~held_out] if is_weighted else None
-    encoder = TableEncoder("rank", task=task, random_state=seed)
-    own = None if groups is None else groups[~held_out]
-    X = to_float32(encoder.fit_transform(frame[~held_out], y[~held_out], seen, own))
-    grown = DecisionTreeClassifier(
-        max_leaf_nodes=max(2, *sizes),
-        min_samples_leaf=min_samples_leaf,
-        random_state=seed,
-    )
-    grown = grown.fit(X, y[~held_out], sample_weight=seen).tree_
+    if weight is not None:
+        rows = rows._replace(weight=weight / weight.mean())
     n_classes = int(y.max()) + 1
-    tree = encoded_tree(grown, encoder.features_, None)
-    # Categories were cross-fitted; prediction sees their plain rates.
-    leaf = grown.apply(to_float32(encoder.transform(frame)))
-    counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes, seen)
-    more = np.zeros((len(sizes), len(STRENGTHS)))
-    logs = _logs(shrunk_fractions(tree, counts, STRENGTHS))
-    for sign, rows in ((1, held_out), (-1, ~held_out)):
-        for i, size in enumerate(sizes):
-            cells = node_at_size(tree, leaf[rows], size) * n_classes + y[rows]
-            reached = np.bincount(cells, weight[rows], counts.size)
-            reached = reached.reshape(counts.shape)
-            more[i] += [sign * loss for loss in _log_losses(reached, logs)]
-    return more
+    repeats = repeated_folds(y, seed=seed, n_columns=frame.shape[1], groups=groups)
+    found = []
+    for held_out in chain.from_iterable(repeats):
+        grown_on = rows, y, held_out, max(2, *sizes), min_samples_leaf
+        tree, leaf = grown_without(*grown_on, task=task, seed=seed)
+        own = None if weight is None else rows.weights[~held_out]
+        counts = rows_through(tree, leaf[~held_out], y[~held_out], n_classes, own)
+        logs = _logs(shrunk_fractions(tree, counts, STRENGTHS))
+        more = np.zeros((len(sizes), len(STRENGTHS)))
+        for sign, some in ((1, held_out), (-1, ~held_out)):
+            for i, size in enumerate(sizes):
+                cells = node_at_size(tree, leaf[some], size) * n_classes + y[some]
+                reached = np.bincount(cells, rows.weights[some], counts.size)
+                reached = reached.reshape(counts.shape)
+                more[i] += [sign * loss for loss in _log_losses(reached, logs)]
+        found.append(more)
+    return np.mean(found, axis=0)
+
+
+def grown_without(
+    rows: Rows,
+    target: np.ndarray,
+    held_out: np.ndarray,
+    n_leaves: int,
+    min_samples_leaf: int = 1,
+    *,
+    task: str,
+    seed: int,
+) -> tuple[Tree, np.ndarray]:
+    """Grow scikit-learn's tree on the rows that a fold does not hold out.
+
+    Parameters
+    ----------
+    rows : Rows
+        By whose ``y`` categories are encoded.
+    target : ndarray of shape (n_rows,)
+        What the tree fits.
+    held_out : bool array of shape (n_rows,)
+    n_leaves, min_samples_leaf : int
+        At most, and of at least so many rows.
+    task : {"binary", "multiclass", "regression"}
+    seed : int
+
+    Returns
+    -------
+    Tree
+        Over encoded columns, without rows; see ``node_at_size``.
+    leaf : int array of shape (n_rows,)
+        That each row reaches, as prediction sees it: by plain rates of categories,
+        which are cross-fitted for growing.
+    """
+    seen = rows.take(~held_out)
+    encoder = TableEncoder("rank", task=task, random_state=seed)
+    X = to_float32(encoder.fit_transform(*seen))
+    is_regression = task == "regression"
+    kind = DecisionTreeRegressor if is_regression else DecisionTreeClassifier
+    grown = kind(
+        max_leaf_nodes=n_leaves, min_samples_leaf=min_samples_leaf, random_state=seed
+    )
+    grown = grown.fit(X, target[~held_out], sample_weight=seen.weight).tree_
+    leaf = grown.apply(to_float32(encoder.transform(rows.frame)))
+    return encoded_tree(grown, encoder.features_, None), leaf
 
 
 def node_at_size(tree: Tree, leaf: np.ndarray, n_leaves: int) -> np.ndarray:

@@ -4,14 +4,14 @@ A weight that is held fixed is a parameter whose gradient is set to zero: those 
 locked splits, and those of forbidden columns, which are zero and stay so.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-import torch
 from threadpoolctl import threadpool_limits
 
-from treelab.data.encoding import Affine, minmax
+from treelab.data.encoding import minmax
+from treelab.learners.common.around import Around, places_of
 from treelab.learners.common.target import TargetScale
 from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
@@ -23,18 +23,6 @@ from treelab.trees.tree import OBLIQUE, Tree, check_target
 
 MOST_DEPTH = 10  # of a tree that is trained as a complete one
 MOST_STARTS = 4  # they differ in their scale factors alone
-
-
-@dataclass(frozen=True, eq=False)
-class Around:
-    """What is trained, and what is held fixed."""
-
-    tree: Tree
-    locked: np.ndarray  # bool (n_nodes,): splits that do not move
-    allowed: np.ndarray  # bool (n_nodes, n_features): what each split may weigh
-    class_weights: np.ndarray  # float (n_classes,): of each row, by its class
-    # Returns a tree of this shape with its leaves fitted.
-    with_leaves: Callable[[Tree], Tree]
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -72,11 +60,25 @@ def train_around(
             f"GET trains trees of at most {MOST_DEPTH} levels, this one has "
             f"{tree.depth}. Prune it, or let GradTree train it."
         )
-    layout = _Layout(around, rows[0])
-    place, scale = resolve_device(device), _target_scale(tree, rows[1])
-    how = scale, around.class_weights, place
-    encoded = _rows(tree, layout.x, rows[1], *how)
-    judges = _rows(tree, layout.encode(valid[0]), valid[1], *how)
+    matrix, seen = (feature_matrix(tree.features, X) for X, _ in (rows, valid))
+    layout, scale = _Layout(around, matrix), TargetScale()
+    if tree.classes is None:
+        scale = TargetScale.of(np.asarray(rows[1], dtype=np.float64))
+
+    def encode(matrix: np.ndarray, y) -> Rows:
+        """Return encoded rows with class codes, or with standardised values."""
+        target, n_classes = check_target(tree, len(matrix), y), len(tree.classes or ())
+        weight = around.class_weights[target] if n_classes else np.ones(len(target))
+        target = target if n_classes else scale.standardise(target)
+        return Rows(
+            layout.encode(matrix),
+            target,
+            weight,
+            n_classes,
+            device=resolve_device(device),
+        )
+
+    encoded, judges = encode(matrix, rows[1]), encode(seen, valid[1])
     start = layout.start(encoded)
 
     def export(trees: HardTrees) -> Tree:
@@ -93,63 +95,41 @@ def train_around(
         export,
         free=layout.free(),
     )
-    starts = _repeated(start, min(MOST_STARTS, settings.n_starts))
+    n_starts = min(MOST_STARTS, settings.n_starts)
+    each = (start.weights, start.threshold, start.constants)
+    starts = HardTrees(*(np.repeat(array, n_starts, axis=0) for array in each))
     trained, loss, _ = train_stages(search, starts, encoded, judges)
     if not loss < judges.loss(start.predict(judges.x))[0]:
         return around.with_leaves(tree)  # no step was better than where it began
     sparse = leave_columns_out(search, trained)
-    found = layout.export(sparse)
-    passed = found.node_counts(rows[0])
-    held = np.flatnonzero(around.locked)
-    empty = (passed[tree.left[held]] == 0) | (passed[tree.right[held]] == 0)
     # What is locked stays in the tree: with rows on both sides, as it began.
-    return around.with_leaves(tree) if empty.any() else export(sparse)
+    is_kept = around.is_kept_by(layout.export(sparse), matrix)
+    return export(sparse) if is_kept else around.with_leaves(tree)
 
 
 class _Layout:
-    """An edited tree laid out as a complete one over columns from 0 to 1.
+    """An edited tree laid out as a complete one over columns from 0 to 1."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_rows, n_features)
-    """
-
-    def __init__(self, around: Around, X):
+    def __init__(self, around: Around, matrix: np.ndarray):
         self._around, tree = around, around.tree
-        matrix = feature_matrix(tree.features, X)
-        self._fill = np.zeros(len(tree.features))
-        self._scales: list[Affine] = []
-        for j, feature in enumerate(tree.features):
-            known = matrix[~np.isnan(matrix[:, j]), j]
-            middle = float(np.median(known)) if len(known) else 0.0
-            self._fill[j] = middle if np.isnan(feature.fill) else feature.fill
-            self._scales.append(minmax(np.append(known, self._fill[j])))
-        self.x = self.encode(X)
+        self._fill = around.fill(matrix)
+        self._scales = [
+            minmax(np.append(column[~np.isnan(column)], fill))
+            for column, fill in zip(matrix.T, self._fill)
+        ]
+        # Smallest value and range of each column; infinite where it is constant.
+        self._shift = np.array([scale.shift for scale in self._scales])
+        self._scale = np.array([scale.scale for scale in self._scales])
+        self._std = self.encode(matrix).std(axis=0) + 1e-12
         # The place of each split, breadth first; a complete tree has all of them.
-        self.place = np.zeros(tree.n_nodes, dtype=np.int64)
-        for node in np.argsort(tree.level, kind="stable"):
-            if tree.left[node] >= 0:
-                self.place[tree.left[node]] = 2 * self.place[node] + 1
-                self.place[tree.right[node]] = 2 * self.place[node] + 2
-        self.splits = np.flatnonzero(~tree.is_leaf)
+        self.place, self.splits = places_of(tree), np.flatnonzero(~tree.is_leaf)
         self.n_splits = 2**tree.depth - 1
 
-    def encode(self, X) -> np.ndarray:
-        """Return a table as the splits read it, (n_rows, n_features)."""
-        matrix = feature_matrix(self._around.tree.features, X)
+    def encode(self, matrix: np.ndarray) -> np.ndarray:
+        """Return features (n_rows, n_features) as the splits read them."""
         filled = np.where(np.isnan(matrix), self._fill, matrix)
         each = [scale(column) for scale, column in zip(self._scales, filled.T)]
         return np.stack(each, axis=1)
-
-    @property
-    def _shift(self) -> np.ndarray:
-        """Smallest value of each column."""
-        return np.array([scale.shift for scale in self._scales])
-
-    @property
-    def _scale(self) -> np.ndarray:
-        """Range of each column; infinite where it is constant."""
-        return np.array([scale.scale for scale in self._scales])
 
     def start(self, rows: Rows) -> HardTrees:
         """Return the tree as it is, encoded; a batch of one."""
@@ -186,12 +166,11 @@ class _Layout:
         weights = np.zeros((tree.n_nodes, len(tree.features)))
         if tree.weights is not None:
             weights += tree.weights
-        spread = self.x.std(axis=0) + 1e-12
         for node in self.splits[~self._around.locked[self.splits]]:
             encoded = trees.weights[0, self.place[node]]
             if not encoded.any():
                 continue  # it sends all rows left: as it was
-            lead = int(np.argmax(np.abs(encoded) * spread))
+            lead = int(np.argmax(np.abs(encoded) * self._std))
             raw = encoded / self._scale
             unit = abs(raw[lead])
             raw = raw / unit
@@ -210,37 +189,3 @@ class _Layout:
             between=None,
             missing_rows=None,
         )
-
-
-def _target_scale(tree: Tree, y) -> TargetScale:
-    """Return the scale of a numeric target; classes have none."""
-    if tree.classes is not None:
-        return TargetScale()
-    return TargetScale.of(np.asarray(y, dtype=np.float64))
-
-
-def _rows(
-    tree: Tree,
-    x: np.ndarray,
-    y,
-    scale: TargetScale,
-    class_weights: np.ndarray,
-    device: torch.device,
-) -> Rows:
-    """Return encoded rows with class codes, or with standardised values."""
-    target = check_target(tree, len(x), y)
-    if tree.classes is not None:
-        weight = class_weights[target]
-        return Rows(x, target, weight, len(tree.classes), device=device)
-    even = np.ones(len(x))
-    return Rows(x, scale.standardise(target), even, 0, device=device)
-
-
-def _repeated(tree: HardTrees, n: int) -> HardTrees:
-    """Return a batch of one tree as one of ``n`` alike."""
-    return replace(
-        tree,
-        weights=np.repeat(tree.weights, n, axis=0),
-        threshold=np.repeat(tree.threshold, n, axis=0),
-        constants=np.repeat(tree.constants, n, axis=0),
-    )

@@ -17,8 +17,6 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
     best_weight_power,
-    joined_groups,
-    joined_weights,
 )
 from treelab.learners.common.origin import (
     Origin,
@@ -181,14 +179,10 @@ class GetEstimator(GetSettings, TableEstimator):
         """Set what the fit leaves: path, tree and origin, leaves from all rows."""
         sizes, scores, chosen = found
         self._choose_class_weights(sizes[chosen], data)
-        frame, y, weight, groups = data.frame, data.y, data.weight, data.groups
+        own = data.rows.joined(data.rows_valid) if data.held_out else data.rows
+        frame, y, weight, groups = own
         # Categories were cross-fitted for training; prediction sees their plain rates.
         x = data.encoder.transform(frame)
-        if data.held_out:
-            frame = pd.concat([frame, data.frame_valid])
-            y = np.concatenate([y, data.y_valid])
-            x = np.concatenate([x, data.X_valid])
-            weight, groups = joined_weights(data), joined_groups(data)
         each = np.ones(len(y)) if weight is None else weight / weight.mean()
         rows = self._rows(x, y, each)
         export = partial(

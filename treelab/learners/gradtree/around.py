@@ -6,13 +6,14 @@ of sets of categories and oblique ones are held alike, and the export writes the
 they stood. A forbidden column is not among those that a split chooses from.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from treelab.data.encoding import Interpolation, normal_scores
+from treelab.learners.common.around import Around, places_of
 from treelab.learners.common.tuned_tree import retained
 from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
 from treelab.learners.gradtree.settings import GradTreeSettings
@@ -27,30 +28,10 @@ from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning import cut_at
-from treelab.trees.tree import (
-    AXIS,
-    Tree,
-    check_target,
-    goes_left,
-    leaf_of,
-    midpoint,
-    rows_through,
-)
+from treelab.trees.tree import AXIS, Tree, check_target, goes_left, midpoint
 
 SIDE = 100.0  # encoded value of a row on the right of a locked split
 MOST_LEVELS = 10  # that are trained; splits below stay as they are
-
-
-@dataclass(frozen=True, eq=False)
-class Around:
-    """What is trained, and what is held fixed."""
-
-    tree: Tree  # parents numbered before their children
-    locked: np.ndarray  # bool (n_nodes,): splits that do not move
-    allowed: np.ndarray  # bool (n_nodes, n_features): what each split may test
-    weights: np.ndarray  # (n_classes,): of the classes in the leaves
-    # Returns a tree of this shape with its leaves fitted.
-    with_leaves: Callable[[Tree], Tree]
 
 
 def train_around(
@@ -62,7 +43,7 @@ def train_around(
     device: str = "cpu",
     callbacks: Sequence[Callback] = (),
 ) -> Tree:
-    """Train the free splits of a tree from where they stand.
+    """Train the free splits of a tree from where they stand; return one of its shape.
 
     Restarts train on rows that are weighted by the Bayesian bootstrap, but for the
     first; the one that fits best and agrees most with all is retained, of those that
@@ -77,28 +58,22 @@ def train_around(
     seed : int
     device : str
     callbacks : sequence of callable
-
-    Returns
-    -------
-    Tree
-        Of the same shape.
     """
     X, y = rows
     target = check_target(around.tree, len(X), y)
     settings = replace(settings, early_stopping=False)
     objective = objective_of(settings, target, around.tree.classes)
-    columns = _Columns(around, X, values_of(objective, target))
+    columns = _Columns(around, feature_matrix(around.tree.features, X))
     n_restarts, random = settings.n_restarts, np.random.RandomState(seed)
     weight = random.exponential(size=(n_restarts, len(X)))
     weight[0] = 1.0
-    starts = columns.starts(n_restarts)
+    starts = columns.starts(values_of(objective, target), n_restarts)
     starts = with_leaf_values(starts, columns.x, target, weight, objective)
-
     judge = Judge(
         target,
         np.ones(len(X)),
         objective.n_classes,
-        lambda counts: (counts * around.weights).argmax(1),
+        lambda counts: (counts * around.class_weights).argmax(1),
     )
     network = HardTrees(
         starts,
@@ -117,12 +92,13 @@ def train_around(
     generator = torch.Generator(network.x.device).manual_seed(seed)
     train_trees(network, settings, monitor, generator)
     trained, first = network.arrays(), export(starts, 0)
-    whole = [e for e in range(n_restarts) if columns.fills_locked(*trained.splits(e))]
+    found = [columns.export(*trained.splits(e)) for e in range(n_restarts)]
+    whole = [e for e in range(n_restarts) if around.is_kept_by(found[e], columns.raw)]
     if not whole:
         return first
     leaves = network.leaves()
     place = whole[retained([judge.predicted(leaves[e]) for e in whole], target)]
-    model = export(trained, place)
+    model = around.with_leaves(found[place])
     monitor.retain(place, {0.0: lambda: first, n_epochs: lambda: model})
     return model
 
@@ -137,21 +113,16 @@ class _Columns:
         locked, else its column's scores with that side where they are missing.
     """
 
-    def __init__(self, around: Around, X, values: np.ndarray):
+    def __init__(self, around: Around, matrix: np.ndarray):
         tree = self._tree = around.tree
-        self._around = around
-        matrix = feature_matrix(tree.features, X)
+        self._around, self.raw = around, matrix
         n_rows, n_features = matrix.shape
-        self._fill, self._scales = np.zeros(n_features), []
+        self._fill = around.fill(matrix)
+        filled = np.where(np.isnan(matrix), self._fill, matrix)
+        self._scales = [normal_scores(column) for column in filled.T]
         self.x = np.zeros((n_rows, n_features + tree.n_nodes), dtype=np.float32)
-        for j, feature in enumerate(tree.features):
-            column = matrix[:, j]
-            known = column[~np.isnan(column)]
-            middle = float(np.median(known)) if len(known) else 0.0
-            self._fill[j] = middle if np.isnan(feature.fill) else feature.fill
-            filled = np.where(np.isnan(column), self._fill[j], column)
-            self._scales.append(normal_scores(filled))
-            self.x[:, j] = self._scales[j](filled)
+        for j, scale in enumerate(self._scales):
+            self.x[:, j] = scale(filled[:, j])
         every, self._own = np.arange(n_rows), tree.feature.copy()  # column of a split
         for node in np.flatnonzero(~tree.is_leaf).tolist():
             j, is_free = tree.feature[node], not around.locked[node]
@@ -164,38 +135,36 @@ class _Columns:
                 side = np.where(left, x.min() - 1, x.max() + 1)
                 side = np.where(is_missing, side, x)
             self._own[node], self.x[:, n_features + node] = n_features + node, side
-        self._values = values
-        self._place = _places(tree)
-        self._start = self._encoded()
+        self._place = places_of(tree)
 
-    def starts(self, n_trees: int) -> Starts:
-        """Lay the tree into complete ones."""
-        tree, n_columns = self._tree, self.x.shape[1]
-        top = self._start
+    def starts(self, values: np.ndarray, n_trees: int) -> Starts:
+        """Lay the tree into complete ones; ``values`` (n, C) are as for these."""
+        around, n_features = self._around, len(self._tree.features)
+        top = self._encoded(values)
         if top.depth > MOST_LEVELS:
             top = cut_at(top, top.level >= MOST_LEVELS)
-        node_at = {place: node for node, place in enumerate(self._place.tolist())}
-        places = _places(top)
+        places, node_at = places_of(top), {p: i for i, p in enumerate(self._place)}
 
         def offered(node: int, _: int) -> np.ndarray:
-            own, may = node_at[int(places[node])], np.zeros(n_columns, dtype=bool)
-            column, j = self._own[own], tree.feature[own]
-            if self._around.locked[own]:
+            own, may = node_at[places[node]], np.zeros(self.x.shape[1], dtype=bool)
+            column, j = self._own[own], self._tree.feature[own]
+            if not around.locked[own]:
+                may[:n_features] = around.allowed[own]
+            if around.locked[own]:
                 may[column] = True
-                return may
-            may[: len(tree.features)] = self._around.allowed[own]
-            if j >= AXIS:  # its own column, in the place of the plain one
+            elif j >= AXIS:  # its own column, in the place of the plain one
                 may[j], may[column] = False, may[j]
             return may
 
         return greedy_starts(
-            [top] * n_trees, self.x, self._values, offered=[offered] * n_trees
+            [top] * n_trees, self.x, values, offered=[offered] * n_trees
         )
 
     def export(self, feature: np.ndarray, threshold: np.ndarray) -> Tree:
         """Rewrite the free splits in the user's units; the locked ones as they were."""
         tree = self._tree
-        free = np.flatnonzero(self._is_trained(len(feature)) & ~self._around.locked)
+        is_trained = (self._place < len(feature)) & ~tree.is_leaf
+        free = np.flatnonzero(is_trained & ~self._around.locked)
         features, thresholds = tree.feature.copy(), tree.threshold.copy()
         missing_left, weights = tree.missing_left.copy(), tree.weights
         for node in free:
@@ -218,40 +187,19 @@ class _Columns:
             missing_rows=None,
         )
 
-    def fills_locked(self, feature: np.ndarray, threshold: np.ndarray) -> bool:
-        """Whether every locked split has rows on both sides."""
-        trained = np.flatnonzero(self._is_trained(len(feature)))
-        features, thresholds = self._start.feature.copy(), self._start.threshold.copy()
-        features[trained] = feature[self._place[trained]]
-        thresholds[trained] = threshold[self._place[trained]]
-        tree = replace(self._start, feature=features, threshold=thresholds)
-        passed = rows_through(tree, leaf_of(tree, self.x))
-        held = self._around.locked & ~tree.is_leaf
-        sides = np.concatenate([tree.left[held], tree.right[held]])
-        return bool((passed[sides] > 0).all())
-
-    def _is_trained(self, n_splits: int) -> np.ndarray:
-        """Which nodes stand among the splits of the complete tree."""
-        return (self._place < n_splits) & ~self._tree.is_leaf
-
-    def _encoded(self) -> Tree:
+    def _encoded(self, values: np.ndarray) -> Tree:
         """Return the tree over encoded columns; oblique splits take their best one."""
         tree, around = self._tree, self._around
-        feature, threshold = tree.feature.copy(), tree.threshold.copy()
+        feature, threshold = self._own.copy(), np.zeros(tree.n_nodes)
         at = {0: np.arange(len(self.x))}
         for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
-            here = at.pop(node)
-            if around.locked[node]:
-                feature[node], threshold[node] = self._own[node], 0.0
-            elif tree.feature[node] >= AXIS:
-                scale = self._scales[tree.feature[node]]
-                feature[node] = self._own[node]
-                threshold[node] = _encoded(scale, tree.threshold[node])
-            else:
+            here, j = at.pop(node), tree.feature[node]
+            if not around.locked[node] and j >= AXIS:
+                threshold[node] = _encoded(self._scales[j], tree.threshold[node])
+            elif not around.locked[node]:
                 rows = here if len(here) else np.arange(len(self.x))
                 allowed = np.flatnonzero(around.allowed[node])
-                x, values = self.x[rows][:, allowed], self._values[rows]
-                gain, best = best_thresholds(x, values)
+                gain, best = best_thresholds(self.x[rows][:, allowed], values[rows])
                 feature[node] = allowed[gain.argmax()]
                 threshold[node] = best[gain.argmax()]
             left = self.x[here, feature[node]] <= threshold[node]
@@ -259,28 +207,19 @@ class _Columns:
                 here[left],
                 here[~left],
             )
-        n_nodes = tree.n_nodes
-        return Tree(
-            features=(*tree.features, *[Feature("locked")] * n_nodes),
-            left=tree.left,
-            right=tree.right,
+        nodes = np.arange(tree.n_nodes)
+        return replace(
+            tree,
+            features=(*tree.features, *(Feature("locked") for _ in nodes)),
             feature=feature,
-            threshold=threshold,
-            missing_left=np.zeros(n_nodes, dtype=bool),
-            value=tree.value,
-            n_rows=tree.n_rows,
-            impurity=tree.impurity,
-            classes=tree.classes,
+            threshold=np.where(tree.is_leaf, np.nan, threshold),
+            missing_left=np.zeros(tree.n_nodes, dtype=bool),
+            weights=None,
+            leaf_weights=None,
+            leaf_bias=None,
+            between=None,
+            missing_rows=None,
         )
-
-
-def _places(tree: Tree) -> np.ndarray:
-    """Return where each node stands in a complete tree, breadth first, (n_nodes,)."""
-    place = np.zeros(tree.n_nodes, dtype=object)  # deep trees outgrow 64 bits
-    for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
-        place[tree.left[node]] = 2 * place[node] + 1
-        place[tree.right[node]] = 2 * place[node] + 2
-    return np.minimum(place, 2**62).astype(np.int64)
 
 
 def _encoded(scale: Interpolation, threshold: float) -> float:

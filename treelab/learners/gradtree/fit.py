@@ -188,8 +188,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
 
     def _table(self, given: tuple, settings: GradTreeSettings) -> Table:
         """Check the rows, encode them, and say what is learned of them."""
-        read = self._read if settings.early_stopping else self._read_all
-        data = read(*given, numbers="quantile")
+        joins_valid = not settings.early_stopping
+        data = self._read(*given, numbers="quantile", joins_valid=joins_valid)
         self._target_scale = scale = self._scale_of(settings, data)
         if self._task() == "regression":
             own, more = scale.standardise(data.y), scale.standardise(data.y_valid)
@@ -256,8 +256,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             before = [place for group in groups for place in group.sizes]
             own = [z for z in range(end + 1) if z not in before and not leads[z]]
             n_trees = n if choice.chosen in own else -(-n // 3)
-            found = restarts.of(choice.candidates[end])[:n_trees]
-            trees = [restart.at(int(sizes[end])) for restart in found]
+            trees = restarts.trees(choice.candidates[end], int(sizes[end]))[:n_trees]
             if groups and _most(trees) <= _most(groups[-1].trees):
                 groups[-1].sizes.extend(own)  # all rows fill no more leaves
             elif own:

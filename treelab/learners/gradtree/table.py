@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
 from treelab.data.encoding import TableEncoder
 from treelab.data.split import some_rows
 from treelab.evaluation.metrics import confusion_matrix, macro_f1
-from treelab.learners.common.base import TrainingData, joined_weights
+from treelab.learners.common.base import TrainingData
 from treelab.learners.common.greedy import as_columns, decoded_tree
 from treelab.learners.common.objective import (
     ClassObjective,
@@ -154,11 +153,8 @@ class Table:
 
     def joined(self) -> "Table":
         """Return the table whose trees are exported with the validation rows, too."""
-        data = self.data
-        frame = pd.concat([data.frame, data.frame_valid]).reset_index(drop=True)
-        y = np.concatenate([data.y, data.y_valid])
-        weight = joined_weights(data)
-        return replace(self, data=replace(data, frame=frame, y=y, weight=weight))
+        rows = self.data.rows.joined(self.data.rows_valid)._asdict()
+        return replace(self, data=replace(self.data, **rows))
 
     def restore(self, tree: Tree) -> Tree:
         """Return a tree that learned from the target in the target's own unit."""

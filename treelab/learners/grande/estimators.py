@@ -31,23 +31,21 @@ from treelab.learners.common.settings import (
     read_settings,
 )
 from treelab.learners.common.target import TargetScale, loss_of
-from treelab.learners.grande.calibration import (
-    Calibration,
-    Move,
-    calibrate,
-    measured_move,
-)
-from treelab.learners.grande.constraints import kept_trees
 from treelab.learners.grande.fit import (
-    Course,
-    begin_network,
+    AS_TRAINED,
+    Calibration,
+    calibrate,
     export_ensemble,
     held_out_predictions,
+    kept_trees,
+    measured_move,
     origin_of,
+    plan_of,
     train_network,
 )
 from treelab.learners.grande.network import WeightedTreesNetwork
 from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSettings
+from treelab.learners.grande.starts import begin_network
 from treelab.training.device import resolve_device
 from treelab.training.events import TRAINING, Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
@@ -128,13 +126,17 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             seed=seeds[2],
         )
         takes_turns = not len(data.y_valid)  # folds, at being held out
-        n_folds, fold = settings.n_folds, None
+        held_out, fold = "validation rows", None
         if takes_turns:
+            n_folds = settings.n_folds
             fold = assign_folds(data.y, n_folds, seed=seeds[1], groups=data.groups)
             n_folds = int(fold.max()) + 1
+            held_out = f"the rows that each of {n_folds} sub-ensembles held out"
+        elif data.held_out:
+            held_out = "a fifth of the rows"
         network = begin(fold)
         start = self._export(network, data)
-        max_epochs = Course.of(settings, len(data.y)).max_epochs
+        max_epochs = plan_of(settings, len(data.y))[0].max_epochs
         monitor = Monitor(
             2 * max_epochs if takes_turns else max_epochs,
             callbacks,
@@ -145,9 +147,6 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         self.held_out_predictions_ = held_out_predictions(network)
         calibration = self._calibrate(settings, network)
 
-        held_out = "a fifth of the rows" if data.held_out else "validation rows"
-        if takes_turns:
-            held_out = f"the rows that each of {n_folds} sub-ensembles held out"
         if takes_turns and result.reason != "callback":
             on_all_rows = begin(None)
             start_on_all_rows = self._export(on_all_rows, data)
@@ -161,23 +160,11 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
                 held_out = f"the rows held out of {n_folds} folds in turn"
         self.history_ = monitor.history_frame()
 
-        end = self._export(network, data, calibration)
-        self._retain(start, end, settings, data, held_out)
-        return self
-
-    def _retain(
-        self,
-        start: WeightedTrees,
-        end: WeightedTrees,
-        settings: GrandeSettings,
-        data: TrainingData,
-        held_out: str,
-    ) -> None:
-        """Set the model, of the trees that decide some training row, and its origin."""
-        end = kept_trees(end, data.frame, self.constraints_, data.weight)
+        end = kept_trees(
+            self._export(network, data, calibration), data, self.constraints_
+        )
         weights = mean_estimator_weights(end, data.frame, data.weight)
-        deciding = np.flatnonzero(weights > 0)
-        n_trees = end.n_estimators
+        deciding, n_trees = np.flatnonzero(weights > 0), end.n_estimators
         start, end = start.only(deciding), end.only(deciding)
         end = end.with_rows(data.frame, sample_weight=data.weight)
         self.origin_ = origin_of(start, end, settings, data, held_out)
@@ -187,9 +174,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
                 "row; the others were left out."
             )
             end = replace(end, notes=(*end.notes, note))
-        end = with_note(end, self.constraints_)
-        self.model_ = with_origin(end, self.origin_)
+        self.model_ = with_origin(with_note(end, self.constraints_), self.origin_)
         self._tree_weights = weights[deciding]
+        return self
 
     @property
     def ensemble_(self) -> WeightedTrees:
@@ -222,7 +209,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         self,
         network: WeightedTreesNetwork,
         data: TrainingData,
-        calibration: Calibration | Move | None = None,
+        calibration: Calibration = AS_TRAINED,
     ) -> WeightedTrees:
         """Rewrite the ensemble in the user's columns and units."""
         return export_ensemble(network, data, self.labels(), calibration)
@@ -240,7 +227,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
 
     def _calibrate(
         self, settings: GrandeSettings, network: WeightedTreesNetwork
-    ) -> Calibration | Move | None:
+    ) -> Calibration:
         """Measure on the rows that a trained network holds out what it lacks."""
         raise NotImplementedError
 
@@ -304,5 +291,5 @@ class GrandeRegressor(GrandeRegressionSettings, GrandeEstimator, TableRegressor)
     def _calibrate(self, settings, network):
         """Measure how far a quantile is from that of held-out rows."""
         if self._loss_of_rows.name != "quantile":
-            return None
+            return AS_TRAINED
         return measured_move(network, float(np.ravel(self._loss_of_rows.parameter)[0]))

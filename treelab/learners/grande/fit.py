@@ -2,7 +2,8 @@
 
 That few trees decide is ours: leaf weights are concentrated, and the number of trees
 that may decide falls, over the first epochs. So is learning at rates that follow from
-the length of the training.
+the length of the training. Then come what held-out rows say of the trained ensemble,
+its export to the user's units, and constraints, which exported trees keep for good.
 """
 
 import math
@@ -10,24 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
 from treelab.data.split import some_rows
-from treelab.learners.common.base import TrainingData
-from treelab.learners.common.greedy import ColumnRules
-from treelab.learners.common.objective import Objective, RegressionObjective
+from treelab.learners.common.base import TrainingData, best_weight_power
+from treelab.learners.common.intervals import MOVED, quantile_of
+from treelab.learners.common.objective import RegressionObjective
 from treelab.learners.common.origin import (
     Origin,
     changed_splits_of_trees,
     feature_spread,
 )
 from treelab.learners.common.target import loss_note
-from treelab.learners.grande.calibration import Calibration, Move
-from treelab.learners.grande.constraints import forbid_by_level, offered_columns
 from treelab.learners.grande.network import WeightedTreesNetwork
-from treelab.learners.grande.rows import Rows
 from treelab.learners.grande.settings import GrandeSettings
-from treelab.learners.grande.starts import draw_columns, draw_starts
 from treelab.ops.losses import log_proba
 from treelab.ops.select import chosen_split
 from treelab.training.events import Monitor
@@ -38,9 +38,13 @@ from treelab.training.loop import (
     cosine_decay,
     train,
 )
-from treelab.trees.constraints import Constraints
+from treelab.trees.constraints import Constraints, isotonic, node_boxes, output_of
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
+from treelab.trees.tree import Tree
+
+# Training: its length, its rates, and how few trees decide.
+
 
 CONCENTRATING = 0.15  # of the epochs, at the beginning: fewer and fewer trees decide
 FEWEST_IN_VAIN = 3  # epochs of patience on the largest tables
@@ -48,122 +52,46 @@ WARM_UP = 0.05  # of the steps
 MOST_SCALED = 3.0  # times that short trainings raise the learning rates at most
 
 
-def begin_network(
-    fold: np.ndarray | None,
-    *,
-    data: TrainingData,
-    objective: Objective,
-    settings: GrandeSettings,
-    generator: torch.Generator,
-    seed: int,
-) -> WeightedTreesNetwork:
-    """Give the trees of every sub-ensemble their columns, initial splits and leaves.
+def plan_of(settings: GrandeSettings, n_rows: int) -> tuple[TrainingPlan, int]:
+    """Plan the training on so many rows, on folds as on all; with the steps an epoch.
 
-    Each sub-ensemble has as many trees as the model: what it says of them holds for it.
-
-    Parameters
-    ----------
-    fold, data, objective
-        See ``Rows.of``.
-    settings : GrandeSettings
-    generator : torch.Generator
-        On the device to train on; draws parameters.
-    seed : int
-        Draws the trees' features, and seeds the greedy ensembles.
+    The first epoch that may be retained is that by which as few trees decide as shall.
     """
-    rows = Rows.of(data, fold, objective, generator.device)
-    random = np.random.RandomState(seed)
-    every_column = np.arange(rows.x.shape[1])
-    offered = [every_column] * (rows.n_folds * settings.n_estimators)
-    rules, fraction = None, settings.selected_variables
-    constraints = Constraints.read(settings.constraints)
-    if constraints.limits_splits:
-        rules = ColumnRules.of(constraints, data.encoder.features_, None)
-        offered = offered_columns(offered, rules, rows, settings.depth, random)
-        # Every level finds a column that it allows.
-        fraction = 1.0 if constraints.allowed else fraction
-    starts = draw_starts(
-        settings.init,
-        rows,
-        draw_columns(offered, fraction, random),
-        objective,
-        depth=settings.depth,
-        least=constraints.min_samples_leaf,
-        generator=generator,
-        random=random,
+    batch_size = min(settings.batch_size, n_rows)
+    n_steps = max(1, round(n_rows / batch_size))
+    max_epochs, patience = settings.max_epochs, settings.patience
+    if settings.max_steps is not None:
+        max_epochs = min(max_epochs, -(-settings.max_steps // n_steps))
+    if settings.patience_steps is not None:
+        in_vain = max(FEWEST_IN_VAIN, -(-settings.patience_steps // n_steps))
+        patience = min(patience, in_vain)
+    first_epoch = 1
+    if settings.concentration > 1 or settings.max_deciders is not None:
+        first_epoch = math.ceil(CONCENTRATING * max_epochs)
+    plan = TrainingPlan(
+        n_rows,
+        batch_size,
+        max_epochs,
+        patience,
+        n_averaged=settings.n_averaged,
+        first_epoch=first_epoch,
     )
-    if rules is not None:
-        logits = forbid_by_level(starts.logits, starts.columns, rules)
-        starts = replace(starts, logits=logits)
-    return WeightedTreesNetwork(rows, starts, objective, settings, generator)
-
-
-@dataclass(frozen=True)
-class Course:
-    """Batches and epochs of a training; that on folds and that on all rows share it."""
-
-    batch_size: int
-    n_steps: int  # steps an epoch
-    max_epochs: int
-    patience: int  # epochs without a better validation loss until training ends
-    # The first that may be retained: as few trees as shall be decide by then.
-    first_epoch: int
-
-    @property
-    def most_steps(self) -> int:
-        """Steps that the training takes at most."""
-        return self.max_epochs * self.n_steps
-
-    @classmethod
-    def of(cls, settings: GrandeSettings, n_rows: int) -> "Course":
-        """Plan the training on so many rows."""
-        batch_size = min(settings.batch_size, n_rows)
-        n_steps = max(1, round(n_rows / batch_size))
-        max_epochs, patience = settings.max_epochs, settings.patience
-        if settings.max_steps is not None:
-            max_epochs = min(max_epochs, -(-settings.max_steps // n_steps))
-        if settings.patience_steps is not None:
-            in_vain = max(FEWEST_IN_VAIN, -(-settings.patience_steps // n_steps))
-            patience = min(patience, in_vain)
-        first_epoch = 1
-        if settings.concentration > 1 or settings.max_deciders is not None:
-            first_epoch = math.ceil(CONCENTRATING * max_epochs)
-        return cls(batch_size, n_steps, max_epochs, patience, first_epoch)
+    return plan, n_steps
 
 
 class Concentration:
     """Lets fewer and fewer trees decide a row, beside the network's learning rates.
 
-    From 1 the concentration grows by the same factor each step, and from all trees the
-    number of those that may decide falls by one, so that no tree is left without any
-    weight before it has learned.
-
-    Parameters
-    ----------
-    network : WeightedTreesNetwork
-    last : float
-        What the concentration grows to.
-    max_deciders : int or None
-        What the number of trees falls to; None: all may decide.
-    n_steps : int
-        Steps until then.
-    learning_rates : LRScheduler, optional
-        Its ``step`` is called, too.
+    Over so many steps the concentration grows from 1 by the same factor each step, and
+    the number of trees that may decide falls from all by one, so that no tree is left
+    without any weight before it has learned. Where they end is the network's settings.
     """
 
     def __init__(
-        self,
-        network: WeightedTreesNetwork,
-        last: float,
-        max_deciders: int | None,
-        n_steps: int,
-        learning_rates: Any = None,
+        self, network: WeightedTreesNetwork, n_steps: int, learning_rates: Any = None
     ):
-        self.network = network
-        self.last = last
-        self.max_deciders = max_deciders
-        self.n_steps = n_steps
-        self.learning_rates = learning_rates
+        self.network, self.n_steps = network, n_steps
+        self.learning_rates = learning_rates  # an LRScheduler, which steps, too
         self._done = 0
 
     def step(self) -> None:
@@ -172,20 +100,17 @@ class Concentration:
             self.learning_rates.step()
         if self._done < self.n_steps:
             self._done += 1
-            self.network.concentration.data.fill_(self.last**self._part)
+            last = self.network.settings.concentration
+            self.network.concentration.data.fill_(last ** (self._done / self.n_steps))
             self._limit_deciders()
-
-    @property
-    def _part(self) -> float:
-        """How much of the steps is done."""
-        return self._done / self.n_steps
 
     def _limit_deciders(self) -> None:
         """Set how many trees may decide after the steps so far; at first all."""
-        if self.max_deciders is not None and self._done:
+        most = self.network.settings.max_deciders
+        if most is not None and self._done:
             n_trees = self.network.logits.shape[1]
-            share = min(self.max_deciders / n_trees, 1.0)
-            self.network.max_deciders = round(n_trees * share**self._part)
+            share = min(most / n_trees, 1.0) ** (self._done / self.n_steps)
+            self.network.max_deciders = round(n_trees * share)
 
     def state_dict(self) -> dict:
         """State for a checkpoint."""
@@ -207,67 +132,40 @@ def train_network(
     """Train until validation no longer improves, or for a number of epochs.
 
     With a softmax of all trees initial ones that predict something count, too;
-    otherwise too many of them would decide yet.
-
-    Parameters
-    ----------
-    network : WeightedTreesNetwork
-        Its generator draws the batches.
-    monitor : Monitor
-    n_epochs : int, optional
-        So many, of a course that is planned as without it; nothing is validated.
-
-    Returns
-    -------
-    TrainResult
-        Its best epoch is 0 where the start is retained.
+    otherwise too many of them would decide yet. The best epoch is 0 where the start is
+    retained. A training of ``n_epochs`` is planned as without them, and nothing is
+    validated.
     """
     settings = network.settings
-    course = Course.of(settings, network.rows.n_train)
-    scale = learning_rate_scale(settings.learning_rate_steps, course.most_steps)
-    rates = {
-        network.logits: settings.learning_rate_index,
-        network.threshold: settings.learning_rate_values,
-        network.leaf_value: settings.learning_rate_leaf,
-        network.leaf_weight: settings.learning_rate_weights,
-    }
-    groups = [{"params": [of], "lr": scale * rate} for of, rate in rates.items()]
+    plan, n_steps = plan_of(settings, network.rows.n_train)
+    most_steps = plan.max_epochs * n_steps
+    scale = learning_rate_scale(settings.learning_rate_steps, most_steps)
+    trained = network.logits, network.threshold, network.leaf_value, network.leaf_weight
+    groups = [
+        {"params": [own], "lr": scale * rate}
+        for own, rate in zip(trained, settings.learning_rates)
+    ]
     optimizer = torch.optim.Adam(groups, fused=True)
     learning_rates = None
     if settings.cosine_decay:
-        learning_rates = cosine_decay(optimizer, course.most_steps, warm_up=WARM_UP)
+        learning_rates = cosine_decay(optimizer, most_steps, warm_up=WARM_UP)
     start, loss_at_start = BestCheckpoints(network), None
     if n_epochs is None:
-        loss_at_start = _report_start(network, course.batch_size, monitor)
+        loss_at_start = _report_start(network, plan.batch_size, monitor)
+    else:
+        plan = replace(plan, max_epochs=n_epochs, validates=False)
+    concentrating = plan.first_epoch * n_steps
     result = train(
         network,
         optimizer,
-        TrainingPlan(
-            n_rows=network.rows.n_train,
-            batch_size=course.batch_size,
-            max_epochs=n_epochs or course.max_epochs,
-            patience=course.patience,
-            n_averaged=settings.n_averaged,
-            first_epoch=course.first_epoch,
-            validates=n_epochs is None,
-        ),
+        plan,
         generator=network.generator,
         monitor=monitor,
-        scheduler=Concentration(
-            network,
-            settings.concentration,
-            settings.max_deciders,
-            course.first_epoch * course.n_steps,
-            learning_rates,
-        ),
+        scheduler=Concentration(network, concentrating, learning_rates),
     )
     result.warn_if_diverged()
-    may_stay = (
-        settings.weighting == "softmax"
-        and settings.max_deciders is None
-        and settings.init != "normal"
-    )
-    if loss_at_start is not None and may_stay:
+    is_softmax = settings.weighting == "softmax" and settings.max_deciders is None
+    if loss_at_start is not None and is_softmax and settings.init != "normal":
         as_begun = loss_at_start <= result.best_loss
         start.restore(as_begun)
         result.best_epoch[as_begun] = 0
@@ -275,20 +173,13 @@ def train_network(
 
 
 def learning_rate_scale(meant_for: int | None, n_steps: int) -> float:
-    """Factor of learning rates that are meant for another number of steps.
+    """Factor of learning rates that are meant for another number of steps; None: any.
 
     A step of Adam is about as long as its learning rate, whatever the gradient, so
     the noise of so many adds up to their square root times the rate; the factor keeps
     that sum the same for small tables and for large ones. For the same epochs in
     batches of another size it is the square root rule of Malladi et al., "On the SDEs
     and Scaling Rules for Adaptive Gradient Algorithms", arXiv:2205.10287.
-
-    Parameters
-    ----------
-    meant_for : int or None
-        Steps; None: any.
-    n_steps : int
-        That the training takes at most.
     """
     if meant_for is None:
         return 1.0
@@ -307,6 +198,18 @@ def _report_start(
     return valid_loss
 
 
+# What held-out rows say: predictions, how sure to be, and which class to choose.
+#
+# Temperature scaling (Guo et al., "On Calibration of Modern Neural Networks", ICML
+# 2017, arXiv:1706.04599), around the frequencies of the classes instead of equal ones:
+# log-odds against these are multiplied by one number. 0 predicts the frequencies, 1 the
+# trained probabilities.
+
+
+SCALES = (0.02, 5.0)  # that are searched; 0 itself would forget the classes
+LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
+
+
 @torch.no_grad()
 def held_out_predictions(network: WeightedTreesNetwork) -> np.ndarray:
     """Predict each training row by the sub-ensemble that holds it out.
@@ -319,15 +222,116 @@ def held_out_predictions(network: WeightedTreesNetwork) -> np.ndarray:
     """
     n_train, objective = network.rows.n_train, network.objective
     predictions = np.full((n_train, max(objective.n_classes, 1)), np.nan)
-    for output, held_out in zip(network.valid_outputs(), network.held_out):
-        rows = held_out.cpu().numpy()
+    for output, rows in zip(network.valid_outputs(), network.held_out):
         if isinstance(objective, RegressionObjective):
             predicted = objective.scale.restore(output)
         else:
             predicted = log_proba(output).exp()
         trained = rows < n_train
-        predictions[rows[trained]] = predicted.t().double().cpu().numpy()[trained]
+        at = rows[trained].cpu().numpy()
+        predictions[at] = predicted[:, trained].t().double().cpu().numpy()
     return predictions
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What is done to the raw outputs of every leaf as it is exported.
+
+    Estimator weights sum to one, so it is done to the ensemble's outputs.
+    """
+
+    scale: float = 1.0  # multiplies them: how sure the ensemble may be
+    # (C,): then added, so that probabilities are those of the data.
+    shift: np.ndarray | float = 0.0
+    # See ``WeightedTrees.class_weights``.
+    decision_weights: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+
+AS_TRAINED = Calibration()
+
+
+def _held_out_rows(
+    network: WeightedTreesNetwork,
+) -> tuple[torch.Tensor, np.ndarray, np.ndarray | None]:
+    """Raw outputs (C, n), target (n,) and weight of the rows that are held out."""
+    rows = torch.cat(network.held_out).cpu().numpy()
+    own = network.rows.own_weight
+    target = network.rows.target.cpu().numpy()[rows]
+    outputs = torch.cat(network.valid_outputs(), 1)
+    return outputs, target, None if own is None else own[rows]
+
+
+def measured_move(network: WeightedTreesNetwork, level: float) -> Calibration:
+    """Measure how far the quantile of held-out rows is from the one predicted."""
+    outputs, target, weight = _held_out_rows(network)
+    off = target.astype(np.float64) - outputs[0].double().cpu().numpy()
+    weight = np.ones(len(off)) if weight is None else weight
+    return Calibration(shift=quantile_of(off, weight, level), notes=(MOVED,))
+
+
+def calibrate(
+    network: WeightedTreesNetwork,
+    class_weights: np.ndarray,
+    *,
+    shifts: bool,
+    votes: np.ndarray | None = None,
+) -> Calibration:
+    """Measure on held-out rows how sure to be, and which weights choose the class.
+
+    Trained probabilities are those of rows weighted by ``class_weights`` (n_classes,).
+    These stay in the choice of the class, as does, where it ``shifts``, a power of
+    balanced weights towards rare classes, by macro F1. Where errors have costs the
+    ``votes`` (n_classes, n_classes) choose, of probabilities as they are exported.
+    """
+    outputs, target, weight = _held_out_rows(network)
+    log_p = log_proba(outputs).double().cpu().numpy().T  # (n, n_classes)
+    trained = np.log(np.maximum(class_weights, LEAST_WEIGHT))
+    every = network.rows.target.cpu().numpy()
+    counts = np.bincount(every, network.rows.own_weight, minlength=len(trained))
+    prior = np.log(np.where(counts > 0, counts, 1) / counts.sum())
+    power = best_weight_power(log_p, target, -prior, weight) if shifts else 0.0
+    scale = measured_scale(log_p - trained - prior, target, prior, weight)
+    shift = prior - scale * (prior + trained)
+    if votes is None:
+        decisive = -scale * power * prior - shift
+        votes = np.exp(decisive - decisive.max())
+    is_one_logit = len(outputs) == 1
+    return Calibration(scale, shift[1:] - shift[:1] if is_one_logit else shift, votes)
+
+
+def measured_scale(
+    log_odds: np.ndarray,
+    target: np.ndarray,
+    log_prior: np.ndarray,
+    weight: np.ndarray | None = None,
+) -> float:
+    """Return the factor of log-odds with the lowest log loss.
+
+    Parameters
+    ----------
+    log_odds : ndarray of shape (m, n_classes)
+        Logarithms of probabilities of held-out rows, up to a constant a row, less those
+        of the classes' frequencies.
+    target : int array of shape (m,)
+        Class codes.
+    log_prior : ndarray of shape (n_classes,)
+        Logarithms of the classes' frequencies.
+    weight : ndarray of shape (m,) or None, default=None
+        Of each row in the loss; None: all count alike.
+    """
+    rows = np.arange(len(target))
+
+    def loss(log_scale: float) -> float:
+        log_p = log_softmax(np.exp(log_scale) * log_odds + log_prior, axis=1)
+        return float(np.average(-log_p[rows, target], weights=weight))
+
+    # The loss is convex in the factor, so it has one minimum in its logarithm, too.
+    found = minimize_scalar(loss, bounds=np.log(SCALES), method="bounded")
+    return float(np.exp(found.x))
+
+
+# From tensors to trees in the user's columns and units.
 
 
 @torch.no_grad()
@@ -335,7 +339,7 @@ def export_ensemble(
     network: WeightedTreesNetwork,
     data: TrainingData,
     classes: tuple | None,
-    calibration: Calibration | Move | None = None,
+    calibration: Calibration,
 ) -> WeightedTrees:
     """Rewrite the network's trees in the user's columns and units.
 
@@ -352,16 +356,14 @@ def export_ensemble(
         tested.ravel(), threshold.cpu().numpy().ravel()
     )
     leaf = network.leaves().double().cpu().numpy()  # (E, L, C + 1)
-    value, loss = leaf[..., :-1], None
-    notes: tuple[str, ...] = ()
-    if calibration is not None:
-        value, notes = calibration.of_leaves(value), calibration.notes
+    value = calibration.scale * leaf[..., :-1] + calibration.shift
+    loss, notes = None, calibration.notes
     if isinstance(network.objective, RegressionObjective):
         scale = network.objective.scale
         value = scale.restore(value)
-        loss = network.objective.loss_of_rows.scaled(scale.scale)
-        if not loss.is_squared:
-            notes = (loss_note(loss), *notes)
+        of_rows = network.objective.loss_of_rows.scaled(scale.scale)
+        if not of_rows.is_squared:
+            loss, notes = of_rows, (loss_note(of_rows), *notes)
     return WeightedTrees(
         data.encoder.features_,
         tested,
@@ -370,11 +372,11 @@ def export_ensemble(
         value,
         leaf[..., -1],
         classes=classes,
-        class_weights=None if calibration is None else calibration.decision_weights,
+        class_weights=calibration.decision_weights,
         weighting=network.settings.weighting,
         max_deciders=network.max_deciders,
         notes=notes,
-        loss=None if loss is None or loss.is_squared else loss,
+        loss=loss,
     )
 
 
@@ -386,17 +388,85 @@ def origin_of(
     held_out: str,
 ) -> Origin:
     """Count over the trees that stay which splits training changed."""
-    rates = (
-        settings.learning_rate_index,
-        settings.learning_rate_values,
-        settings.learning_rate_leaf,
-        settings.learning_rate_weights,
-    )
     matrix = feature_matrix(end.features, data.frame)
     return Origin(
         "random" if settings.init == "normal" else settings.init,
-        trained=any(rate > 0 for rate in rates),
+        trained=any(rate > 0 for rate in settings.learning_rates),
         n_splits=int(end.divides.sum()),  # as the run's size counts them
         n_changed=changed_splits_of_trees(start, end, feature_spread([*matrix.T])),
         held_out=held_out,
     )
+
+
+# Constraints that trees keep on every possible row.
+#
+# Trees train freely, on the columns on offer. Then splits that leave too few rows are
+# closed and leaves are put in order, once; to keep them so after each epoch gained
+# nothing (docs/benchmarks.md).
+
+
+def kept_trees(
+    trees: WeightedTrees, data: TrainingData, constraints: Constraints
+) -> WeightedTrees:
+    """Return an ensemble whose trees keep the constraints on every possible row."""
+    if constraints.monotone or constraints.min_samples_leaf > 1:
+        # Branches without rows are not drawn, and leaves beside them take their boxes.
+        trees = _without_small(trees, data.frame, constraints.min_samples_leaf)
+    if constraints.monotone:
+        trees = _in_order(trees, data, constraints)
+    return trees
+
+
+def _without_small(
+    trees: WeightedTrees, frame: pd.DataFrame, least: int
+) -> WeightedTrees:
+    """Send all rows one way where a split leaves a side too few of them."""
+    for level in range(trees.depth):
+        n_rows = trees.with_rows(frame).n_rows
+        assert n_rows is not None
+        nodes = np.arange(2**level - 1, 2 ** (level + 1) - 1)
+        n_left, n_right = n_rows[:, 2 * nodes + 1], n_rows[:, 2 * nodes + 2]
+        small, to_left = np.minimum(n_left, n_right) < least, n_left >= n_right
+        threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
+        threshold[:, nodes] = np.where(
+            small, np.where(to_left, np.inf, -np.inf), threshold[:, nodes]
+        )
+        missing_left[:, nodes] = np.where(small, to_left, missing_left[:, nodes])
+        trees = replace(trees, threshold=threshold, missing_left=missing_left)
+    return trees
+
+
+def _in_order(
+    trees: WeightedTrees, data: TrainingData, constraints: Constraints
+) -> WeightedTrees:
+    """Put the leaves of each tree in order: the nearest values that are."""
+    leaf, n_leaves = trees.leaves(data.frame), trees.n_leaves
+    signs = output_signs(constraints, trees.classes, trees.leaf_value.shape[2])
+    value = trees.leaf_value.copy()
+    for e in range(trees.n_estimators):
+        splits = trees.feature[e], trees.threshold[e], trees.missing_left[e]
+        tree = Tree.complete(trees.features, *splits, np.zeros((n_leaves, 1)))
+        boxes = node_boxes(tree).of(np.arange(n_leaves - 1, 2 * n_leaves - 1))
+        pairs = boxes.ordered(constraints.monotone)
+        mass = np.bincount(leaf[:, e], data.weight, n_leaves)
+        if len(pairs):
+            for output, sign in enumerate(signs):
+                wanted = sign * value[e, :, output]
+                value[e, :, output] = sign * isotonic(wanted, mass, pairs)
+    return replace(trees, leaf_value=value)
+
+
+def output_signs(
+    constraints: Constraints, classes: tuple | None, n_outputs: int
+) -> np.ndarray:
+    """Return which outputs of a leaf grow with what has the order, int (n_outputs,).
+
+    Of more than two classes the logit of the one that is meant must not fall and those
+    of the others not rise: then its probability does not fall.
+    """
+    if classes is None:
+        return np.ones(1, dtype=np.int64)
+    meant = output_of(classes, constraints)
+    if n_outputs == 1:  # the logit of the second class
+        return np.array([1 if meant == 1 else -1])
+    return np.where(np.arange(n_outputs) == meant, 1, -1)

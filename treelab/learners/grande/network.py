@@ -4,17 +4,72 @@ In the symbols of Marton et al., arXiv:2309.17130: I (selectors), T (thresholds)
 L (leaf outputs) and W (leaf weights) are one tensor each, for all trees (section 3.1).
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from treelab.data.encoding import to_float32
+from treelab.learners.common.base import TrainingData
 from treelab.learners.common.objective import Objective
-from treelab.learners.grande.rows import Rows
 from treelab.learners.grande.settings import GrandeSettings
-from treelab.learners.grande.starts import SPREAD, Starts
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.axis_trees import axis_trees
 
 VALID_ROWS = 2_048  # rows that are validated at once, to bound memory
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded rows to train and validate on; sub-ensemble g holds out fold g."""
+
+    x: Tensor  # (n, F): encoded features, float32
+    target: Tensor  # (n,): class codes (long), or standardised values (float32)
+    weight: Tensor  # (n,): the row's own, mean 1 over training rows, times its class's
+    # (n,): the fold that holds the row out; -1 where every sub-ensemble trains on it.
+    fold: Tensor
+    n_train: int  # rows that some sub-ensemble trains on; they come first
+    # (n,): the row's own alone; None: all count alike.
+    own_weight: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: TrainingData,
+        fold: np.ndarray | None,
+        objective: Objective,
+        device: torch.device,
+    ) -> "Rows":
+        """Put rows on the device, validation rows as those that all trees hold out.
+
+        ``fold`` (n_train,) is that of each training row; None: all are trained on.
+        """
+        held_out = np.zeros(len(data.y_valid), dtype=np.int64)
+        fold = np.append(np.full(len(data.y), -1) if fold is None else fold, held_out)
+        y = np.concatenate([data.y, data.y_valid])
+        own = np.concatenate([data.row_weight, data.row_weight_valid])
+        weight = own * objective.row_weights(y)[:, 0]
+        x = to_float32(np.concatenate([data.X, data.X_valid]))
+        return cls(
+            torch.tensor(x, device=device),
+            torch.tensor(objective.encode(y), device=device),
+            torch.tensor(weight, dtype=torch.float32, device=device),
+            torch.tensor(fold, device=device),
+            len(data.y),
+            own if np.ptp(own) else None,
+        )
+
+    @property
+    def n_folds(self) -> int:
+        """Folds and sub-ensembles, G."""
+        return max(1, int(self.fold.max()) + 1)
+
+    @property
+    def held_out(self) -> list[Tensor]:
+        """Numbers of the rows (m,) that each sub-ensemble holds out."""
+        return [(self.fold == g).nonzero()[:, 0] for g in range(self.n_folds)]
 
 
 class WeightedTreesNetwork(nn.Module):
@@ -27,14 +82,16 @@ class WeightedTreesNetwork(nn.Module):
     Parameters
     ----------
     rows : Rows
-        What to train and validate on; sub-ensemble ``g`` holds out fold ``g``.
-    starts : Starts
-        Of all ``G * E`` trees, one sub-ensemble after another.
     objective : Objective
     settings : GrandeSettings
     generator : torch.Generator
-        Draws the leaf weights, the trees' training rows, the dropout, and how few trees
-        must do in each step.
+        Draws the trees' training rows, the dropout, and how few trees must do in each
+        step.
+    parameters : tuple of Tensor
+        I, T (E, N, K), L (E, L, C) and W (E, L or 1, 1) before the first step, of all
+        ``G * E`` trees, one sub-ensemble after another.
+    columns : Tensor of shape (G * E, K) or None
+        Features that each tree may use; None: all, in order.
 
     Attributes
     ----------
@@ -51,38 +108,32 @@ class WeightedTreesNetwork(nn.Module):
     def __init__(
         self,
         rows: Rows,
-        starts: Starts,
         objective: Objective,
         settings: GrandeSettings,
         generator: torch.Generator,
+        *,
+        parameters: Sequence[Tensor],
+        columns: Tensor | None,
     ):
         super().__init__()
-        self.rows = rows
-        self.objective = objective
-        self.settings = settings
-        self.generator = generator
-        self.n_candidates = rows.n_folds
-        device = rows.x.device
+        self.rows, self.objective, self.settings = rows, objective, settings
+        self.generator, self.n_candidates = generator, rows.n_folds
+        device, n_folds = rows.x.device, rows.n_folds
 
         def by_fold(of_trees: Tensor) -> Tensor:
-            return of_trees.unflatten(0, (rows.n_folds, -1)).contiguous()
+            return of_trees.unflatten(0, (n_folds, -1)).contiguous()
 
-        self.logits = nn.Parameter(by_fold(starts.logits))
-        self.threshold = nn.Parameter(by_fold(starts.threshold))
-        self.leaf_value = nn.Parameter(by_fold(starts.leaf_value))
-        n_weights = self.leaf_value.shape[2] if settings.leaf_weights else 1
-        shape = (*self.leaf_value.shape[:2], n_weights, 1)
-        self.leaf_weight = nn.Parameter(
-            SPREAD * torch.randn(shape, generator=generator, device=device)
+        self.logits, self.threshold, self.leaf_value, self.leaf_weight = (
+            nn.Parameter(by_fold(own)) for own in parameters
         )
         self.concentration = nn.Parameter(
-            torch.ones(rows.n_folds, 1, 1, 1, device=device), requires_grad=False
+            torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
         )
         self.max_deciders: int | None = None
-        self.columns = None if starts.columns is None else by_fold(starts.columns)
-        fold = torch.arange(rows.n_folds, device=device)[:, None]
+        self.columns = None if columns is None else by_fold(columns)
+        fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight * (rows.fold != fold)  # (G, n)
-        self.held_out = [(rows.fold == g).nonzero()[:, 0] for g in range(rows.n_folds)]
+        self.held_out = rows.held_out
         self.sees = None  # the training rows of each tree, (G, E, n_train)
         if settings.data_fraction < 1:
             self.sees = self._draw_rows(settings.data_fraction)
@@ -91,8 +142,7 @@ class WeightedTreesNetwork(nn.Module):
     def is_captured(self) -> bool:
         """Whether a GPU may replay steps: how many trees may decide falls no more."""
         last = self.settings.max_deciders
-        n_trees = self.logits.shape[1]
-        return last is None or self.max_deciders == min(last, n_trees)
+        return last is None or self.max_deciders == min(last, self.logits.shape[1])
 
     def leaves(self, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
@@ -101,14 +151,9 @@ class WeightedTreesNetwork(nn.Module):
         weight = weight.expand(-1, -1, value.shape[2], -1)
         return torch.cat([value, weight], -1).flatten(0, 1)
 
-    def forward(
-        self, x: Tensor, active: Tensor | None = None, folds: slice = slice(None)
-    ) -> Tensor:
-        """Raw outputs (G, C, B) of some sub-ensembles on rows (B, F).
-
-        Trees that are not active, False in (G, E, 1) or (G, E, B), are left out.
-        """
-        return self.mix(self.reached(x, folds), active, self.max_deciders)[0]
+    def forward(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
+        """Raw outputs (G, C, B) of some sub-ensembles on rows (B, F)."""
+        return self.mix(self.reached(x, folds), None, self.max_deciders)[0]
 
     def reached(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B).
@@ -138,7 +183,8 @@ class WeightedTreesNetwork(nn.Module):
         """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves.
 
         Equation 7, ``G(x) = sigma(w(x)) . p(x)``; with one weight a tree (equation 5),
-        w is the same for all rows.
+        w is the same for all rows. Trees that are not active, False in (G, E, 1) or
+        (G, E, B), are left out.
         """
         return weighted_prediction(
             reached[:, :, :-1],
@@ -158,13 +204,13 @@ class WeightedTreesNetwork(nn.Module):
         active = None if self.sees is None else self.sees[:, :, rows]
         if self.settings.dropout > 0:
             active = self._drop_trees(active)
-        reached = self.reached(self.rows.x[rows])
+        reached, target = self.reached(self.rows.x[rows]), self.rows.target[rows]
         output, weights = self.mix(reached, active, self.max_deciders)
-        loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
+        loss = self.objective.loss(output, target)  # (G, B)
         if self.max_deciders is not None:
             fewer = self._draw_fewer(self.max_deciders)
             by_fewer, _ = self.mix(reached, active, self.max_deciders, fewer)
-            loss = (loss + self.objective.loss(by_fewer, self.rows.target[rows])) / 2
+            loss = (loss + self.objective.loss(by_fewer, target)) / 2
         if self.settings.entropy_penalty > 0:
             loss = loss + self.settings.entropy_penalty * entropy(weights)
         weight = self.train_weight[:, rows]
@@ -186,25 +232,23 @@ class WeightedTreesNetwork(nn.Module):
     @torch.no_grad()
     def valid_outputs(self) -> list[Tensor]:
         """Raw outputs (C, m) of each sub-ensemble on the m rows that it holds out."""
-        return [
-            torch.cat(
-                [
-                    self(x, folds=slice(g, g + 1))[0]
-                    for x in self.rows.x[rows].split(VALID_ROWS)
-                ],
-                1,
-            )
-            for g, rows in enumerate(self.held_out)
-        ]
+        found = []
+        for g, rows in enumerate(self.held_out):
+            blocks = self.rows.x[rows].split(VALID_ROWS)
+            found.append(torch.cat([self(x, slice(g, g + 1))[0] for x in blocks], 1))
+        return found
+
+    def _uniform(self, n_rows: int) -> Tensor:
+        """Draw a number from 0 to 1 for each tree and row, (G, E, n_rows)."""
+        shape = (*self.logits.shape[:2], n_rows)
+        return torch.rand(shape, generator=self.generator, device=self.logits.device)
 
     def _draw_rows(self, fraction: float) -> Tensor:
         """Draw which training rows each tree sees, (G, E, n_train).
 
         Section 3.4 of arXiv:2309.17130, data subset.
         """
-        shape = (self.logits.shape[0] * self.logits.shape[1], self.rows.n_train)
-        drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
-        sees = (drawn < fraction).unflatten(0, self.logits.shape[:2])
+        sees = self._uniform(self.rows.n_train) < fraction
         # A row that no tree of a sub-ensemble would see: all do.
         return sees | ~sees.any(1, keepdim=True)
 
@@ -227,9 +271,7 @@ class WeightedTreesNetwork(nn.Module):
 
         Section 3.4 of arXiv:2309.17130, dropout.
         """
-        shape = (*self.logits.shape[:2], 1)
-        drawn = torch.rand(shape, generator=self.generator, device=self.logits.device)
-        stays = drawn >= self.settings.dropout
+        stays = self._uniform(1) >= self.settings.dropout
         possible = torch.ones_like(stays) if active is None else active
         remaining = possible & stays
         return torch.where(remaining.any(1, keepdim=True), remaining, possible)

@@ -3,7 +3,7 @@
 Named as in Marton et al., arXiv:2309.17130, tables 13 and 14, where those have a name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from treelab.learners.common.settings import (
@@ -22,47 +22,6 @@ from treelab.learners.common.settings import (
 from treelab.trees.logits import WEIGHTINGS
 
 LEARNING_RATE = "Learning rate of Adam for the "
-
-
-def _init(default: str, tasks: tuple[str, ...]) -> Any:
-    """Declare where training starts."""
-    return setting(
-        default,
-        "Trees that training starts from: a random forest's, boosted ones, half of "
-        "each; random ones, with thresholds from the rows; or ones whose every "
-        "parameter is a small normal number (the paper's recipe).",
-        kind="choice",
-        choices=("both", "forest", "boosted", "random", "normal"),
-        paper="normal",
-        tasks=tasks,
-    )
-
-
-def _concentration(default: float, tasks: tuple[str, ...]) -> Any:
-    """Declare how few trees decide, by how far leaf weights lie apart."""
-    return setting(
-        default,
-        "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
-        "the higher, the fewer trees decide a row.",
-        minimum=1,
-        paper=1.0,
-        tasks=tasks,
-    )
-
-
-def _max_deciders(default: int | None, tasks: tuple[str, ...]) -> Any:
-    """Declare how few trees decide, by number."""
-    return setting(
-        default,
-        "Trees that decide a row at most, those whose leaves weigh most; all at the "
-        "start of training, fewer over the first epochs. Half of the loss is that of "
-        "fewer still, half of them or more, drawn in each step. None: all may.",
-        label="Max deciding trees",
-        minimum=1,
-        choices=(None,),
-        paper=None,
-        tasks=tasks,
-    )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -87,7 +46,15 @@ class GrandeSettings(AxisTreeSettings):
     depth: int = setting(
         5, "Splits on every path of a tree.", label="Depth", minimum=1, maximum=10
     )
-    init: str = _init("both", CLASSES)
+    init: str = setting(
+        "both",
+        "Trees that training starts from: a random forest's, boosted ones, half of "
+        "each; random ones, with thresholds from the rows; or ones whose every "
+        "parameter is a small normal number (the paper's recipe).",
+        choices=("both", "forest", "boosted", "random", "normal"),
+        paper="normal",
+        tasks=CLASSES,
+    )
     n_folds: int = setting(
         4,
         "Folds of the training rows, held out in turn by as many ensembles to find how "
@@ -121,8 +88,25 @@ class GrandeSettings(AxisTreeSettings):
         choices=WEIGHTINGS,
         paper="softmax",
     )
-    concentration: float = _concentration(2.4, CLASSES)
-    max_deciders: int | None = _max_deciders(20, CLASSES)
+    concentration: float = setting(
+        2.4,
+        "Leaf weights are multiplied by this, from 1 growing over the first epochs; "
+        "the higher, the fewer trees decide a row.",
+        minimum=1,
+        paper=1.0,
+        tasks=CLASSES,
+    )
+    max_deciders: int | None = setting(
+        20,
+        "Trees that decide a row at most, those whose leaves weigh most; all at the "
+        "start of training, fewer over the first epochs. Half of the loss is that of "
+        "fewer still, half of them or more, drawn in each step. None: all may.",
+        label="Max deciding trees",
+        minimum=1,
+        choices=(None,),
+        paper=None,
+        tasks=CLASSES,
+    )
     entropy_penalty: float = setting(
         0.001,
         "Added to the loss of a row for each nat of its estimator weights' entropy, "
@@ -198,6 +182,20 @@ class GrandeSettings(AxisTreeSettings):
     )
     batch_size: int = setting(128, "Training rows in each step.", minimum=1, paper=64)
 
+    @property
+    def learning_rates(self) -> tuple[float, float, float, float]:
+        """Those of I, T, L and W, the paper's four tensors."""
+        splits = self.learning_rate_index, self.learning_rate_values
+        return (*splits, self.learning_rate_leaf, self.learning_rate_weights)
+
+
+def _of_numbers(name: str, default: Any) -> Any:
+    """Declare a classifier's setting for numbers, with a default of their own."""
+    (declared,) = (one for one in fields(GrandeSettings) if one.name == name)
+    own = {"default": default, "tasks": ("regression",)}
+    described = replace(declared.metadata["setting"], **own)
+    return field(default=default, metadata={"setting": described})
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GrandeRegressionSettings(RegressionLossSettings):
@@ -206,9 +204,9 @@ class GrandeRegressionSettings(RegressionLossSettings):
     They start as a forest's: a boosted tree alone predicts no value of the target.
     """
 
-    init: str = _init("forest", ("regression",))
-    concentration: float = _concentration(1.0, ("regression",))
-    max_deciders: int | None = _max_deciders(None, ("regression",))
+    init: str = _of_numbers("init", "forest")
+    concentration: float = _of_numbers("concentration", 1.0)
+    max_deciders: int | None = _of_numbers("max_deciders", None)
 
 
 SPEC = LearnerSpec(
