@@ -12,7 +12,6 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
-from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
@@ -157,20 +156,12 @@ def _checked(read, name: str) -> Model:
 def import_model(
     store: RunStore, model: Model | Forest, problem: Problem, title: str = ""
 ) -> str:
-    """Save a model as a run that is done, with its scores on a table.
+    """Save a model as a run that is done, with its scores on a table; return its id.
 
     Parameters
     ----------
-    store : RunStore
-    model : Tree, WeightedTrees, PruningPath or Forest
     problem : Problem
         The table, which must be in the store, and what the model predicts of it.
-    title : str, default=""
-
-    Returns
-    -------
-    str
-        The run's id.
 
     Raises
     ------
@@ -189,16 +180,7 @@ def import_model(
     notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
-    return save_as_run(
-        store,
-        Fitted(model, problem, split, tuple(notes)),
-        IMPORTED,
-        {},
-        title,
-        asked_device="cpu",
-        seconds=0.0,
-        device="no device: trained elsewhere",
-    )
+    return save_as_run(store, Fitted(model, problem, split, tuple(notes)), title)
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:
