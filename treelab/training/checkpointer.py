@@ -11,6 +11,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -203,48 +204,40 @@ class Checkpointer:
             return {}, 0.0
 
 
+@dataclass
 class Stage:
-    """One training loop of a fit.
+    """One training loop of a fit."""
 
-    Attributes
-    ----------
-    saved : State or None
-        What was saved of it before.
-    is_finished : bool
-        Whether it had finished: ``saved`` is then how it ended.
-    """
-
-    def __init__(self, checkpointer: Checkpointer | None = None):
-        self.saved: State | None = None
-        self.is_finished = False
-        self._checkpointer = checkpointer
+    checkpointer: Checkpointer | None = None
+    saved: State | None = None  # what was saved of it before
+    is_finished: bool = False  # whether it had finished: ``saved`` is how it ended
 
     @property
     def is_saved(self) -> bool:
         """Whether anything is saved of it."""
-        return self._checkpointer is not None
+        return self.checkpointer is not None
 
     def reopen(self) -> None:
         """Go on with a stage that had finished."""
         self.is_finished = False
-        if self._checkpointer is not None:
-            self._checkpointer.reopen()
+        if self.checkpointer is not None:
+            self.checkpointer.reopen()
 
     @property
     def is_due(self) -> bool:
         """Whether ``save`` is wanted now."""
-        return self._checkpointer is not None and self._checkpointer.is_due()
+        return self.checkpointer is not None and self.checkpointer.is_due()
 
     def save(self, state: State) -> None:
         """Save the stage as it is under way; raises what the fit is to end with."""
-        if self._checkpointer is not None:
-            self._checkpointer.write(state)
+        if self.checkpointer is not None:
+            self.checkpointer.write(state)
 
     def finish(self, state: Callable[[], State], *, has_open_end: bool = False) -> None:
         """Save how the stage ended, with the next checkpoint."""
-        if self._checkpointer is not None:
-            self._checkpointer.has_open_end |= has_open_end
-            self._checkpointer.write(None, finished=state())
+        if self.checkpointer is not None:
+            self.checkpointer.has_open_end |= has_open_end
+            self.checkpointer.write(None, finished=state())
 
     def once(self, work: Callable[[], np.ndarray]) -> np.ndarray:
         """Return what a stage of one piece of work ends with: saved before, or now."""
@@ -256,8 +249,8 @@ class Stage:
 
     def stop(self) -> None:
         """Note that training was stopped before its end: nothing more is saved."""
-        if self._checkpointer is not None:
-            self._checkpointer.close()
+        if self.checkpointer is not None:
+            self.checkpointer.close()
 
 
 def _open_private(path: str, flags: int) -> int:

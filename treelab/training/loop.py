@@ -286,9 +286,7 @@ class BestCheckpoints:
         """Save the parameters of the candidates (K,) that improved, slots in turn."""
         n_saved = len(self._saved)
         for slot, saved in enumerate(self._saved):
-            here = improved
-            if n_saved > 1:
-                here = improved & (self._n_improved % n_saved == slot)
+            here = improved & (self._n_improved % n_saved == slot)
             if self._single and not bool(here[0]):
                 continue
             for name, now in self._tensors.items():
@@ -427,7 +425,7 @@ class Training:
 
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""
-        plan, monitor = self.plan, self.monitor
+        plan = self.plan
         if self.epoch == 0 and plan.measures_start:
             apart = -(-plan.n_rows // START_ROWS)
             rows = torch.arange(0, plan.n_rows, apart, device=self.generator.device)
@@ -448,7 +446,7 @@ class Training:
         if self.reason is None and plan.has_open_end and self.stage.is_saved:
             on = deepcopy(self._state(None))  # before the best parameters are restored
         if plan.validates:
-            _restore_best(self.candidates, self.checkpoints, plan, monitor)
+            self._restore_best()
         elif plan.n_averaged > 1:
             self.checkpoints.average()
         if self.reason == "callback":
@@ -522,6 +520,19 @@ class Training:
             self.reason = "nan"
         elif self.epochs_in_vain >= plan.patience:
             self.reason = "patience"
+
+    def _restore_best(self) -> None:
+        """Put the best parameters of each candidate into the module, or their mean."""
+        if not bool(torch.isfinite(self.checkpoints.loss).any()):
+            raise FloatingPointError(
+                f"The loss was not a number from epoch {self.monitor.epoch_offset + 1} "
+                "on. Try a smaller learning_rate, and look for extreme values in the "
+                "table."
+            )
+        if self.plan.n_averaged > 1:
+            self.checkpoints.average()
+            self.checkpoints.update(_valid_loss(self.candidates))
+        self.checkpoints.restore()
 
     def _report(self, epoch: int, train_loss: Tensor, valid_loss: Tensor) -> bool:
         """Report the losses; return whether a callback asked to stop."""
@@ -602,21 +613,3 @@ class Training:
 def _valid_loss(candidates: Candidates) -> Tensor:
     """Validation loss (K,), float32."""
     return candidates.valid_loss().float()
-
-
-def _restore_best(
-    candidates: Candidates,
-    checkpoints: BestCheckpoints,
-    plan: TrainingPlan,
-    monitor: Monitor,
-) -> None:
-    """Put the best parameters of each candidate into the module, or their mean."""
-    if not bool(torch.isfinite(checkpoints.loss).any()):
-        raise FloatingPointError(
-            f"The loss was not a number from epoch {monitor.epoch_offset + 1} on. Try "
-            "a smaller learning_rate, and look for extreme values in the table."
-        )
-    if plan.n_averaged > 1:
-        checkpoints.average()
-        checkpoints.update(_valid_loss(candidates))
-    checkpoints.restore()
