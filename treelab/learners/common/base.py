@@ -298,19 +298,6 @@ def best_weight_power(
 # What every learner shares: reading a table, holding rows out, predicting.
 
 
-def _checked_rows(
-    frame: pd.DataFrame, y, weights, groups, suffix: str, *, several: bool
-) -> Rows:
-    """Leave rows of weight 0 out; the target is as it was given."""
-    weights = check_weights(weights, len(frame), f"sample_weight{suffix}")
-    rows = Rows(frame, y, weights, check_groups(groups, len(frame), f"groups{suffix}"))
-    if weights is None or weights.all():
-        return rows
-    y = check_target(y, len(frame), f"y{suffix}", several=several)
-    rows = rows._replace(y=y).take(weights > 0)
-    return rows if np.ptp(rows.weights) else rows._replace(weight=None)
-
-
 @dataclass(frozen=True)
 class TrainingData:
     """A table as a learner trains on it; what its rows hold stands at ``Rows``."""
@@ -428,10 +415,10 @@ class TableEstimator(CommonSettings, BaseEstimator):
             the model is made of the best so far.
         """
         settings = read_settings(self)
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
+        given = X, y, sample_weight, groups
+        given_valid = X_valid, y_valid, sample_weight_valid, groups_valid
         with self._threads():
-            data = self._read(*given, **self._encoding(settings))
+            data = self._read(given, given_valid, **self._encoding(settings))
             self._learn(data, settings, callbacks)
         return self
 
@@ -445,41 +432,34 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _read(
         self,
-        X,
-        y,
-        X_valid,
-        y_valid,
-        sample_weight,
-        sample_weight_valid,
-        groups,
-        groups_valid,
+        given: tuple,
+        given_valid: tuple,
         *,
-        numbers,
-        one_hot_max=0,
-        joins_valid=False,
+        numbers: str,
+        one_hot_max: int = 0,
+        joins_valid: bool = False,
     ) -> TrainingData:
         """Check the tables, hold rows out where none are given, and encode.
 
-        Rows of weight 0 are left out. ``numbers`` and ``one_hot_max`` set how columns
-        are encoded, see ``TableEncoder``; with ``joins_valid`` validation rows that are
-        given are trained on, too. Sets ``n_features_in_`` and, for classifiers,
-        ``classes_``.
+        Rows of weight 0 are left out. ``given`` are table, target, weights and groups;
+        ``numbers`` and ``one_hot_max`` set how columns are encoded, see
+        ``TableEncoder``; with ``joins_valid`` validation rows that are given are
+        trained on, too. Sets ``n_features_in_`` and, for classifiers, ``classes_``.
         """
-        if y is None:
+        if given[1] is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        several = self.predicts_several
-        frame = self._read_frame(X, reset=True)
-        rows = _checked_rows(frame, y, sample_weight, groups, "", several=several)
-        self._name_outputs(y)
+        rows = self._read_rows(*given, "")
+        self._name_outputs(given[1])
         rows = rows._replace(y=self._read_target(rows.y, rows.frame.index))
+        X_valid, y_valid, weight_valid, groups_valid = given_valid
         if (X_valid is None) != (y_valid is None):
             raise ValueError("X_valid and y_valid go together; give both or neither.")
-        if X_valid is None and sample_weight_valid is not None:
+        if X_valid is None and weight_valid is not None:
             raise ValueError("sample_weight_valid needs X_valid and y_valid.")
-        if (groups_valid is None) != (groups is None or X_valid is None):
+        if (groups_valid is None) != (given[3] is None or X_valid is None):
             raise ValueError(
                 "groups_valid are the groups of X_valid; give them where X_valid and "
                 "groups are given."
@@ -490,9 +470,8 @@ class TableEstimator(CommonSettings, BaseEstimator):
             set_aside = not np.isin(held_out, places).any()
             rows, valid = rows.take(places), rows.take(held_out)
         else:
-            frame, y = self._read_frame(X_valid, reset=False), self._in_order(y_valid)
-            more = sample_weight_valid, groups_valid
-            valid = _checked_rows(frame, y, *more, "_valid", several=several)
+            more = self._in_order(y_valid), weight_valid, groups_valid
+            valid = self._read_rows(X_valid, *more, "_valid")
             y = self._encode_target(valid.y, valid.frame.index, "y_valid")
             valid = valid._replace(y=y)
             if joins_valid:
@@ -518,6 +497,18 @@ class TableEstimator(CommonSettings, BaseEstimator):
             groups=rows.groups,
             groups_valid=valid.groups,
         )
+
+    def _read_rows(self, X, y, weights, groups, suffix: str) -> Rows:
+        """Leave rows of weight 0 out; the target is as it was given."""
+        frame = self._read_frame(X, reset=not suffix)
+        weights = check_weights(weights, len(frame), f"sample_weight{suffix}")
+        groups = check_groups(groups, len(frame), f"groups{suffix}")
+        rows = Rows(frame, y, weights, groups)
+        if weights is None or weights.all():
+            return rows
+        y = check_target(y, len(frame), f"y{suffix}", several=self.predicts_several)
+        rows = rows._replace(y=y).take(weights > 0)
+        return rows if np.ptp(rows.weights) else rows._replace(weight=None)
 
     def _read_frame(self, X, *, reset: bool) -> pd.DataFrame:
         """Check a table of features and return it as a frame with text column names."""
