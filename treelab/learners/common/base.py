@@ -451,7 +451,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        rows = self._read_rows(*given, "")
+        rows = self._read_rows(*given, suffix="")
         self._name_outputs(given[1])
         rows = rows._replace(y=self._read_target(rows.y, rows.frame.index))
         X_valid, y_valid, weight_valid, groups_valid = given_valid
@@ -471,7 +471,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
             rows, valid = rows.take(places), rows.take(held_out)
         else:
             more = self._in_order(y_valid), weight_valid, groups_valid
-            valid = self._read_rows(X_valid, *more, "_valid")
+            valid = self._read_rows(X_valid, *more, suffix="_valid")
             y = self._encode_target(valid.y, valid.frame.index, "y_valid")
             valid = valid._replace(y=y)
             if joins_valid:
@@ -498,7 +498,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
             groups_valid=valid.groups,
         )
 
-    def _read_rows(self, X, y, weights, groups, suffix: str) -> Rows:
+    def _read_rows(self, X, y, weights, groups, *, suffix: str) -> Rows:
         """Leave rows of weight 0 out; the target is as it was given."""
         frame = self._read_frame(X, reset=not suffix)
         weights = check_weights(weights, len(frame), f"sample_weight{suffix}")

@@ -156,14 +156,10 @@ def _is_number(value, kind: type = Real) -> bool:
 
 
 def setting(default: Any, help: str, *, label: str = "", kind: str = "", **more) -> Any:
-    """Declare a setting as a field of a room's settings.
+    """Declare a setting as a field of a room's settings; see ``Setting``.
 
-    Parameters
-    ----------
-    default, help, label, **more
-        Of ``Setting``.
-    kind : str
-        Where the field's type (bool, int, float, or str for a choice) does not say it.
+    ``kind`` is given where the field's type (bool, int, float, or str for a choice)
+    does not say it.
     """
     described = Setting("", label, help, kind, default, **more)
     return field(default=default, metadata={"setting": described})
@@ -270,12 +266,8 @@ def with_recipe(
 ) -> dict[str, Any]:
     """Return the values a recipe trains with: the paper's in place of our defaults.
 
-    Parameters
-    ----------
-    settings : tuple of Setting
-    values : dict
-        By name, ``recipe`` among them; one that differs from our default stays, and
-        so do all beside a ``GivenRecipe``.
+    ``values`` have ``recipe`` among them; one that differs from our default stays, and
+    so do all beside a ``GivenRecipe``.
     """
     recipe = values.get("recipe")
     if recipe != "paper" or isinstance(recipe, GivenRecipe):
