@@ -14,7 +14,7 @@ from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import forms_of_model, known_forms
+from treelab.trees.feature import Feature, forms_of_model, known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import Tree, knows_interval, predicts_several
@@ -290,7 +290,8 @@ def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
 
 def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
     """Return a sentence for each column with categories that training rows lacked."""
-    notes, first_of = [], {}
+    notes: list[str] = []
+    first_of: dict[str, Feature] = {}
     for feature in model.features:
         if feature.kind == "category" and feature.column in X:
             first_of.setdefault(feature.column, feature)
