@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
 from treelab.data.encoding import spread
@@ -464,6 +463,8 @@ def _least_change(
 
     Those of ``whole`` (F,) features are whole numbers; None where there is none.
     """
+    from scipy.optimize import linprog  # pages that ask for no change load faster
+
     # A change is a rise less a fall; both cost the same.
     rise, fall = np.maximum(bounds, 0), np.maximum(-bounds[:, ::-1], 0)
     solved = linprog(

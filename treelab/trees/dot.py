@@ -23,7 +23,7 @@ from treelab.trees.text import (
     split_text,
     value_word,
 )
-from treelab.trees.tree import Tree, sum_up
+from treelab.trees.tree import Tree, check_single, sum_up
 from treelab.trees.words import clean, counted, percent, short, with_unit
 
 # Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
@@ -319,6 +319,7 @@ def to_dot(
     ValueError
         If an option is none of the above, or a highlighted node is not in the tree.
     """
+    check_single(tree)
     layout = layout or DotLayout()
     theme = palette_of(mode)
     if mode == "dark":

@@ -163,10 +163,18 @@ def load(path):
     return model_from_dict(stored)
 
 
-def model_from_zip(content: bytes, name: str):
-    """Return the model that ``to_bytes`` wrote; ValueError where there is none."""
+def model_from_zip(content: bytes | zipfile.ZipFile, name: str, folder: str = ""):
+    """Return the model that ``to_bytes`` wrote; ValueError where there is none.
+
+    Of a zip that holds more, it is that in ``folder``, whose name ends in "/".
+    """
     try:
-        files = _unzipped(content)
+        if isinstance(content, bytes):
+            content = zipfile.ZipFile(BytesIO(content))
+        parts = [content.getinfo(folder + part) for part in MODEL_FILES]
+        most = MOST_BYTES, MOST_ARRAY_BYTES
+        is_readable = all(part.file_size <= n for part, n in zip(parts, most))
+        files = [content.read(part) for part in parts] if is_readable else []
     except (
         *(zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, OSError),
         *(KeyError, EOFError, ValueError, NotImplementedError, IndexError),
@@ -174,21 +182,10 @@ def model_from_zip(content: bytes, name: str):
         raise ValueError(
             f"{name} is not a treelab model in one file, or it is damaged: {error}."
         ) from error
-    if files is None:
+    if not files:
         raise ValueError(f"{name} unpacks to more than can be read.")
     settings, arrays = files
     return _from_files(settings, arrays, Stored, f"in {name}")
-
-
-def _unzipped(content: bytes) -> list[bytes] | None:
-    """Return a model's two files of a zip; None where one is too large to read."""
-    files = []
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        for part, most in zip(MODEL_FILES, (MOST_BYTES, MOST_ARRAY_BYTES)):
-            if archive.getinfo(part).file_size > most:
-                return None
-            files.append(archive.read(part))
-    return files
 
 
 def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):

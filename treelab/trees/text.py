@@ -16,6 +16,7 @@ from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
+    check_single,
     knows_interval,
     plain_label,
     read_features,
@@ -826,6 +827,7 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
         are of training rows; confidence is the predicted class's probability, or NaN
         for regression.
     """
+    check_single(tree)
     leaves = np.flatnonzero(tree.is_leaf)
     n_rows = tree.n_rows[leaves]
     if tree.classes is None:
@@ -870,6 +872,7 @@ def to_text(tree: Tree) -> str:
                ├─ yes: versicolor (0.907) · 54 rows, 36%
                └─ no: virginica (0.978) · 46 rows, 30.7%
     """
+    check_single(tree)
     lines = []
     waiting = [(0, "", "", "")]  # node, what stands before it, before its children
     while waiting:

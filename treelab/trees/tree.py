@@ -379,6 +379,15 @@ def check_tree(tree: "Tree") -> None:
     _check_outputs(tree)
 
 
+def check_single(tree) -> None:
+    """Raise TypeError for a model of several trees where one is shown."""
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"One tree can be shown, got a {type(tree).__name__}. Give a Tree: one of "
+            "forest[0], ensemble.estimator(0), path.tree, or tree_ of an estimator."
+        )
+
+
 def _check_outputs(tree: "Tree") -> None:
     """Several outputs are numbers of different names; quantiles never cross."""
     if not tree.outputs:
