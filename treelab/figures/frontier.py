@@ -69,47 +69,10 @@ def frontier_figure(
     most = max([int(own["leaves"].max()) for own in tables if own is not None] or [64])
     ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     for number, own in enumerate(lines):
-        name = escape_html(own.name)
-        _add_mean(figure, own, ticks[-1])
-        if own.line is None:
-            figure.add_scatter(
-                x=ticks,
-                y=[own.score] * len(ticks),
-                mode="lines",
-                name=name,
-                line={"color": own.color, "width": 2, "dash": "dot"},
-                customdata=[[number, -1]] * len(ticks),
-                hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
-            )
-            _add_few_trees(figure, own, name, number)
-            continue
-        table = own.line.table
-        known = table[table[column].notna()]
-        if column == HELD_OUT and own.band is None:
-            sure = known[known["standard_error"].notna()]
-            if len(sure) > 1:
-                ends = sure[column], sure["standard_error"]
-                _add_band(figure, sure["leaves"], *ends, with_alpha(own.color, 0.1))
-        places = known.index.to_numpy()
-        figure.add_scatter(
-            x=known["leaves"].tolist(),
-            y=known[column].tolist(),
-            mode="lines+markers",
-            name=name,
-            line={"color": own.color, "width": 2},
-            marker={
-                "size": 8,
-                "symbol": own.symbol or _SYMBOLS[number % len(_SYMBOLS)],
-            },
-            customdata=[[number, place] for place in places.tolist()],
-            selected={"marker": {"size": 13}},
-            unselected={"marker": {"opacity": 1}},
-            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
-        )
-        if own.line.chosen in known.index:
-            chosen = known.loc[own.line.chosen]
-            at = chosen["leaves"], chosen[column], palette(mode).text
-            add_ring(figure, *at, more={"unselected": {"marker": {"opacity": 1}}})
+        n_before = len(figure.data)
+        _add_line(figure, own, number, column, ticks, palette(mode).text)
+        for trace in figure.data[n_before:]:  # the legend hides them together
+            trace.legendgroup = str(number)
     return figure.update_layout(
         template=template(mode),
         height=height,
@@ -122,8 +85,57 @@ def frontier_figure(
             "ticktext": [f"{size:,}" for size in ticks],
         },
         yaxis={"title": score_title},
-        legend={"y": 1, "yref": "container", "yanchor": "top"},
+        legend={"y": 1, "yref": "container", "yanchor": "top", "traceorder": "normal"},
     )
+
+
+def _add_line(
+    figure: go.Figure,
+    own: DrawnLine,
+    number: int,
+    column: str,
+    ticks: list[int],
+    ring_color: str,
+) -> None:
+    """Draw all that belongs to one run."""
+    name = escape_html(own.name)
+    _add_mean(figure, own, ticks[-1])
+    if own.line is None:
+        figure.add_scatter(
+            x=ticks,
+            y=[own.score] * len(ticks),
+            mode="lines",
+            name=name,
+            line={"color": own.color, "width": 2, "dash": "dot"},
+            customdata=[[number, -1]] * len(ticks),
+            hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
+        )
+        _add_few_trees(figure, own, name, number)
+        return
+    table = own.line.table
+    known = table[table[column].notna()]
+    if column == HELD_OUT and own.band is None:
+        sure = known[known["standard_error"].notna()]
+        if len(sure) > 1:
+            ends = sure[column], sure["standard_error"]
+            _add_band(figure, sure["leaves"], *ends, with_alpha(own.color, 0.1))
+    places = known.index.to_numpy()
+    figure.add_scatter(
+        x=known["leaves"].tolist(),
+        y=known[column].tolist(),
+        mode="lines+markers",
+        name=name,
+        line={"color": own.color, "width": 2},
+        marker={"size": 8, "symbol": own.symbol or _SYMBOLS[number % len(_SYMBOLS)]},
+        customdata=[[number, place] for place in places.tolist()],
+        selected={"marker": {"size": 13}},
+        unselected={"marker": {"opacity": 1}},
+        hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
+    )
+    if own.line.chosen in known.index:
+        chosen = known.loc[own.line.chosen]
+        at = chosen["leaves"], chosen[column], ring_color
+        add_ring(figure, *at, more={"unselected": {"marker": {"opacity": 1}}})
 
 
 def _add_few_trees(figure: go.Figure, own: DrawnLine, name: str, number: int) -> None:

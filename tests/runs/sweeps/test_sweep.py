@@ -24,12 +24,11 @@ from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_tried
 from treelab.runs.jobs import sweep
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
+from treelab.runs.jobs.sweep import Search, create_sweep, create_trial_run, help_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.sweeps import (
     SweepPlan,
-    TrialScorer,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -111,7 +110,7 @@ def test_more_folds_than_rows_are_refused(store, problem):
     for task, what in ((problem.task, "rows of a class"), ("regression", "rows")):
         asked = replace(run, problem=replace(problem, task=task))
         with pytest.raises(ValueError, match=f"500 folds need at least 500 {what};"):
-            list(TrialScorer(asked, plan, split)._parts())
+            list(Search(asked, plan, split, None, ())._parts())
 
 
 def test_the_defaults_are_tried_first(store, problem):
@@ -319,7 +318,7 @@ def test_a_trial_becomes_a_run(store, problem):
     own = create_trial_run(store, run, settings)
     run_one(own, store.home)
     assert store.run(own).settings == settings
-    assert store.sweep(own) is None
+    assert store.plan(own, "sweep") is None
 
 
 def test_other_runs_are_trained_before_a_sweep(store, problem):
