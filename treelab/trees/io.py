@@ -11,6 +11,8 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from io import BytesIO
@@ -206,12 +208,7 @@ def model_from_dict(stored: dict):
 def read_regular_file(path: Path, most_bytes: int) -> bytes:
     """Return the content of a file that a person named, which may be no file at all.
 
-    Raises
-    ------
-    OSError
-        If there is none, or it cannot be read.
-    ValueError
-        If it has more bytes, or is a pipe or a device, of which some never end.
+    ValueError if it has more bytes, or is a pipe or a device, of which some never end.
     """
     if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(
@@ -253,18 +250,23 @@ def _rebuild(header, arrays: dict, wanted: type):
     settings = header.get("settings")
     if not isinstance(settings, dict):
         raise ValueError("This is not a treelab model: it has no settings.")
-    try:
+    with refusing_damage(f"This saved {kind} is damaged: {{}}."):
         settings = {name: _unplain(value) for name, value in settings.items()}
         return cls.unpack(settings, arrays)
-    except ValueError as error:
-        if str(error).endswith("."):  # a sentence of ours, which says what is wrong
-            raise
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+
+
+@contextmanager
+def refusing_damage(sentence: str) -> Iterator[None]:
+    """Turn what a damaged file may lead to into a ValueError of this sentence."""
+    try:
+        yield
     except (
-        *(TypeError, KeyError, AttributeError, IndexError),
+        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
         *(OverflowError, RecursionError),
     ) as error:
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+        if isinstance(error, ValueError) and str(error).endswith("."):
+            raise  # a sentence of ours, which says what is wrong
+        raise ValueError(sentence.format(error)) from error
 
 
 def _plain(value):

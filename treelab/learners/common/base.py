@@ -1,6 +1,7 @@
 """The estimators' base: what is checked of a table, read into numbers, and kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
+from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column
 from treelab.trees.losses import LOSSES, SQUARED_ERROR, Loss
@@ -59,19 +61,10 @@ def check_table(X):
 def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
     """Return a table with its columns in the order in which they were fitted.
 
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_rows, n_columns)
-    names : sequence of str or None
-        ``feature_names_in_``, None where the table that was fitted had no names.
-    columns : sequence of str
-        What its columns are called, x0, x1, ... those of an array.
-
-    Returns
-    -------
-    DataFrame or ndarray
-        The table itself where it is an array or has other columns. Where an array was
-        fitted, columns of other names are taken in their order, as scikit-learn does.
+    ``names`` are ``feature_names_in_``, None where the table that was fitted had none;
+    ``columns`` what its columns are called, x0, x1, ... those of an array. An array, or
+    a table of other columns, is returned as it is; where an array was fitted, columns
+    of other names are taken in their order, as scikit-learn does.
     """
     if not isinstance(X, pd.DataFrame):
         return X
@@ -363,9 +356,9 @@ class TrainingData:
 class TableEstimator(CommonSettings, BaseEstimator):
     """Base of the learners: takes a raw table and predicts with the exported model.
 
-    A learner's ``fit`` calls ``_read``, trains, and sets ``model_``, what it exports:
-    a ``Tree``, ``WeightedTrees`` or ``PruningPath``, in the user's columns and units,
-    and ``origin_``, how the model came about.
+    A learner's ``_learn`` trains and sets ``model_``, what it exports: a ``Tree``,
+    ``WeightedTrees`` or ``PruningPath``, in the user's columns and units, and
+    ``origin_``, how the model came about.
     """
 
     columns_: tuple[str, ...]
@@ -373,6 +366,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
     origin_: Origin
     outputs_: tuple[str, ...] = ()  # names of several targets or quantiles
     predicts_several: ClassVar[bool] = False
+    _threads: Callable[[], Any] = staticmethod(nullcontext)  # a fit runs within it
 
     def __str__(self):
         """Return the settings that were changed and, once fitted, the origin."""
@@ -398,16 +392,67 @@ class TableEstimator(CommonSettings, BaseEstimator):
         tags.non_deterministic = False
         return tags
 
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_columns)
+            Raw table: numbers, categories and missing values.
+        y : array-like of shape (n_rows,)
+            Target; of several targets (n_rows, n_outputs).
+        sample_weight : array-like of shape (n_rows,), optional
+            Of each row, as multiples of their mean: one of weight 2 counts as twice the
+            row, one of 0 is left out.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : optional
+            Rows that stop the training and choose the model; without them rows of ``X``
+            are held out for that: a fifth, or folds in turn. CART that is tuned and
+            GradTree without early stopping choose by folds of all rows, and train on
+            these as well. Plain CART and optimal trees only measure their loss on them.
+        callbacks : sequence of callable
+            Called with a ``Progress`` now and then; returning True stops training, and
+            the model is made of the best so far.
+        """
+        settings = read_settings(self)
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
+        with self._threads():
+            data = self._read(*given, **self._encoding(settings))
+            self._learn(data, settings, callbacks)
+        return self
+
+    def _encoding(self, settings) -> dict[str, Any]:
+        """Keywords of ``_read``: how columns are encoded."""
+        raise NotImplementedError
+
+    def _learn(self, data: TrainingData, settings, callbacks) -> None:
+        """Train on rows that were read, by settings that were checked."""
+        raise NotImplementedError
+
     def _read(
         self,
         X,
         y,
-        X_valid=None,
-        y_valid=None,
-        sample_weight=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
+        X_valid,
+        y_valid,
+        sample_weight,
+        sample_weight_valid,
+        groups,
+        groups_valid,
         *,
         numbers,
         one_hot_max=0,
@@ -466,7 +511,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
             y_valid=valid.y,
             frame=rows.frame,
             frame_valid=valid.frame,
-            n_outputs=self._n_outputs(),
+            n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
             weight=rows.weight,
             weight_valid=valid.weight,
@@ -542,19 +587,16 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _decode_target(self, y: np.ndarray) -> np.ndarray:
         """Return an encoded target as the caller gave it."""
-        raise NotImplementedError
+        return y
 
     def labels(self) -> tuple | None:
         """Return the classes as plain Python values; None for regression."""
-        raise NotImplementedError
+        return None
 
     def _task(self) -> str:
         """One of "binary", "multiclass" and "regression"."""
-        raise NotImplementedError
-
-    def _n_outputs(self) -> int:
-        """Classes, or 1."""
-        raise NotImplementedError
+        n_classes = len(self.labels() or ())
+        return {0: "regression", 2: "binary"}.get(n_classes, "multiclass")
 
 
 class TableClassifier(ClassifierMixin, TableEstimator):
@@ -589,29 +631,36 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Return the labels of class codes."""
         return self.classes_[y]
 
-    def _task(self):
-        """Two classes are binary, more are multiclass."""
-        return "binary" if len(self.classes_) == 2 else "multiclass"
-
-    def _n_outputs(self):
-        """One output a class."""
-        return len(self.classes_)
-
     @property
     def _class_weight(self) -> Any:
         """The setting ``class_weight`` that is trained with, if any."""
         return getattr(read_settings(self), "class_weight", None)
 
-    def _class_weight_by_code(self):
-        """The setting ``class_weight``, a dict by class codes in place of labels.
+    def _class_weights(
+        self, y: np.ndarray, row_weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
+        given = self._class_weight
+        if given is None:
+            return np.ones(len(self.classes_))
+        if isinstance(given, dict):
+            weights = self._given_weights(given)
+        elif given == "balanced":
+            weights = self._balanced_weights(y, row_weight)
+        else:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dict of label to weight, "
+                f"got {given!r}."
+            )
+        return weights / np.average(weights[y], weights=row_weight)
+
+    def _given_weights(self, given: dict) -> np.ndarray:
+        """Weight of each class (n_classes,) by its label, 1 where none is given.
 
         As scikit-learn has it, a label that the rows lack is no mistake where every
         class has its weight: a fold may lack a rare class.
         """
-        given = self._class_weight
-        if not isinstance(given, dict):
-            return given
-        labels = self.classes_.tolist()
+        labels = self.labels()
         unknown = [label for label in given if label not in labels]
         missing = [label for label in labels if label not in given]
         if unknown and missing:
@@ -625,26 +674,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
                     "class_weight must hold finite numbers of at least 0, got "
                     f"{weight!r} for {label!r}."
                 )
-        return {labels.index(label): given[label] for label in given if label in labels}
-
-    def _class_weights(
-        self, y: np.ndarray, row_weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
-        given = self._class_weight_by_code()
-        weights = np.ones(len(self.classes_))
-        if given is None:
-            return weights
-        if isinstance(given, dict):
-            weights[[*given]] = [*given.values()]
-        elif given == "balanced":
-            weights = self._balanced_weights(y, row_weight)
-        else:
-            raise ValueError(
-                "class_weight must be None, 'balanced' or a dict of label to weight, "
-                f"got {given!r}."
-            )
-        return weights / np.average(weights[y], weights=row_weight)
+        return np.array([given.get(label, 1.0) for label in labels], dtype=float)
 
     def _balanced_weights(
         self, y: np.ndarray, row_weight: np.ndarray | None = None
@@ -773,21 +803,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
                 f"as {name}. Give one column, or one quantile."
             )
         return np.repeat(y[:, None], len(self._levels), axis=1)
-
-    def _decode_target(self, y):
-        """Return the target as it is."""
-        return y
-
-    def _task(self):
-        """Regression."""
-        return "regression"
-
-    def _n_outputs(self):
-        """One value, or one of each target or level."""
-        return self.n_outputs_
-
-    def labels(self) -> None:
-        """Return None: regression has no classes."""
 
     def predict(self, X):
         """Predict a value, in the units of the target, for each row of ``X``.

@@ -79,7 +79,8 @@ def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     if weight is not None:
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     values, level = np.asarray(y, dtype=np.float64), parent.interval_level or 0.0
-    return with_interval(tree, Rows(X, values, weight), level=level, seed=0)
+    groups = None if split.groups is None else split.groups.loc[X.index].to_numpy()
+    return with_interval(tree, Rows(X, values, weight, groups), level=level, seed=0)
 
 
 def save_pruned(

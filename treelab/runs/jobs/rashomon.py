@@ -14,6 +14,7 @@ from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.derived import save_derived
 from treelab.runs.jobs.fit import (
     Fitted,
+    fit_rows,
     fitted_split,
     keeps_constraints,
     rashomon_set,
@@ -151,7 +152,8 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
         # Not the starts of the first batch again, nor of one found since.
         random_state=run.problem.seed + 1 + n_known,
     )
-    batch = estimator.fit(rows.X, rows.y, callbacks=callbacks).batch_
+    fit_rows(estimator, rows, None, callbacks, split.groups)
+    batch = estimator.batch_
     trees = [*batch.export(rows.X, rows.y), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
     sentence = (
