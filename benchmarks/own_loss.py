@@ -11,7 +11,7 @@ import torch
 
 from treelab.bench import machine
 from treelab.learners.registry import make_estimator
-from treelab.training.loop import Steps
+from treelab.training.loop import Training
 
 N_ROWS, N_COLUMNS, LEVEL = 1500, 8, 0.8
 FITS = 2  # of each, of which the quickest counts
@@ -63,7 +63,7 @@ LOSSES: dict[str, tuple[dict, Callable]] = {
 def timed(key: str, settings: dict, X, y) -> tuple[float, float]:
     """Return milliseconds of a step, 0 without steps, and seconds of a whole fit."""
     step, fit = [], []
-    take = Steps.take
+    take = Training.take
     for _ in range(FITS):
         spent: list[float] = []
 
@@ -73,7 +73,7 @@ def timed(key: str, settings: dict, X, y) -> tuple[float, float]:
             spent.append(time.process_time() - began)
             return loss
 
-        with patch.object(Steps, "take", clocked):
+        with patch.object(Training, "take", clocked):
             began = time.process_time()
             make_estimator(key, "regression", settings, random_state=0).fit(X, y)
         fit.append(time.process_time() - began)

@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -41,14 +42,31 @@ LONGEST_FIRST = ("tests/learners", "tests/ops", "tests/pages")
 COMPILING = ("tests/learners/", "tests/ops/")
 
 
-def pytest_collection_modifyitems(items) -> None:
-    """Put the files that take longest first."""
+@pytest.hookimpl(trylast=True)  # of those that are left
+def pytest_collection_modifyitems(config, items) -> None:
+    """Put the files that take longest first; deal slow ones among processes."""
 
     def place(item) -> int:
         starts = [item.nodeid.startswith(own) for own in LONGEST_FIRST]
         return starts.index(True) if any(starts) else len(starts)
 
     items.sort(key=place)
+    n_processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if config.option.markexpr == "slow" and n_processes > 1:
+        items[:] = _dealt(items, n_processes)
+
+
+def _dealt(items: list, n_processes: int) -> list:
+    """Order tests: of equal parts one only computes, and all end with short ones.
+
+    Files of few slow tests have the long ones, which wait for workers and pages.
+    """
+    size = Counter(item.path for item in items)
+    ordered = sorted(items, key=lambda item: size[item.path])
+    place = {path: i for i, path in enumerate(dict.fromkeys(i.path for i in ordered))}
+    n_long = len(items) - len(items) // n_processes
+    long, short = ordered[:n_long], ordered[n_long:]
+    return short + sorted(long, key=lambda item: place[item.path] % (n_processes - 1))
 
 
 @pytest.fixture(scope="session")

@@ -53,8 +53,8 @@ IN_MODE = "mode => getComputedStyle(document.body).colorScheme === mode"
 
 @pytest.fixture
 def workers(alone, monkeypatch):
-    """Workers of the app that ``address`` serves, for a test that trains."""
-    monkeypatch.delenv("TREELAB_SLOTS", raising=False)
+    """One worker of the app that ``address`` serves, and the quick one, to train."""
+    monkeypatch.setenv("TREELAB_SLOTS", "1")
 
 
 @pytest.fixture
@@ -95,9 +95,13 @@ def page(browser, address):
 
 @contextmanager
 def window(browser):
-    """Open a window with a memory of its own, and close it in the end."""
+    """Open a window with a memory of its own, and close it in the end.
+
+    Nothing spins or glides in it: to draw that takes a third of the browser's time.
+    """
     SHOTS.mkdir(parents=True, exist_ok=True)
-    with browser.new_context(viewport={"width": 1400, "height": 1000}) as context:
+    options = {"viewport": {"width": 1400, "height": 1000}, "reduced_motion": "reduce"}
+    with browser.new_context(**options) as context:
         context.set_default_timeout(SLOW)
         sync_api.expect.set_options(timeout=SLOW)
         yield context.new_page()

@@ -39,7 +39,8 @@ def address(tmp_path, monkeypatch):
 
 def signed_in(browser, address: str, user: str):
     """A window of somebody who has signed in."""
-    page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+    options = {"viewport": {"width": 1400, "height": 1000}, "reduced_motion": "reduce"}
+    page = browser.new_context(**options).new_page()
     page.set_default_timeout(SLOW)
     page.goto(address)
     page.get_by_role("button", name="Sign in").wait_for()

@@ -35,8 +35,6 @@ from treelab.training.device import device_name, resolve_device
 from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
 
-# What a benchmark ran on.
-
 
 def machine() -> str:
     """Name of the processor and the number of its cores that may be used."""
@@ -48,9 +46,6 @@ def machine() -> str:
                 name = line.split(":", 1)[1].strip()
                 break
     return f"{name}, {os.cpu_count()} cores"
-
-
-# Taking the time of a step.
 
 
 def median_seconds(
@@ -164,9 +159,6 @@ def _paths(n_leaves: int, device) -> tuple[Tensor, Tensor]:
     return torch.stack(splits[::-1], 1), torch.stack(goes_left[::-1], 1)
 
 
-# How long visitors wait: reading tables, placing splits, listing runs.
-
-
 def table_rows(steps: int) -> list[dict]:
     """Time each step, print a line for it and return the rows to save."""
     rows = []
@@ -228,19 +220,9 @@ SHAPE = {"n_starts": 10, "depth": 6, "n_features": 10, "n_rows": 4000}
 def dense_oblique_tree(
     x: Tensor, weights: Tensor, threshold: Tensor, scale_factor: Tensor, leaf: Tensor
 ) -> Tensor:
-    """Raw output of one soft oblique tree for each row.
+    """Raw output (B,) of one soft oblique tree for each row.
 
-    Parameters
-    ----------
-    x : Tensor of shape (F, B)
-    weights : Tensor of shape (N, F)
-    threshold : Tensor of shape (N,)
-    scale_factor : Tensor of shape (1, 1)
-    leaf : Tensor of shape (L,)
-
-    Returns
-    -------
-    Tensor of shape (B,)
+    Shapes are (F, B), (N, F), (N,), (1, 1) and (L,).
     """
     left = torch.sigmoid(scale_factor * (threshold[:, None] - weights @ x))
     reach = []
@@ -291,9 +273,6 @@ def oblique_steps(
     }
 
 
-# How long argmin trees' solver takes, and what restarts cost to train.
-
-
 # name, trees, depth, rows
 SOLVER_STEPS = (
     ("traversal, one tree", 1, 6, 512),
@@ -309,15 +288,7 @@ FITS = 3
 def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
     """Time the solver, then the training of one tree and of 16; print both.
 
-    Parameters
-    ----------
-    steps : int
-        The solver's medians are taken of `SOLVER_RUNS` times as many runs.
-
-    Returns
-    -------
-    list of dict
-        As ``bench speed`` saves them.
+    The solver's medians are taken of `SOLVER_RUNS` times as many runs as ``steps``.
     """
     names = [name for name, *_ in SOLVER_STEPS]
     solves = [solver_step(e, d, b, device) for _, e, d, b in SOLVER_STEPS]
@@ -391,9 +362,6 @@ def argmin_fit(
         model.fit(X[:n_rows], y[:n_rows], X_valid=X[rest], y_valid=y[rest])
 
     return fit
-
-
-# How long a step of each operator takes, against the formulas typed in one to one.
 
 
 AT_LEAST = 1.0  # seconds that the runs of a step take together
@@ -509,22 +477,10 @@ STEPS = (
 
 
 def report(*, steps: int, device: str = "cpu", out: Path | None = None) -> int:
-    """Time every step with every formulation and print a line for each.
+    """Time every step with every formulation and print a line for each; return 0.
 
-    Parameters
-    ----------
-    steps : int
-        Runs that a median is taken of, at least.
-    device : str, default="cpu"
-        Where the steps run: "auto", "cpu", "cuda" or "cuda:N". What visitors wait for
-        is timed on the CPU alone.
-    out : Path or None, default=None
-        JSON file to write.
-
-    Returns
-    -------
-    int
-        The exit code, 0.
+    A median is taken of ``steps`` runs at least, on "auto", "cpu", "cuda" or "cuda:N".
+    What visitors wait for is timed on the CPU alone. ``out`` is a JSON file to write.
     """
     place = resolve_device(device)
     where = str(place)

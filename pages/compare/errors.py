@@ -130,7 +130,8 @@ def show_errors(pair: Pair, names: Names) -> None:
 
 MOST_ROWS = 200  # rows that are listed
 ROW, TARGET, CORRECT, CLOSER = "test row", "target", "correct", "closer"
-HEADS = {ROW, TARGET, CORRECT, CLOSER}  # names that no run may have in the table
+NEITHER = "neither"  # of two runs is better
+HEADS = {ROW, TARGET, CORRECT, CLOSER, NEITHER}  # names that no run may have there
 
 
 def rows_that_differ(
@@ -147,7 +148,7 @@ def rows_that_differ(
     st.markdown(found.sentences(named, plain(pair[0].model.target_unit)))
     first, second = (f"{name} (run)" if name in HEADS else name for name in names)
     rows = found.rows[:MOST_ROWS]
-    better = [(first, second, "neither")[which] for which in rows["better"]]
+    better = [(first, second, NEITHER)[which] for which in rows["better"]]
     facts = rows.assign(position=rows["position"] + 1, better=better)
     head = (ROW, TARGET, first, second, CORRECT if of_classes else CLOSER)
     facts = facts.set_axis(head, axis="columns")

@@ -81,11 +81,12 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
         rows += f" where {short_rule(tree, gap.node)}"
     with numbers:
         st.markdown(plain(gap.sentences(tree, name, rows)))
-        both = {name: gap.gains, "greedy": gap.greedy}
+        own = f"{name} (run)" if name == "greedy" else name
+        both = {own: gap.gains, "greedy": gap.greedy}
         st.table(
             {
-                title: {key: gain_text(getattr(both[key], own)) for key in both}
-                for own, title in GAINS.items()
+                title: {key: gain_text(getattr(both[key], gain)) for key in both}
+                for gain, title in GAINS.items()
             }
         )
     X, y, _ = loaded.rows("fitted")

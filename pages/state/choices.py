@@ -13,7 +13,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.columns import TASKS, useful_columns
 from treelab.data.folds import N_FOLDS
 from treelab.data.problem import Problem, folds_problem, make_problem, several_targets
-from treelab.editing.session import Session
+from treelab.editing.log import Session
 from treelab.learners.common.settings import Setting
 from treelab.learners.registry import CLUSTERS, LEARNERS
 from treelab.runs.jobs.repeats import create_next_folds, create_repeats

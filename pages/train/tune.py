@@ -45,7 +45,7 @@ def tune(problem: Problem) -> None:
         run.id: (run, plan)
         for run in store().runs()
         if (run.problem.table_id, run.problem.target) == about
-        and (plan := store().sweep(run.id)) is not None
+        and (plan := store().plan(run.id, "sweep")) is not None
     }
     if not known:
         st.info(

@@ -329,7 +329,7 @@ def _children(run: Run) -> list[Run]:
         other
         for other in store().runs()
         if (other.learner, other.problem) == (run.learner, run.problem)
-        and (more := store().more(other.id)) is not None
+        and (more := store().plan(other.id, "more")) is not None
         and json.loads(more)["run"] == run.id
     ]
 

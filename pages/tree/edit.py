@@ -27,14 +27,12 @@ from pages.widgets.watcher import follow_runs
 from pages.widgets.words import explained, named_with_unit, plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing import edits as kinds
-from treelab.editing.apply import apply_edit
+from treelab.editing.apply import Bench, apply_edit
 from treelab.editing.candidates import Candidate, by_column, gain_of
 from treelab.editing.edited import Edited
-from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
+from treelab.editing.log import TRAINERS, EditLog, Session, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
-from treelab.editing.replay import Bench
-from treelab.editing.session import Session
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.splits import headline_scores, split_terms
 from treelab.figures import editing as figures
@@ -619,7 +617,7 @@ def show_log(editing: Editing) -> None:
 
 def show_edits(loaded: LoadedRun) -> None:
     """List the edits that a run's tree came from, if any."""
-    written = store().edits(loaded.run.id)
+    written = store().plan(loaded.run.id, "edits")
     if written is None:
         return
     log = EditLog.from_json(written)
@@ -718,7 +716,7 @@ def children_of(run: Run) -> list[Run]:
         """Return the id of the run whose tree another one's was."""
         if other.has_model:
             return other.summary.get("edited_from", "")
-        log = store().edits(other.id)
+        log = store().plan(other.id, "edits")
         return "" if log is None else EditLog.from_json(log).run
 
     return [other for other in store().runs() if parent(other) == run.id]

@@ -24,7 +24,7 @@ from treelab.evaluation import routing
 from treelab.evaluation.metrics import dendrogram_purity
 from treelab.figures import routing as figures
 from treelab.figures.html import color_legend, scale
-from treelab.trees.colors import VIRIDIS
+from treelab.trees.colors import VIRIDIS, palette
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.words import counted, listed, percent, quoted
 
@@ -187,7 +187,6 @@ def _heat_tree(routed: routing.RoutedRows, name: str, levels: int, width: int, m
         routed.table(name),
         rows_name=f"{routed.rows_name}s of {name}",
         max_depth=levels,
-        with_scale=False,
         width=width,
         mode=mode,
     )
@@ -222,7 +221,7 @@ def _show_difference(
     levels = _pick_levels(routed)
     points = f"{100 * more.get('most', 1):.0f} points"
     low, high = f"{ends[0]} (−{points})", f"{ends[1]} (+{points})"
-    st.html(scale(figures.difference_colors(mode()), low, high))
+    st.html(scale(palette(mode()).diverging, low, high))
     show_figure(
         figures.difference_figure(
             routed.tree, *rows, max_depth=levels, mode=mode(), **more

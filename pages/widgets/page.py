@@ -1,6 +1,7 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
 from pathlib import Path
 from typing import NoReturn
@@ -14,9 +15,10 @@ from treelab.data.problem import Problem
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import importance_figure
 from treelab.figures.html import dot
-from treelab.figures.style import Mode, Palette, learner_color, mix, palette, text_on
+from treelab.figures.style import learner_color, text_on
 from treelab.runs.run_words import distinct, run_names, score
 from treelab.runs.store.run import Run
+from treelab.trees.colors import Mode, Palette, mix, palette
 from treelab.trees.words import counted, significant
 
 _THEN = '<span class="quiet">›</span>'
@@ -232,6 +234,19 @@ def load_figures_ahead() -> None:
     """Let the browser load what draws figures while a page without any is read."""
     with st.container(key="ahead"):  # see the style sheet
         st.plotly_chart(go.Figure(layout_template="none"), key="no-figure")
+
+
+def with_skeleton(place, height: int, function: Callable, *given):
+    """Return what a function of data finds, below a skeleton of so many pixels.
+
+    A press meanwhile is answered at once: a script can be stopped only where it draws.
+    """
+    pool = ThreadPoolExecutor(1)
+    found = pool.submit(function, *given)
+    pool.shutdown(wait=False)
+    while not wait([found], 0.1).done:
+        place.skeleton(height)
+    return found.result()
 
 
 def pick_one(label: str, options: Iterable, key: str, **given):

@@ -28,7 +28,8 @@ def test_every_picture_that_is_shown_is_there():
 @pytest.mark.browser
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium")
-def test_the_script_takes_every_picture_that_is_shown(tmp_path):
+def test_the_script_takes_every_picture_that_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREELAB_SLOTS", "1")
     script = [sys.executable, "docs/pictures/take.py", "--to", str(tmp_path)]
     script += ["--restarts", "50"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)

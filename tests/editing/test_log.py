@@ -19,8 +19,7 @@ from treelab.editing.edits import (
     Unlock,
     edit_from_dict,
 )
-from treelab.editing.log import EditLog, Training, tree_hash
-from treelab.editing.session import Session
+from treelab.editing.log import EditLog, Session, Training, tree_hash
 from treelab.trees.dates import last_before, moment_after
 
 PATHS = st.text("LR", max_size=6)

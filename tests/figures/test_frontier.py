@@ -38,6 +38,7 @@ def test_each_run_is_a_line_and_an_ensemble_a_line_across(mode, column):
     assert set(named["GRANDE"].y) == {0.95}
     (ring,) = (trace for trace in figure.data if trace.marker.symbol == "circle-open")
     assert (ring.x[0], ring.y[0]) == (4, known.set_index("leaves")[column][4])
+    assert ring.legendgroup == cart.legendgroup != named["GRANDE"].legendgroup
     bands = [trace for trace in figure.data if trace.fill == "toself"]
     assert len(bands) == (column == "held_out")
 

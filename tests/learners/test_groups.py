@@ -1,5 +1,7 @@
 """Rows that belong together, which no learner may hold out of one another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem, split_problem
 from treelab.learners.registry import LEARNERS, make_estimator
+from treelab.runs.jobs.derived import with_interval_as
 from treelab.runs.jobs.fit import fit_rows
 
 SETTINGS = {
@@ -107,3 +110,16 @@ def test_a_table_split_by_group_trains_with_its_groups(monkeypatch):
     for name, part in (("train", "groups"), ("valid", "groups_valid")):
         rows = split.rows(name).X.index
         np.testing.assert_array_equal(given[part], group[rows])
+
+
+def test_an_edited_tree_holds_groups_out_for_its_interval():
+    X, y, group = patients(0)
+    table = X.assign(y=y, patient=group)
+    split = split_problem(make_problem(table, "y"), "group", "patient").split(table)
+    model = make_estimator("cart", "regression", {}, random_state=0)
+    fit_rows(model, split.rows("train"), split.rows("valid"), [], split.groups)
+    by_row, by_group = (
+        with_interval_as(model.tree_, model.tree_, own).interval
+        for own in (replace(split, groups=None), split)
+    )
+    assert (np.ptp(by_group, axis=1) > np.ptp(by_row, axis=1)).all()

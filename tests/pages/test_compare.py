@@ -205,6 +205,10 @@ def test_rows_on_which_they_differ_are_listed(visit, store):
     listed = open_part(visit("compare"), "Errors").dataframe[1].value
     assert len(listed) == differ.sum()
     assert set(listed["correct"]) <= {"CART", "Argmin tree", "neither"}
+    store.set_title(other, "neither")
+    again = open_part(visit("compare"), "Errors").dataframe[1].value
+    named = listed["correct"].replace("Argmin tree", "neither (run)")
+    assert again["correct"].tolist() == named.tolist()
 
 
 @pytest.mark.slow
@@ -308,6 +312,9 @@ def test_the_greedy_trap_tells_its_exclusive_or(visit, store):
     gains = app.table[0].value
     assert gains.index.tolist() == ["GradTree", "greedy"]
     assert gains.shape == (2, 3)
+    store.set_title(run, "greedy")
+    renamed = visit("compare").table[0].value
+    assert renamed.index.tolist() == ["greedy (run)", "greedy"]
     assert not [c for c in app.caption if "On a sample of" in c.value]
 
 

@@ -1,8 +1,12 @@
 """Data opens with a table at hand, takes others, and never loses the one it has."""
 
+from threading import Event
+from unittest.mock import Mock
+
 import pandas as pd
 import pytest
 
+from pages.widgets.page import with_skeleton
 from pages.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
@@ -305,3 +309,14 @@ def test_what_is_edited_of_columns_is_said_to_the_reader():
         "keep_na": ["c"],
         "as_text": [],
     }
+
+
+def test_a_press_is_answered_while_columns_are_looked_through():
+    free = Event()
+    place = Mock(skeleton=Mock(side_effect=InterruptedError))  # as Streamlit stops here
+    with pytest.raises(InterruptedError):
+        with_skeleton(place, 42, free.wait, 60)
+    free.set()
+    assert with_skeleton(Mock(), 42, sum, [1, 2]) == 3
+    with pytest.raises(TableError):
+        with_skeleton(Mock(), 42, Mock(side_effect=TableError("damaged")))

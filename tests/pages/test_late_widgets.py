@@ -10,7 +10,7 @@ from pages.tree import edit as split
 from pages.widgets import upload
 from tests.pages.stores import add_run
 from treelab.editing.edits import SetThreshold
-from treelab.editing.session import Session
+from treelab.editing.log import Session
 
 
 @pytest.fixture

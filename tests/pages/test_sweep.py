@@ -35,7 +35,7 @@ def test_a_sweep_is_started_with_the_space_that_is_shown(store, visit):
     app.button(key="sweep-start").click().run()
     assert not app.exception
     (run,) = store.runs()
-    plan = SweepPlan.from_json(store.sweep(run.id))
+    plan = SweepPlan.from_json(store.plan(run.id, "sweep"))
     assert (run.learner, plan.n_trials, plan.scoring) == ("cart", 7, "folds")
     assert "max_depth" in plan.space
 

@@ -45,7 +45,7 @@ def test_edits_are_done_undone_saved_and_survive_other_pages(visit, store):
     press(app, "keep", run)
     newest = store.runs()[0]
     assert newest.summary["edited_from"] == run
-    log = EditLog.from_json(store.edits(newest.id))
+    log = EditLog.from_json(store.plan(newest.id, "edits"))
     assert (log.edits, log.seen_test) == ((Prune("L"),), 1)
     assert len(app.metric) == 3  # the session is over: test scores are shown
     assert "the edits" in page_text(app) or "no change" in page_text(app)
@@ -100,7 +100,9 @@ def test_training_around_starts_a_child_that_waits(visit, store):
     press(app, "around", run)
     newest = store.runs()[0]
     assert (newest.learner, newest.state) == ("gradtree", "queued")
-    assert EditLog.from_json(store.edits(newest.id)).training.learner == "gradtree"
+    assert (
+        EditLog.from_json(store.plan(newest.id, "edits")).training.learner == "gradtree"
+    )
     assert "trained around" in page_text(app)
 
 

@@ -135,7 +135,7 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     ).to_be_visible()
     expect(page.get_by_text("The session was ended")).to_be_visible()
     child = store.runs()[0]
-    log = EditLog.from_json(store.edits(child.id))
+    log = EditLog.from_json(store.plan(child.id, "edits"))
     assert [type(edit) for edit in log.edits] == [SetThreshold, Lock, Forbid]
     tree = store.model(child.id)
     assert tree.threshold[0] == log.edits[0].threshold

@@ -109,7 +109,7 @@ def test_one_candidate_that_blows_up_does_not_end_the_others():
     lines = Lines([0.0, 0.0], [[1.0, math.nan], [0.5, math.nan], [0.4, math.nan]])
     result = run(lines, max_epochs=3)
     assert result.epochs == 3
-    assert result.best == 0
+    assert result.best_loss.argmin() == 0
     assert result.best_loss[1] == math.inf
 
 

@@ -7,21 +7,26 @@ from argparse import Namespace
 from pathlib import Path
 
 import treelab
+from treelab.cli.arguments import Parser
 
 PACKAGE = Path(treelab.__file__).parent
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``app`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "app",
-        help="open the dashboard in a browser",
-        description="Opens the dashboard in a browser; Ctrl-C ends it. What follows -- "
-        "is given to streamlit, see streamlit run --help.",
+        _app,
+        "open the dashboard in a browser",
+        "Opens the dashboard in a browser; Ctrl-C ends it. What follows -- is given to "
+        "streamlit, see streamlit run --help.",
+        """
+        --port  (default: 8501)
+        options -- OPTION  of streamlit
+        """,
+        port={"type": int, "default": 8501},
+        options={"nargs": "*"},
     )
-    parser.add_argument("--port", type=int, default=8501, help="(default: 8501)")
-    parser.add_argument("options", nargs="*", metavar="-- OPTION", help="of streamlit")
-    parser.set_defaults(command=_app)
 
 
 def script() -> Path:

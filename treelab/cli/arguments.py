@@ -9,7 +9,10 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
+from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent, fill
+from typing import Any
 
 from treelab.data.columns import TASKS
 from treelab.runs.jobs.import_model import read_model
@@ -17,244 +20,6 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
-
-
-def add_home(parser: ArgumentParser) -> None:
-    """Add ``--home``, the run store's folder."""
-    parser.add_argument(
-        "--home",
-        metavar="DIR",
-        help=f"folder of the run store (default: TREELAB_HOME, else {default_home()})",
-    )
-
-
-def add_table(parser: ArgumentParser) -> None:
-    """Add the table's file, and what to read of it."""
-    parser.add_argument(
-        "table",
-        metavar="TABLE",
-        help="a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
-        "SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME or "
-        "openml:NUMBER, fetched from openml.org and cached",
-    )
-    add_file_options(parser)
-
-
-def add_file_options(parser: ArgumentParser) -> None:
-    """Add what to read of a table's file."""
-    parser.add_argument(
-        "--sheet",
-        metavar="NAME",
-        help="sheet of a workbook, or table of a database (default: the only one)",
-    )
-    parser.add_argument(
-        "--header",
-        metavar="N",
-        type=int,
-        help="line or row that names the columns; 0 if none does (default: found out)",
-    )
-    parser.add_argument(
-        "--delimiter",
-        metavar="C",
-        type=lambda text: text.replace(r"\t", "\t"),
-        help=r"between columns of a text, such as ; or \t (default: found)",
-    )
-    parser.add_argument(
-        "--decimal",
-        choices=(".", ","),
-        metavar="SIGN",
-        help="decimal sign of a text, . or , (default: found out for each column)",
-    )
-    parser.add_argument(
-        "--encoding", help="of a text, such as cp1252 (default: found out)"
-    )
-    parser.add_argument(
-        "--query",
-        metavar="SELECT",
-        help="what to read from an SQLite or DuckDB database",
-    )
-
-
-def add_reading(parser: ArgumentParser) -> None:
-    """Add what a person may say of the cells of a table to learn from."""
-    parser.add_argument(
-        "--missing",
-        metavar="[COLUMN:]CELL",
-        action="append",
-        default=[],
-        help="cells that have no value besides empty ones, NA and the like, such as "
-        "-999 or income:unknown; may be repeated",
-    )
-    parser.add_argument(
-        "--keep-na",
-        metavar="COLUMN",
-        nargs="?",
-        const="",
-        action="append",
-        default=[],
-        help="NA, null, ? and the like are values as others, in this column or in all; "
-        "may be repeated",
-    )
-    parser.add_argument(
-        "--as-text",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="read a column as categories as written, 7.10 not being 7.1; may be "
-        "repeated",
-    )
-
-
-def add_problem(parser: ArgumentParser) -> None:
-    """Add a table and what to predict of it."""
-    add_table(parser)
-    add_reading(parser)
-    parser.add_argument(
-        "--target",
-        metavar="COLUMN",
-        required=True,
-        action="append",
-        help="the column to predict; may be repeated: one tree then predicts several "
-        "numbers (CART, GradTree and GET)",
-    )
-    parser.add_argument(
-        "--without",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="a column that is not predicted from; may be repeated",
-    )
-    parser.add_argument(
-        "--kind",
-        metavar="COLUMN:KIND",
-        action="append",
-        default=[],
-        help="predict from a column as number, so that cells which show none are "
-        "missing, or as category, as --as-text does; may be repeated",
-    )
-    parser.add_argument(
-        "--task", choices=TASKS, help="(default: the one the target's values suggest)"
-    )
-    parser.add_argument(
-        "--dates",
-        metavar="COLUMN:PARTS",
-        action="append",
-        default=[],
-        help="use parts of a column's dates, too, with commas between: "
-        f"{', '.join(PARTS)}; such as admitted:month,weekday; may be repeated",
-    )
-    parser.add_argument(
-        "--rare",
-        metavar="[COLUMN:]LEAST",
-        action="append",
-        default=[],
-        help="categories that fewer training rows hold become one: a number of rows, "
-        "or a percentage of them, such as City:10, or 1%% for every column; may be "
-        "repeated",
-    )
-    parser.add_argument(
-        "--split",
-        metavar="WAY:COLUMN",
-        default="random",
-        help="how rows are split: random (default), group:COLUMN (rows of a value stay "
-        "together), time:COLUMN (the latest are test rows), or given:COLUMN (it says "
-        "train, valid or test)",
-    )
-    parser.add_argument(
-        "--weight",
-        metavar="COLUMN",
-        help="a column that says what each row counts in training and scores; it is "
-        "not predicted from",
-    )
-    parser.add_argument(
-        "--exposure",
-        metavar="COLUMN",
-        help="of amounts or counts: a column, such as the years of a policy, by which "
-        "the target is divided; rows are weighted by it, and it is not predicted from",
-    )
-    parser.add_argument(
-        "--test-file",
-        metavar="TABLE",
-        help="a table of test rows with the same columns, in place of a split",
-    )
-    add_seed(parser)
-
-
-def add_seed(parser: ArgumentParser) -> None:
-    """Add ``--seed``."""
-    parser.add_argument(
-        "--seed",
-        type=_seed,
-        default=0,
-        help="random seed of the data split and of the training",
-    )
-
-
-def _seed(text: str) -> int:
-    """Read a seed that every generator of random numbers takes."""
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
-    return int(text)
-
-
-def add_settings(parser: ArgumentParser, example: str) -> None:
-    """Add ``--set``, with an example for its help."""
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=f"a setting of the learner, such as {example}; may be repeated",
-    )
-
-
-def add_device(parser: ArgumentParser) -> None:
-    """Add ``--device``."""
-    parser.add_argument(
-        "--device",
-        type=_device,
-        default="auto",
-        help="auto, cpu, cuda or cuda:N (default: auto)",
-    )
-
-
-def _device(text: str) -> str:
-    """Read the name of a device, whether it is there or not."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
-        raise ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda and cuda:N")
-    return text
-
-
-def add_run(parser: ArgumentParser) -> None:
-    """Add the title of a new run, and the store for it."""
-    parser.add_argument("--name", default="", help="title of the run")
-    add_home(parser)
-
-
-def add_json(parser: ArgumentParser, help: str) -> None:
-    """Add ``--json``, for machines."""
-    parser.add_argument("--json", action="store_true", help=help)
-
-
-def add_model(parser: ArgumentParser) -> None:
-    """Add a trained model, and the store that has its run."""
-    parser.add_argument(
-        "model", metavar="RUN", help="id of a run, or a model's folder or file"
-    )
-    add_home(parser)
-
-
-def add_output(parser: ArgumentParser, kinds: str = "") -> None:
-    """Add the file to write, and what kinds of file there are."""
-    default = "(default: standard output)"
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help=f"{kinds} {default}".strip()
-    )
-
-
-# What stands at the end of a command's help: calls that can be copied.
-
 
 EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
 2 refused, a sentence on standard error says why; 130 interrupted"""
@@ -308,39 +73,213 @@ EXAMPLES = {
 }
 
 
-def add_examples(name: str, parser: ArgumentParser) -> None:
-    """Put a command's examples, where there are any, below its help."""
-    lines = EXAMPLES.get(name, ())
-    if lines:
-        parser.formatter_class = RawDescriptionHelpFormatter
-        parser.description = _filled(parser.description)
-        calls = "\n".join(f"  treelab {line}" for line in lines)
-        parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
+class Parser(ArgumentParser):
+    """The parser of a command, with the arguments that commands share."""
+
+    commands: Any  # what the parsers of commands are added to, where it has some
+
+    def command(
+        self,
+        name: str,
+        run: Callable | None,
+        help: str,
+        description: str = "",
+        options: str = "",
+        /,
+        **how: Any,
+    ) -> "Parser":
+        """Add a command that calls a function; its examples stand below its help.
+
+        Its ``options`` are as in ``options``.
+        """
+        parser = self.commands.add_parser(name, help=help)
+        if description:
+            parser.description = fill(description, 79)
+        if lines := EXAMPLES.get(name):
+            parser.formatter_class = RawDescriptionHelpFormatter
+            calls = "\n".join(f"  treelab {line}" for line in lines)
+            parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
+        parser.set_defaults(command=run)
+        if options:
+            parser.options(options, **how)
+        return parser
+
+    def option(self, words: str, help: str = "", *, to: Any = None, **how: Any) -> None:
+        """Add an argument as the help shows it: its names, what its value is called.
+
+        "--set NAME=VALUE ..." may be repeated; an option without a value is a flag,
+        unless more is said of it. ``to`` is a group that it belongs to.
+        """
+        if words.endswith(" ..."):
+            how = {"action": "append", "default": [], **how}
+            words, help = words.removesuffix(" ..."), f"{help}; may be repeated"
+        names, _, value = words.partition(" ")
+        if value:
+            how["metavar"] = value
+        elif names.startswith("-") and not how:
+            how["action"] = "store_true"
+        (to or self).add_argument(*names.split(","), help=help, **how)
+
+    def options(self, text: str, /, to: Any = None, **how: Any) -> None:
+        """Add arguments, a line each with two spaces before its help.
+
+        Lines that are indented go on; ``how`` has the type of an argument, or all else
+        that there is to say of it. Those that several commands have stand in brackets:
+        "[home]" is ``add_home``.
+        """
+        for line in re.split(r"\n(?=\S)", dedent(text).strip()):
+            words, *rest = re.split("  +", " ".join(line.split("\n")), maxsplit=1)
+            help = [" ".join(each.split()) for each in rest]
+            if words.startswith("["):
+                getattr(self, f"add_{words[1:-1]}")(*help)
+                continue
+            name = words.split()[0].split(",")[-1].lstrip("-").replace("-", "_")
+            more = how.get(name, {})
+            more = more if isinstance(more, dict) else {"type": more}
+            self.option(words, *help, to=to, **more)
+
+    def add_home(self) -> None:
+        """Add ``--home``, the run store's folder."""
+        self.option(
+            "--home DIR",
+            f"folder of the run store (default: TREELAB_HOME, else {default_home()})",
+        )
+
+    def add_table(self) -> None:
+        """Add the table's file, and what to read of it."""
+        self.option(
+            "table TABLE",
+            "a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
+            "SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME or "
+            "openml:NUMBER, fetched from openml.org and cached",
+        )
+        self.add_file_options()
+
+    def add_file_options(self) -> None:
+        """Add what to read of a table's file."""
+        self.options(
+            """
+            --sheet NAME  sheet of a workbook, or table of a database (default: the only
+                one)
+            --header N  line or row that names the columns; 0 if none does (default:
+                found out)
+            --delimiter C  between columns of a text, such as ; or \\t (default: found)
+            --decimal SIGN  decimal sign of a text, . or , (default: found out for each
+                column)
+            --encoding ENCODING  of a text, such as cp1252 (default: found out)
+            --query SELECT  what to read from an SQLite or DuckDB database
+            """,
+            header=int,
+            delimiter=lambda text: text.replace(r"\t", "\t"),
+            decimal={"choices": (".", ",")},
+        )
+
+    def add_reading(self) -> None:
+        """Add what a person may say of the cells of a table to learn from."""
+        self.options(
+            """
+            --missing [COLUMN:]CELL ...  cells that have no value besides empty ones, NA
+                and the like, such as -999 or income:unknown
+            --keep-na COLUMN ...  NA, null, ? and the like are values as others, in this
+                column or in all
+            --as-text COLUMN ...  read a column as categories as written, 7.10 not being
+                7.1
+            """,
+            keep_na={"nargs": "?", "const": ""},
+        )
+
+    def add_problem(self) -> None:
+        """Add a table and what to predict of it."""
+        self.add_table()
+        self.add_reading()
+        self.options(
+            f"""
+            --target COLUMN  the column to predict; may be repeated: one tree then
+                predicts several numbers (CART, GradTree and GET)
+            --without COLUMN ...  a column that is not predicted from
+            --kind COLUMN:KIND ...  predict from a column as number, so that cells which
+                show none are missing, or as category, as --as-text does
+            --task  (default: the one the target's values suggest)
+            --dates COLUMN:PARTS ...  use parts of a column's dates, too, with commas
+                between: {", ".join(PARTS)}; such as admitted:month,weekday
+            --rare [COLUMN:]LEAST ...  categories that fewer training rows hold become
+                one: a number of rows, or a percentage of them, such as City:10, or 1%%
+                for every column
+            --split WAY:COLUMN  how rows are split: random (default), group:COLUMN (rows
+                of a value stay together), time:COLUMN (the latest are test rows), or
+                given:COLUMN (it says train, valid or test)
+            --weight COLUMN  a column that says what each row counts in training and
+                scores; it is not predicted from
+            --exposure COLUMN  of amounts or counts: a column, such as the years of a
+                policy, by which the target is divided; rows are weighted by it, and it
+                is not predicted from
+            --test-file TABLE  a table of test rows with the same columns, in place of a
+                split
+            """,
+            target={"required": True, "action": "append"},
+            task={"choices": TASKS},
+            split={"default": "random"},
+        )
+        self.add_seed()
+
+    def add_seed(self) -> None:
+        """Add ``--seed``."""
+        self.option(
+            "--seed",
+            "random seed of the data split and of the training",
+            type=_seed,
+            default=0,
+        )
+
+    def add_settings(self, example: str) -> None:
+        """Add ``--set``, with an example for its help."""
+        help = f"a setting of the learner, such as {example}"
+        self.option("--set NAME=VALUE ...", help, dest="settings")
+
+    def add_device(self) -> None:
+        """Add ``--device``."""
+        self.option(
+            "--device",
+            "auto, cpu, cuda or cuda:N (default: auto)",
+            type=_device,
+            default="auto",
+        )
+
+    def add_run(self) -> None:
+        """Add the title of a new run, and the store for it."""
+        self.option("--name", "title of the run", default="")
+        self.add_home()
+
+    def add_model(self) -> None:
+        """Add a trained model, and the store that has its run."""
+        self.option("model RUN", "id of a run, or a model's folder or file")
+        self.add_home()
+
+    def add_output(self, kinds: str = "") -> None:
+        """Add the file to write, and what kinds of file there are."""
+        default = "(default: standard output)"
+        self.option("-o,--output FILE", f"{kinds} {default}".strip())
 
 
-def _filled(description: str | None) -> str | None:
-    """Break a description into lines, which the formatter leaves as they are."""
-    from textwrap import fill
+def _seed(text: str) -> int:
+    """Read a seed that every generator of random numbers takes."""
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
 
-    return None if description is None else fill(description, 79)
 
-
-# Finding the saved model that a command names, and writing what is made of it.
+def _device(text: str) -> str:
+    """Read the name of a device, whether it is there or not."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda and cuda:N")
+    return text
 
 
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
-    """Load the model of a command with ``add_model``.
+    """Load the model of a command with ``add_model``, and its run.
 
-    Returns
-    -------
-    model : Tree, WeightedTrees or PruningPath
-    run : Run or None
-        Its run; None where a folder was named.
-
-    Raises
-    ------
-    LookupError
-        If there is no such run, or it has no model.
+    There is none where a folder was named. LookupError where there is no such run, or
+    it has no model.
     """
     folder = Path(arguments.model)
     if (folder / "model.json").exists() or folder.is_file():
@@ -377,9 +316,6 @@ def write_output(arguments: Namespace, content: str | bytes) -> None:
         raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")
     else:
         sys.stdout.write(content)
-
-
-# Text of other people on a terminal, which obeys some characters.
 
 
 def printable(text: str) -> str:

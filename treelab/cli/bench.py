@@ -3,20 +3,19 @@
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import add_device
+from treelab.cli.arguments import Parser
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``bench`` and its measurement to the commands."""
-    parser = commands.add_parser("bench", help="measure speed on this machine")
-    measurements = parser.add_subparsers(metavar="MEASUREMENT", required=True)
-    speed = measurements.add_parser(
-        "speed", help="time a step of each operator against its dense formulation"
+    parser = parent.command("bench", None, "measure speed on this machine")
+    parser.commands = parser.add_subparsers(metavar="MEASUREMENT", required=True)
+    speed = parser.command(
+        "speed", _speed, "time a step of each operator against its dense formulation"
     )
-    speed.add_argument("--steps", type=int, default=10, help="steps a measurement")
-    add_device(speed)
-    speed.add_argument("--out", type=Path, help="JSON file to write")
-    speed.set_defaults(command=_speed)
+    speed.option("--steps", "steps a measurement", type=int, default=10)
+    speed.add_device()
+    speed.option("--out", "JSON file to write", type=Path)
 
 
 def _speed(chosen: Namespace) -> int:

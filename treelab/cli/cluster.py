@@ -5,15 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from treelab.cli.arguments import (
-    add_device,
-    add_json,
-    add_run,
-    add_seed,
-    add_settings,
-    add_table,
-    printable,
-)
+from treelab.cli.arguments import Parser, printable
 from treelab.cli.tables import read_named_table
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.registry import CLUSTERS, complete_settings
@@ -25,27 +17,25 @@ from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``cluster`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "cluster",
-        help="find groups of rows that are alike, without a target",
-        description="Finds clusters as the leaves of a tree and saves the tree in the "
-        "run store, where the app shows it. The stored table has a column 'cluster'; "
-        "with --known, leaves show the known labels instead.",
+        cluster,
+        "find groups of rows that are alike, without a target",
+        "Finds clusters as the leaves of a tree and saves the tree in the run store, "
+        "where the app shows it. The stored table has a column 'cluster'; with "
+        "--known, leaves show the known labels instead.",
+        """
+        [table]
+        --known COLUMN  labels to hold the clusters against; no split sees them
+        [settings]  depth=3 or target_columns=each
+        [seed]
+        [device]
+        [run]
+        --json  print the run and its clusters as JSON
+        """,
     )
-    add_table(parser)
-    parser.add_argument(
-        "--known",
-        metavar="COLUMN",
-        help="labels to hold the clusters against; no split sees them",
-    )
-    add_settings(parser, "depth=3 or target_columns=each")
-    add_seed(parser)
-    add_device(parser)
-    add_run(parser)
-    add_json(parser, "print the run and its clusters as JSON")
-    parser.set_defaults(command=cluster)
 
 
 def cluster(arguments: Namespace) -> int:

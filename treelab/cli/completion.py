@@ -3,20 +3,25 @@
 import argparse
 from argparse import Namespace
 
+from treelab.cli.arguments import Parser
+
 SHELLS = ("bash", "zsh")
 _FILES = ("TABLE", "FILE", "FILE.zip", "DIR")  # what such an argument names
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``completion`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "completion",
-        help="write the script by which a shell completes commands",
-        description="Writes a script for the command treelab, which pip install makes. "
-        "Save it where the shell looks for completions, or source it.",
+        completion,
+        "write the script by which a shell completes commands",
+        "Writes a script for the command treelab, which pip install makes. Save it "
+        "where the shell looks for completions, or source it.",
+        """
+        shell
+        """,
+        shell={"choices": SHELLS},
     )
-    parser.add_argument("shell", choices=SHELLS)
-    parser.set_defaults(command=completion)
 
 
 def completion(arguments: Namespace) -> None:

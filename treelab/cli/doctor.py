@@ -4,36 +4,29 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import add_home, printable
-from treelab.runs.care.diagnosis import Diagnosis
-from treelab.runs.care.doctor import examine
+from treelab.cli.arguments import Parser, printable
+from treelab.runs.care.doctor import Diagnosis, examine
 from treelab.runs.store.run_store import default_home
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``doctor`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "doctor",
-        help="examine the data folder",
-        description="Examines the data folder: database, runs, tables, workers, disk, "
-        "versions. Exit code 0: all is well, or was mended; 1: something is not; "
-        "2: there is nothing to examine.",
+        examine_home,
+        "examine the data folder",
+        "Examines the data folder: database, runs, tables, workers, disk, versions. "
+        "Exit code 0: all is well, or was mended; 1: something is not; 2: there is "
+        "nothing to examine.",
+        """
+        [home]
+        --repair  mend what is safe: remove leftovers, end dead runs, set rows right;
+            never removes a model or a table
+        --clean  delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest
+            while the folder takes more than TREELAB_MOST_GB, with tables only they need
+        --json  print JSON
+        """,
     )
-    add_home(parser)
-    parser.add_argument(
-        "--repair",
-        action="store_true",
-        help="mend what is safe: remove leftovers, end dead runs, set rows right; "
-        "never removes a model or a table",
-    )
-    parser.add_argument(
-        "--clean",
-        action="store_true",
-        help="delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest "
-        "while the folder takes more than TREELAB_MOST_GB, with tables only they need",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(command=examine_home)
 
 
 def examine_home(arguments: Namespace) -> int:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from treelab.cli.arguments import add_home, add_output, write_output
+from treelab.cli.arguments import Parser, write_output
 from treelab.cli.training import Trainer, print_report
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
@@ -14,35 +14,29 @@ from treelab.runs.store.run_store import RunStore
 ROOT = "root"
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``edit`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "edit",
-        help="print a run's log of edits, or replay one on a run's tree",
-        description="Without --log: prints the edits that a run's tree came from, as "
-        "JSON. With --log: applies a log to the run's tree and saves the result as a "
-        "new run; where the log or --train says so, the tree is trained on. The same "
-        "log on the same tree gives the same tree.",
+        edit,
+        "print a run's log of edits, or replay one on a run's tree",
+        "Without --log: prints the edits that a run's tree came from, as JSON. With "
+        "--log: applies a log to the run's tree and saves the result as a new run; "
+        "where the log or --train says so, the tree is trained on. The same log on the "
+        "same tree gives the same tree.",
+        f"""
+        run RUN  id of a run of one tree
+        --log FILE  a log of edits, as JSON
+        --train  train on after the edits (default: as the log says)
+        --below PATH  regrow what hangs at this node, L and R from the root, such as LR,
+            or "{ROOT}"; without it --train trains all that is not locked
+        --leaves N  most leaves below that node
+        [output]
+        [home]
+        """,
+        train={"choices": TRAINERS},
+        leaves=int,
     )
-    parser.add_argument("run", metavar="RUN", help="id of a run of one tree")
-    parser.add_argument("--log", metavar="FILE", help="a log of edits, as JSON")
-    parser.add_argument(
-        "--train",
-        choices=TRAINERS,
-        help="train on after the edits (default: as the log says)",
-    )
-    parser.add_argument(
-        "--below",
-        metavar="PATH",
-        help="regrow what hangs at this node, L and R from the root, such as LR, or "
-        f'"{ROOT}"; without it --train trains all that is not locked',
-    )
-    parser.add_argument(
-        "--leaves", metavar="N", type=int, help="most leaves below that node"
-    )
-    add_output(parser)
-    add_home(parser)
-    parser.set_defaults(command=edit)
 
 
 def edit(arguments: Namespace) -> int:
@@ -52,7 +46,9 @@ def edit(arguments: Namespace) -> int:
     store = RunStore(arguments.home)
     run = store.run(arguments.run)
     if arguments.log is None and arguments.train is None:
-        write_output(arguments, store.edits(run.id) or _empty_log(store, run).to_json())
+        write_output(
+            arguments, store.plan(run.id, "edits") or _empty_log(store, run).to_json()
+        )
         return 0
     log = _log(arguments, store, run)
     if log.training is None:

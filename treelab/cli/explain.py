@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.cli.arguments import add_file_options, add_home, add_json, json_text
+from treelab.cli.arguments import Parser, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
@@ -22,42 +22,40 @@ from treelab.trees.pruning_path import Model
 from treelab.trees.tree import Tree, knows_interval, predicts_several
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``explain`` to the commands."""
-    parser = commands.add_parser(
+    parser = parent.command(
         "explain",
-        help="say why a run predicts what it does for a test row",
-        description="Writes the prediction for a test row and the path that decided "
-        "it; of an ensemble the trees of highest weight and the rule of the first. "
-        "With --simple-rules: the rules by which one tree of an ensemble decides test "
-        "rows nearly alone.",
+        explain,
+        "say why a run predicts what it does for a test row",
+        "Writes the prediction for a test row and the path that decided it; of an "
+        "ensemble the trees of highest weight and the rule of the first. With "
+        "--simple-rules: the rules by which one tree of an ensemble decides test rows "
+        "nearly alone.",
+        """
+        run RUN  id of a run
+        [home]
+        --table FILE  explain a row of this table, which is read as the training
+            rows were
+        [file_options]
+        """,
     )
-    parser.add_argument("run", metavar="RUN", help="id of a run")
-    add_home(parser)
-    parser.add_argument(
-        "--table",
-        metavar="FILE",
-        help="explain a row of this table, which is read as the training rows were",
-    )
-    add_file_options(parser)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--row",
-        type=int,
-        metavar="N",
-        help="number of a test row, from 1, as in the app; with --table: of its rows",
+    parser.options(
+        """
+        --row N  number of a test row, from 1, as in the app; with --table: of its rows
+        --simple-rules  write them as CSV (ensembles)
+        """,
+        to=what,
+        row=int,
     )
-    what.add_argument(
-        "--simple-rules", action="store_true", help="write them as CSV (ensembles)"
+    parser.options(
+        """
+        --share  weight above which one tree decides a row (default: 0.5)
+        --json  print JSON
+        """,
+        share={"type": float, "default": 0.5},
     )
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=0.5,
-        help="weight above which one tree decides a row (default: 0.5)",
-    )
-    add_json(parser, "print JSON")
-    parser.set_defaults(command=explain)
 
 
 def explain(arguments: Namespace) -> None:

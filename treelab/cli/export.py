@@ -4,13 +4,7 @@ import json
 import sys
 from argparse import Namespace
 
-from treelab.cli.arguments import (
-    add_model,
-    add_output,
-    find_model,
-    printable,
-    write_output,
-)
+from treelab.cli.arguments import Parser, find_model, printable, write_output
 from treelab.data.writing import defused
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -24,25 +18,24 @@ from treelab.trees.tree import Tree
 FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``export`` to the commands."""
-    parser = commands.add_parser(
-        "export", help="write a trained tree as rules, code or a page"
+    parent.command(
+        "export",
+        export,
+        "write a trained tree as rules, code or a page",
+        "",
+        """
+        [model]
+        [output]
+        --format
+        --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
+            and, of a random forest, pmml hold all of them without it
+        --of NAME  of a tree of several outputs, the one to write
+        """,
+        format={"choices": FORMATS, "default": "rules"},
+        estimator=int,
     )
-    add_model(parser)
-    add_output(parser)
-    parser.add_argument("--format", choices=FORMATS, default="rules")
-    parser.add_argument(
-        "--estimator",
-        type=int,
-        metavar="N",
-        help="which tree of an ensemble, from 0; model, onnx, python, c, json and, of "
-        "a random forest, pmml hold all of them without it",
-    )
-    parser.add_argument(
-        "--of", metavar="NAME", help="of a tree of several outputs, the one to write"
-    )
-    parser.set_defaults(command=export)
 
 
 def export(arguments: Namespace) -> None:

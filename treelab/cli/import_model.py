@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import add_json, add_problem, add_run
+from treelab.cli.arguments import Parser
 from treelab.cli.tables import read_problem, store_problem
 from treelab.cli.training import print_report
 from treelab.runs.jobs.import_model import import_model, read_categories, read_model
@@ -12,52 +12,36 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.feature import known_forms
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``import`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "import",
-        help="show a tree that was trained elsewhere",
-        description="Saves a model as a run that is done, scored on a table, so that "
-        "the app shows it. It may be a folder that a model was saved in (in Python, "
+        import_run,
+        "show a tree that was trained elsewhere",
+        "Saves a model as a run that is done, scored on a table, so that the app shows "
+        "it. It may be a folder that a model was saved in (in Python, "
         "treelab.from_sklearn(model).save('folder')), the one file of 'export --format "
         "model', JSON of 'export --format json', JSON of an xgboost model or text of a "
         "LightGBM model. Nothing in it is run.",
+        """
+        model FILE  a .treelab, .json or .txt file, or a folder
+        [problem]
+        --classes LABEL  labels in the order of xgboost's or LightGBM's numbers
+            (default: 0, 1, ...)
+        --model-missing NUMBER  number that counted as missing when an xgboost model was
+            trained, such as -999 (its file does not tell)
+        --rounds N  read only the first N boosting rounds of an xgboost or LightGBM
+            model
+        --categories COLUMN=A,B,...  categories in the order of an xgboost or LightGBM
+            model's codes, where its file lacks them
+        [run]
+        --json  print the run as JSON, its scores among it
+        """,
+        classes={"nargs": "+"},
+        model_missing=float,
+        rounds=int,
+        categories={"nargs": "+", "default": []},
     )
-    parser.add_argument(
-        "model", metavar="FILE", help="a .treelab, .json or .txt file, or a folder"
-    )
-    add_problem(parser)
-    parser.add_argument(
-        "--classes",
-        nargs="+",
-        metavar="LABEL",
-        help="labels in the order of xgboost's or LightGBM's numbers (default: 0, 1, "
-        "...)",
-    )
-    parser.add_argument(
-        "--model-missing",
-        type=float,
-        metavar="NUMBER",
-        help="number that counted as missing when an xgboost model was trained, such "
-        "as -999 (its file does not tell)",
-    )
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        metavar="N",
-        help="read only the first N boosting rounds of an xgboost or LightGBM model",
-    )
-    parser.add_argument(
-        "--categories",
-        nargs="+",
-        default=[],
-        metavar="COLUMN=A,B,...",
-        help="categories in the order of an xgboost or LightGBM model's codes, where "
-        "its file lacks them",
-    )
-    add_run(parser)
-    add_json(parser, "print the run as JSON, its scores among it")
-    parser.set_defaults(command=import_run)
 
 
 def import_run(arguments: Namespace) -> int:

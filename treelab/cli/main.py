@@ -4,66 +4,28 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from treelab.cli import (
-    app,
-    backup,
-    bench,
-    cluster,
-    compare,
-    completion,
-    doctor,
-    edit,
-    explain,
-    export,
-    import_model,
-    predict,
-    report,
-    restore,
-    runs,
-    sweep,
-    train,
-    users,
-    worker,
-)
-from treelab.cli.arguments import EXIT_CODES, add_examples
+from treelab.cli.arguments import EXIT_CODES, Parser
 
-COMMANDS = (
-    app,
-    train,
-    sweep,
-    cluster,
-    predict,
-    explain,
-    edit,
-    export,
-    report,
-    compare,
-    runs,
-    import_model,
-    worker,
-    doctor,
-    backup,
-    restore,
-    users,
-    bench,
-    completion,
+COMMANDS = (  # each a file
+    *("app", "train", "sweep", "cluster", "predict", "explain", "edit", "export"),
+    *("report", "compare", "runs", "import_model", "worker", "doctor", "backup"),
+    *("restore", "users", "bench", "completion"),
 )
 
 
-def build_parser(prog: str = "treelab") -> argparse.ArgumentParser:
+def build_parser(prog: str = "treelab") -> Parser:
     """Return the parser of all commands; each sets ``command`` to a function."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=prog,
         description="Decision trees that people can read and that gradients train.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        module.add_command(commands)
-    for name, command in commands.choices.items():
-        add_examples(name, command)
+    parser.commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        import_module(f"treelab.cli.{name}").add_command(parser)
     parser.set_defaults(build_parser=build_parser)  # whose completion is asked for
     return parser
 

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.cli.arguments import (
-    add_model,
-    add_output,
-    add_table,
-    find_model,
-    json_text,
-)
+from treelab.cli.arguments import Parser, find_model, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
@@ -34,36 +28,27 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted, listed, significant
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``predict`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "predict",
-        help="predict the rows of a table with a trained model",
-        description="Writes the table with a column 'prediction' and, for classes, "
-        "their probabilities beside it. Where the table holds the target, the "
-        "predictions are scored against it. In CSV, text that a spreadsheet would run "
-        "as a formula gets an apostrophe ahead.",
+        predict,
+        "predict the rows of a table with a trained model",
+        "Writes the table with a column 'prediction' and, for classes, their "
+        "probabilities beside it. Where the table holds the target, the predictions "
+        "are scored against it. In CSV, text that a spreadsheet would run as a formula "
+        "gets an apostrophe ahead.",
+        f"""
+        [model]
+        [table]
+        [output]  ends with {", ".join(f".{name}" for name in FORMATS)}
+        --columns NAMES  what to write, with commas between: {", ".join(PARTS)}
+            (default: {",".join(DEFAULT_PARTS)})
+        --fill-absent  let columns that the table lacks count as missing
+        --json  write notes and scores as JSON to stderr
+        """,
+        columns={"type": _parts, "default": DEFAULT_PARTS},
     )
-    add_model(parser)
-    add_table(parser)
-    add_output(parser, f"ends with {', '.join(f'.{name}' for name in FORMATS)}")
-    parser.add_argument(
-        "--columns",
-        metavar="NAMES",
-        type=_parts,
-        default=DEFAULT_PARTS,
-        help=f"what to write, with commas between: {', '.join(PARTS)} "
-        f"(default: {','.join(DEFAULT_PARTS)})",
-    )
-    parser.add_argument(
-        "--fill-absent",
-        action="store_true",
-        help="let columns that the table lacks count as missing",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="write notes and scores as JSON to stderr"
-    )
-    parser.set_defaults(command=predict)
 
 
 def predict(arguments: Namespace) -> None:

@@ -2,27 +2,29 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import add_home, add_output, write_output
+from treelab.cli.arguments import Parser, write_output
 from treelab.runs.store.run_store import RunStore
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``report`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "report",
-        help="write a report of a run, or of a comparison, or a model card",
-        description="Writes one HTML file that opens anywhere: data, settings, scores "
-        "with intervals, score against size, the trees, explained rows, limits. Two to "
-        "four runs of one table, target and seed are compared. With --format md: the "
-        "model card of one run in Markdown.",
+        report,
+        "write a report of a run, or of a comparison, or a model card",
+        "Writes one HTML file that opens anywhere: data, settings, scores with "
+        "intervals, score against size, the trees, explained rows, limits. Two to four "
+        "runs of one table, target and seed are compared. With --format md: the model "
+        "card of one run in Markdown.",
+        """
+        runs RUN  ids of one to four runs
+        --format
+        [output]
+        [home]
+        """,
+        runs={"nargs": "+"},
+        format={"choices": ("html", "md"), "default": "html"},
     )
-    parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="ids of one to four runs"
-    )
-    parser.add_argument("--format", choices=("html", "md"), default="html")
-    add_output(parser)
-    add_home(parser)
-    parser.set_defaults(command=report)
 
 
 def report(arguments: Namespace) -> None:

@@ -3,36 +3,29 @@
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import add_home
+from treelab.cli.arguments import Parser
 from treelab.cli.backup import say_damage
-from treelab.runs.care.restore import MOST_BYTES, restore
+from treelab.runs.care.backup import MOST_BYTES, restore
 from treelab.runs.store.run_store import default_home
 from treelab.trees.words import counted
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``restore`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "restore",
-        help="make a data folder from a backup",
-        description="Makes a data folder from a file of `backup`. The folder must be "
-        "new or empty. Exit code 1: made, but something is damaged; 2: not made.",
+        restore_home,
+        "make a data folder from a backup",
+        "Makes a data folder from a file of `backup`. The folder must be new or empty. "
+        "Exit code 1: made, but something is damaged; 2: not made.",
+        """
+        file FILE.zip
+        [home]
+        --most-gb GB  refuse what is larger unpacked (default: %(default)g)
+        --anyway  restore what is whole of a damaged backup, and name the rest
+        """,
+        most_gb={"type": float, "default": MOST_BYTES / 1e9},
     )
-    parser.add_argument("file", metavar="FILE.zip")
-    add_home(parser)
-    parser.add_argument(
-        "--most-gb",
-        type=float,
-        default=MOST_BYTES / 1e9,
-        metavar="GB",
-        help="refuse what is larger unpacked (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--anyway",
-        action="store_true",
-        help="restore what is whole of a damaged backup, and name the rest",
-    )
-    parser.set_defaults(command=restore_home)
 
 
 def restore_home(arguments: Namespace) -> int:

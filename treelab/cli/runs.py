@@ -4,7 +4,7 @@ import time
 from argparse import Namespace
 from sys import stderr
 
-from treelab.cli.arguments import add_home, add_json, json_text, printable
+from treelab.cli.arguments import Parser, json_text, printable
 from treelab.cli.training import Trainer, print_report, run_facts
 from treelab.evaluation.metrics import TITLES
 from treelab.runs.jobs.repeats import repeats_of
@@ -14,28 +14,22 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``runs`` to the commands."""
-    parser = commands.add_parser(
-        "runs", help="list the runs, newest first; pause, resume or delete one"
+    help = "list the runs, newest first; pause, resume or delete one"
+    parser = parent.command("runs", runs, help)
+    parser.options(
+        """
+        --pause RUN  let a run save where its training is, and wait
+        --resume RUN  train a paused, interrupted or failed run on from there, here and
+            now
+        --delete RUN  delete a run and its repeats, with curves, trees and models;
+            tables stay
+        """,
+        to=parser.add_mutually_exclusive_group(),
     )
-    verbs = parser.add_mutually_exclusive_group()
-    verbs.add_argument(
-        "--pause", metavar="RUN", help="let a run save where its training is, and wait"
-    )
-    verbs.add_argument(
-        "--resume",
-        metavar="RUN",
-        help="train a paused, interrupted or failed run on from there, here and now",
-    )
-    verbs.add_argument(
-        "--delete",
-        metavar="RUN",
-        help="delete a run and its repeats, with curves, trees and models; tables stay",
-    )
-    add_home(parser)
-    add_json(parser, "print all that is known of the runs as JSON")
-    parser.set_defaults(command=runs)
+    parser.add_home()
+    parser.option("--json", "print all that is known of the runs as JSON")
 
 
 def runs(arguments: Namespace) -> int:

@@ -5,13 +5,7 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.arguments import (
-    add_device,
-    add_json,
-    add_problem,
-    add_run,
-    add_settings,
-)
+from treelab.cli.arguments import Parser
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.settings import Range, Values
@@ -24,60 +18,40 @@ from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_
 SHOWN = 10  # trials printed
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``sweep`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "sweep",
-        help="search a learner's settings, then train with the best",
-        description="Tries settings of a learner (Optuna), and trains a tree with "
-        "those that score best; the app shows the trials on Train, Tune. Ctrl-C ends "
-        "the search and trains with the best settings so far. Where TREELAB_CLUSTER "
-        "names a Dask scheduler, trials and training go to its workers.",
+        sweep,
+        "search a learner's settings, then train with the best",
+        "Tries settings of a learner (Optuna), and trains a tree with those that score "
+        "best; the app shows the trials on Train, Tune. Ctrl-C ends the search and "
+        "trains with the best settings so far. Where TREELAB_CLUSTER names a Dask "
+        "scheduler, trials and training go to its workers.",
+        """
+        [problem]
+        --learner  (default: gradtree)
+        --preset  search space to begin with: ours, the paper's, or none (default:
+            treelab)
+        --space NAME=WHAT ...  what is tried of a setting, such as max_depth=2..8,
+            learning_rate_leaf=0.01..0.3:log or loss=focal,poly
+        [settings]  max_depth=5, which all trials then have
+        --trials N  (default: 30)
+        --scoring  score trials by the learner's own cross-validation, by folds, or on
+            the validation rows (default: the preset's)
+        --folds K  of folds (default: 3)
+        --minutes M  begin no trial after M minutes
+        [device]
+        [run]
+        --json  print the run and all trials as JSON
+        """,
+        learner={"default": "gradtree", "choices": LEARNERS},
+        preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
+        trials={"type": int, "default": 30},
+        scoring={"choices": SCORINGS},
+        folds={"dest": "scoring_folds", "type": int, "default": 3},
+        minutes=float,
     )
-    add_problem(parser)
-    parser.add_argument(
-        "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
-    )
-    parser.add_argument(
-        "--preset",
-        default="treelab",
-        choices=("treelab", "paper", "none"),
-        help="search space to begin with: ours, the paper's, or none "
-        "(default: treelab)",
-    )
-    parser.add_argument(
-        "--space",
-        action="append",
-        default=[],
-        metavar="NAME=WHAT",
-        help="what is tried of a setting, such as max_depth=2..8, "
-        "learning_rate_leaf=0.01..0.3:log or loss=focal,poly; may be repeated",
-    )
-    add_settings(parser, "max_depth=5, which all trials then have")
-    parser.add_argument(
-        "--trials", type=int, default=30, metavar="N", help="(default: 30)"
-    )
-    parser.add_argument(
-        "--scoring",
-        choices=SCORINGS,
-        help="score trials by the learner's own cross-validation, by folds, or on the "
-        "validation rows (default: the preset's)",
-    )
-    parser.add_argument(
-        "--folds",
-        dest="scoring_folds",  # folds of the problem are those of the test rows
-        type=int,
-        default=3,
-        metavar="K",
-        help="of folds (default: 3)",
-    )
-    parser.add_argument(
-        "--minutes", type=float, metavar="M", help="begin no trial after M minutes"
-    )
-    add_device(parser)
-    add_run(parser)
-    add_json(parser, "print the run and all trials as JSON")
-    parser.set_defaults(command=sweep)
 
 
 def sweep(arguments: Namespace) -> int:

@@ -183,18 +183,7 @@ def check_settings(
 ) -> None:
     """Refuse settings that the learner has not, or whose names the table has not.
 
-    Parameters
-    ----------
-    learner : str
-    settings : dict
-    frame : DataFrame
-        The table.
-    problem : Problem
-
-    Raises
-    ------
-    ValueError
-        For a setting, a column or a class that does not exist.
+    ValueError for a setting, a column or a class that does not exist.
     """
     complete_settings(learner, problem.task, settings)
     asked = Constraints.read(settings.get("constraints"))
@@ -224,13 +213,7 @@ def _not_predicted_from(option: str, column: str, problem: Problem) -> ValueErro
 
 
 def _kinds(texts: list[str], frame: pd.DataFrame, name: str) -> dict[str, str]:
-    """Return the kind of each column that ``--kind`` names.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent, or its kind is none.
-    """
+    """Return the kind of each column that ``--kind`` names; ValueError for none."""
     found = {}
     for text in texts:
         column, _, kind = text.rpartition(":")
@@ -248,11 +231,8 @@ def _rare(
 ) -> tuple[tuple[str, float], ...]:
     """Return the rows that a value of each column that ``--rare`` names needs.
 
-    Raises
-    ------
-    ValueError
-        If a column is absent, not predicted from or holds numbers, or the rows are no
-        number of rows.
+    ValueError if a column is absent, not predicted from or holds numbers, or the rows
+    are no number of rows.
     """
     own = [column for column in problem.columns if column in frame.columns]
     kinds = {column: column_kind(frame[column]) for column in own}
@@ -274,10 +254,7 @@ def _rare(
 def _date_parts(texts: list[str], frame: pd.DataFrame, name: str) -> list[str]:
     """Return the columns that ``--dates`` asks for.
 
-    Raises
-    ------
-    ValueError
-        If a column is absent or holds no dates, or a part is unknown.
+    ValueError if a column is absent or holds no dates, or a part is unknown.
     """
     found = []
     for text in texts:

@@ -3,13 +3,7 @@
 from argparse import Namespace
 from collections.abc import Iterator
 
-from treelab.cli.arguments import (
-    add_device,
-    add_json,
-    add_problem,
-    add_run,
-    add_settings,
-)
+from treelab.cli.arguments import Parser
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
@@ -25,45 +19,33 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``train`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "train",
-        help="train a tree on a table",
-        description="Trains a tree and saves it in the run store, where the app shows "
-        "it. Ctrl-C stops early and saves the best tree so far. Where TREELAB_CLUSTER "
-        "names a Dask scheduler, runs train on its workers.",
+        train,
+        "train a tree on a table",
+        "Trains a tree and saves it in the run store, where the app shows it. Ctrl-C "
+        "stops early and saves the best tree so far. Where TREELAB_CLUSTER names a "
+        "Dask scheduler, runs train on its workers.",
+        """
+        [problem]
+        --truth COLUMN  the target holds another model's predictions of this column:
+            imitate it
+        --learner  (default: gradtree)
+        [settings]  max_depth=5
+        [device]
+        --repeats N  train again on N more data splits, and print the mean; with
+            --folds: deal the rows to all folds N more times (default: 0)
+        --folds K  K-fold cross-validation: train K times, each row a test row in one of
+            them, and print the mean
+        [run]
+        --json  print the run as JSON, or the runs of all data splits
+        """,
+        learner={"default": "gradtree", "choices": LEARNERS},
+        repeats={"type": int, "default": 0},
+        folds={"type": int, "default": 0},
     )
-    add_problem(parser)
-    parser.add_argument(
-        "--truth",
-        metavar="COLUMN",
-        help="the target holds another model's predictions of this column: imitate it",
-    )
-    parser.add_argument(
-        "--learner", default="gradtree", choices=LEARNERS, help="(default: gradtree)"
-    )
-    add_settings(parser, "max_depth=5")
-    add_device(parser)
-    parser.add_argument(
-        "--repeats",
-        type=int,
-        default=0,
-        metavar="N",
-        help="train again on N more data splits, and print the mean; with --folds: "
-        "deal the rows to all folds N more times (default: 0)",
-    )
-    parser.add_argument(
-        "--folds",
-        type=int,
-        default=0,
-        metavar="K",
-        help="K-fold cross-validation: train K times, each row a test row in one of "
-        "them, and print the mean",
-    )
-    add_run(parser)
-    add_json(parser, "print the run as JSON, or the runs of all data splits")
-    parser.set_defaults(command=train)
 
 
 def train(arguments: Namespace) -> int:

@@ -24,8 +24,6 @@ from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
 from treelab.trees.words import counted
 
-# The progress bar of a training in a terminal.
-
 
 class ProgressBar:
     """Training callback that draws a progress bar and asks to stop on Ctrl-C.
@@ -65,27 +63,13 @@ class ProgressBar:
         print("Stopping; the best tree so far is saved.", file=sys.stderr)
 
 
-# What a command prints of a run that has ended.
-
-
 def print_report(
     store: RunStore, run: Run, *, as_json: bool = False, more: dict | None = None
 ) -> int:
     """Print a run's scores and size, or its error.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    as_json : bool, default=False
-        Print what is known of the run as JSON, and nothing else.
-    more : dict, optional
-        What the JSON has besides.
-
-    Returns
-    -------
-    int
-        The exit code: 0 when the run has a model, else 2.
+    As JSON it is what is known of the run, with ``more``, and nothing else. Returns the
+    exit code: 0 when the run has a model, else 2.
     """
     if not run.has_model:
         error = f"treelab: {run.title} {run.state}. {run.error}"
@@ -186,9 +170,6 @@ def _print_scores(run: Run) -> None:
         print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")
 
 
-# Who trains the runs of a command: this process, or the Dask cluster that is named.
-
-
 LOOK_SECONDS = 0.3
 SENT_AGAIN_SECONDS = 5.0  # after its worker died, a run is sent to another by then
 
@@ -197,16 +178,8 @@ class Trainer:
     """Trains runs with a progress bar; Ctrl-C stops them and saves the best so far.
 
     Where ``TREELAB_CLUSTER`` names a cluster, it says on standard error that it trains
-    there, and all runs go there at once.
-
-    Parameters
-    ----------
-    store : RunStore
-
-    Raises
-    ------
-    ImportError, ValueError, OSError
-        If the cluster cannot be used: before a run is made.
+    there, and all runs go there at once. ImportError, ValueError or OSError if the
+    cluster cannot be used: before a run is made.
     """
 
     def __init__(self, store: RunStore):
@@ -220,10 +193,7 @@ class Trainer:
     def train(self, run_ids: Iterable[str]) -> Run | None:
         """Train runs; return the first that did not end "done", None for none.
 
-        Parameters
-        ----------
-        run_ids : iterable of str
-            Here one is taken after the other, and none after one that was stopped.
+        Here one is taken after the other, and none after one that was stopped.
         """
         if self._on_cluster:
             return self._train_there(list(run_ids))

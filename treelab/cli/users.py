@@ -4,28 +4,30 @@ import json
 import time
 from argparse import Namespace
 
-from treelab.cli.arguments import add_home, add_json, printable
+from treelab.cli.arguments import Parser, printable
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users import admins, audit_log, set_admin
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``users`` to the commands."""
-    parser = commands.add_parser(
+    parser = parent.command(
         "users",
-        help="name the admins of an app with sign-in; list who deleted what",
-        description="Where people sign in to the app, a run belongs to who started it, "
-        "and admins may change all. The command line itself may change everything.",
+        users,
+        "name the admins of an app with sign-in; list who deleted what",
+        "Where people sign in to the app, a run belongs to who started it, and admins "
+        "may change all. The command line itself may change everything.",
     )
-    verbs = parser.add_mutually_exclusive_group()
-    verbs.add_argument("--admin", metavar="EMAIL", help="make somebody an admin")
-    verbs.add_argument("--not-admin", metavar="EMAIL", help="make somebody no admin")
-    verbs.add_argument(
-        "--audit", action="store_true", help="list what was stopped and deleted"
+    parser.options(
+        """
+        --admin EMAIL  make somebody an admin
+        --not-admin EMAIL  make somebody no admin
+        --audit  list what was stopped and deleted
+        """,
+        to=parser.add_mutually_exclusive_group(),
     )
-    add_json(parser, "print JSON")
-    add_home(parser)
-    parser.set_defaults(command=users)
+    parser.option("--json", "print JSON")
+    parser.add_home()
 
 
 def users(arguments: Namespace) -> None:

@@ -2,33 +2,28 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import add_home
+from treelab.cli.arguments import Parser
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.cluster import SLOT, check_cluster
 from treelab.runs.workers.worker import Worker
 
 
-def add_command(commands) -> None:
+def add_command(parent: Parser) -> None:
     """Add ``worker`` to the commands."""
-    parser = commands.add_parser(
+    parent.command(
         "worker",
-        help="train the runs that wait in a run store, until it is ended",
-        description="Trains the runs that wait in a run store, one after the other, "
-        "until it gets Ctrl-C or SIGTERM. The app starts its workers by itself.",
+        work,
+        "train the runs that wait in a run store, until it is ended",
+        "Trains the runs that wait in a run store, one after the other, until it gets "
+        "Ctrl-C or SIGTERM. The app starts its workers by itself.",
+        """
+        [home]
+        --slot  "cpu:N", "cuda:N" for a GPU, "quick" for CART alone, or "cluster" to
+            have runs trained by the Dask cluster of TREELAB_CLUSTER (default: cpu:0)
+        --end-when-unused  end when no app is left and no run waits
+        """,
+        slot={"default": "cpu:0"},
     )
-    add_home(parser)
-    parser.add_argument(
-        "--slot",
-        default="cpu:0",
-        help='"cpu:N", "cuda:N" for a GPU, "quick" for CART alone, or "cluster" '
-        "to have runs trained by the Dask cluster of TREELAB_CLUSTER (default: cpu:0)",
-    )
-    parser.add_argument(
-        "--end-when-unused",
-        action="store_true",
-        help="end when no app is left and no run waits",
-    )
-    parser.set_defaults(command=work)
 
 
 def work(arguments: Namespace) -> None:

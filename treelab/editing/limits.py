@@ -10,8 +10,6 @@ from treelab.trees.feature import Feature, FeatureReader
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_through
 
-# EditRows: rows of the user's table, their numbers and categories read once.
-
 
 class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
@@ -122,22 +120,12 @@ class EditRows:
         return rows_at(tree, self.matrix(tree), node)
 
 
-# What a run's constraints leave open at a node of a tree that is edited.
-
-
 def closed_columns(
     tree: Tree, path: str, constraints: Constraints, columns: frozenset[str]
 ) -> frozenset[str]:
-    """Return the columns that a split at a path must not test, the others as they are.
+    """Return which of the columns a split at a path must not test.
 
-    Parameters
-    ----------
-    tree : Tree
-    path : str
-        Of a node; letters L and R from the root.
-    constraints : Constraints
-    columns : frozenset of str
-        All that splits may test.
+    The other splits are as they are.
     """
     open_ = constraints.allowed_at(len(path), [*columns]) & columns
     tested = {
@@ -201,13 +189,7 @@ def newly_broken(
 def without_small_leaves(tree: Tree, least: int, held: np.ndarray) -> Tree:
     """Cut splits that part too few rows, but none that is held or above one that is.
 
-    Parameters
-    ----------
-    tree : Tree
-        With the training rows at its nodes, a prediction at each.
-    least : int
-        Fewest rows of a leaf.
-    held : bool array of shape (n_nodes,)
+    The tree knows the training rows at its nodes, and a prediction at each.
     """
     cut, is_leaf = np.zeros(tree.n_nodes, dtype=bool), tree.is_leaf.copy()
     fixed = held.copy()

@@ -1,14 +1,14 @@
-"""EditLog: the edits of a tree in their order, and how it was trained after them."""
+"""The edits of a tree in their order: a session that undoes them, a log that stays."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from treelab.editing.edits import Edit, edit_from_dict
+from treelab.editing.edits import Edit, SetThreshold, edit_from_dict
 from treelab.editing.paths import place_words
 from treelab.trees.tree import Tree
 
@@ -133,6 +133,58 @@ class EditLog:
             seen if isinstance(seen, int) and not isinstance(seen, bool) else None,
             str(stored.get("run", "")),
         )
+
+
+@dataclass(frozen=True)
+class Session:
+    """Edits of one tree, of which the first ``position`` are in force."""
+
+    edits: tuple[Edit, ...] = ()  # those after ``position`` were undone
+    position: int = 0
+    # How many edits were in force when test scores were first shown; None: never.
+    seen_test: int | None = None
+
+    @property
+    def current(self) -> tuple[Edit, ...]:
+        """The edits that are in force."""
+        return self.edits[: self.position]
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether an edit is in force."""
+        return self.position > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether an edit was undone."""
+        return self.position < len(self.edits)
+
+    def do(self, edit: Edit) -> "Session":
+        """Return the session with one more edit; what was undone is forgotten.
+
+        A threshold that is moved again takes the place of its last move.
+        """
+        current = self.current
+        if isinstance(edit, SetThreshold) and current:
+            last = current[-1]
+            if isinstance(last, SetThreshold) and last.path == edit.path:
+                current = current[:-1]
+        n, seen = len(current), self.seen_test  # this edit knows what was seen
+        seen = None if seen is None else min(seen, n)
+        return Session((*current, edit), n + 1, seen)
+
+    def undo(self) -> "Session":
+        """Return the session without its last edit, which can be redone."""
+        return replace(self, position=max(0, self.position - 1))
+
+    def redo(self) -> "Session":
+        """Return the session with the edit that was undone last."""
+        return replace(self, position=min(len(self.edits), self.position + 1))
+
+    def end(self) -> "Session":
+        """Return the session with test scores shown."""
+        seen = self.position if self.seen_test is None else self.seen_test
+        return replace(self, seen_test=seen)
 
 
 def tree_hash(tree: Tree) -> str:

@@ -14,9 +14,6 @@ from treelab.trees.constraints import with_order
 from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.tree import Tree, goes_left, leaf_of, sum_up, with_leaves
 
-# Leaves of an edited tree, fitted to rows; those that no edit touched stay.
-
-
 _SAME = 1e-6  # of probabilities
 
 
@@ -45,15 +42,7 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
 
 
 def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
-    """Return the tree with all its leaves fitted to these rows.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : EditRows
-    weights : ndarray of shape (n_classes,)
-        See ``class_weights``.
-    """
+    """Return the tree with all its leaves fitted to rows, by ``class_weights``."""
     return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
 
 
@@ -139,9 +128,6 @@ def class_weights(tree: Tree) -> np.ndarray:
         if weights.all() and np.abs(predicted - value).max() <= _SAME:
             return weights / weights.max()
     return np.ones(len(tree.classes))
-
-
-# A branch grown anew, greedily, on the columns that are allowed there.
 
 
 FEWEST_LEAVES = 4  # of a branch whose size nobody names

@@ -28,10 +28,7 @@ def agreement(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     predictions : sequence of k arrays of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -136,8 +133,6 @@ def cost_curve(
     probability : float array of shape (n_rows,)
     false_positive, false_negative : float
         Cost of a row of the rest that is predicted as the class, and the reverse.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
     """
     weight = np.ones(len(probability)) if weight is None else weight
     threshold, place = np.unique(
@@ -240,22 +235,15 @@ def row_costs(
 ) -> RowCosts | None:
     """Measure models by the costs of errors of the first that was trained by any.
 
-    Rows count whose class, and every prediction of them, all models know.
+    Rows count whose class, and every prediction of them, all models know. None where
+    none was trained by costs.
 
     Parameters
     ----------
     asked : sequence of k Constraints
         That each model was trained with.
     classes : sequence of k sequences, or None of regressions
-    y_true : array-like of shape (n_rows,)
     predicted : sequence of k arrays of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
-
-    Returns
-    -------
-    RowCosts or None
-        None where none was trained by costs.
     """
     trained = next((k for k, own in enumerate(asked) if own.class_costs), None)
     if trained is None:
@@ -332,8 +320,6 @@ def class_curves(
     is_class : bool array of shape (n_rows,)
         Which rows are of the class.
     probability : float array of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Raises
     ------
@@ -366,18 +352,13 @@ def calibration(
 ) -> pd.DataFrame:
     """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
+    A row a bin that has rows: ``predicted`` (mean probability), ``observed`` (fraction
+    of the class), both by weight, and ``rows``.
+
     Parameters
     ----------
     is_class : bool array of shape (n_rows,)
     probability : float array of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
-
-    Returns
-    -------
-    DataFrame
-        A row a bin that has rows: ``predicted`` (mean probability), ``observed``
-        (fraction of the class), both by weight, and ``rows``.
     """
     edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
@@ -508,7 +489,10 @@ FEWEST_SPLITS = 2  # data splits for a standard error
 def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
     """Average the scores of one learner's trees by size over data splits.
 
-    At each number of leaves a split counts with its largest tree of at most so many.
+    At each number of leaves a split counts with its largest tree of at most so many. A
+    row wherever a mean may change, ascending: ``leaves``, ``mean`` and
+    ``standard_error`` of the mean. It begins where each split has a tree. No row with
+    fewer than two splits that have scores.
 
     Parameters
     ----------
@@ -516,13 +500,6 @@ def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
         Of the same learner and settings, one a data split.
     column : {"held_out", "test"}
         Which score.
-
-    Returns
-    -------
-    DataFrame
-        A row wherever a mean may change, ascending: ``leaves``, ``mean`` and
-        ``standard_error`` of the mean. It begins where each split has a tree. No row
-        with fewer than two splits that have scores.
     """
     tables = [line.table[line.table[column].notna()] for line in lines]
     tables = [table for table in tables if len(table)]
@@ -584,7 +561,6 @@ def split_lines(
 
     Parameters
     ----------
-    tree : Tree
     features : tuple of two int
         Features along x and y.
     held : float array of shape (n_features,)
@@ -637,20 +613,14 @@ def plane_points(
 ) -> pd.DataFrame:
     """Return rows in the plane of two columns, or a sample; the followed one is named.
 
+    ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
+
     Parameters
     ----------
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
-    columns : (str, str)
     place : int or None
         Of the test row that is followed, from 0; it is the last.
     most : int
         Rows.
-
-    Returns
-    -------
-    DataFrame
-        ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
     """
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
@@ -706,8 +676,6 @@ def surface(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    row : DataFrame of one row
     columns : tuple of two str
         Columns along x and y; the row has both.
     x, y : float arrays of shapes (n_x,), (n_y,)
@@ -839,18 +807,12 @@ class Disagreement:
 def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
     """Find the rows on which two models differ.
 
+    Classes in the order of the rows; numbers with the largest difference first.
+
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
-
-    Returns
-    -------
-    Disagreement
-        Classes in the order of the rows; numbers with the largest difference first.
     """
     truth, first, second = map(np.asarray, (y_true, first, second))
     mean_distance = None
@@ -898,7 +860,6 @@ def own_splits(tree: Tree, other: Tree, X, X_other=None) -> np.ndarray:
 
     Parameters
     ----------
-    tree, other : Tree
     X : table of shape (n_rows, n_columns)
         Rows by which splits are compared: all of them, whatever node they reach.
     X_other : table or None, default=None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 from treelab.data.columns import column_kind
 from treelab.data.encoding import spread
@@ -56,7 +55,6 @@ class Counterfactual:
 
         Parameters
         ----------
-        model : Tree, WeightedTrees or PruningPath
         tree : Tree or None, default=None
             With it the words say how far other values lead to the same leaf.
         write : callable, default=str
@@ -90,13 +88,17 @@ class KnownValues:
     def __init__(self, X: pd.DataFrame):
         self.X = X
         self._distinct: dict[str, np.ndarray] = {}
-        self._has_missing: dict[str, bool] = {}
         self._is_whole: dict[str, bool] = {}
 
     @cached_property
     def spreads(self) -> dict[str, float]:
         """Robust standard deviation of each number column, never 0."""
         return robust_spreads(self.X)
+
+    @cached_property
+    def lacking(self) -> set[str]:
+        """The columns in which some row lacks a value."""
+        return set(self.X.columns[self.X.isna().any()])
 
     def distinct(self, column: str) -> np.ndarray:
         """Return the distinct values of a column, numbers ascending."""
@@ -118,12 +120,6 @@ class KnownValues:
             self._is_whole[feature.column] = bool(whole)
         return self._is_whole[feature.column]
 
-    def has_missing(self, column: str) -> bool:
-        """Whether some row lacks a value of a column."""
-        if column not in self._has_missing:
-            self._has_missing[column] = bool(self.X[column].isna().any())
-        return self._has_missing[column]
-
 
 @dataclass(frozen=True, eq=False)
 class Changes:
@@ -135,15 +131,6 @@ class Changes:
     # Number columns that may only grow, or only fall.
     rising: Collection[str] = ()
     falling: Collection[str] = ()
-
-    @property
-    def spreads(self) -> dict[str, float]:
-        """Robust standard deviation of each number column, never 0."""
-        return self.known.spreads
-
-    def observed(self, column: str) -> np.ndarray:
-        """Return the distinct values of a column, numbers ascending."""
-        return self.known.distinct(column)
 
     def value(self, column: str):
         """Return the row's value."""
@@ -157,7 +144,7 @@ class Changes:
         if column in self.locked:
             return False
         if pd.isna(now):  # where no row lacks a value, none can be taken away
-            return self.known.has_missing(column)
+            return column in self.known.lacking
         if pd.isna(before):
             return True
         too_low = column in self.rising and now < before
@@ -165,30 +152,31 @@ class Changes:
 
     def cost(self, column: str, now) -> float:
         """Distance of a value from the row's."""
-        before = self.value(column)
+        before, spreads = self.value(column), self.known.spreads
         if same(before, now):
             return 0.0
-        if column not in self.spreads or pd.isna(before) or pd.isna(now):
+        if column not in spreads or pd.isna(before) or pd.isna(now):
             return 1.0
-        return abs(float(now) - float(before)) / self.spreads[column]
+        return abs(float(now) - float(before)) / spreads[column]
+
+    def total_cost(self, values: dict) -> float:
+        """Distance of changed values, by column, from the row's."""
+        return float(sum(self.cost(column, now) for column, now in values.items()))
 
     def changed(self, values: dict) -> pd.DataFrame:
         """Return the row with other values, its columns' kinds kept."""
         row = self.row.copy()
         for column, now in values.items():
-            dtype = float if column in self.spreads else object
+            dtype = float if column in self.known.spreads else object
             row[column] = pd.Series([now], index=row.index, dtype=dtype)
         return row
 
     def counterfactual(self, values: dict, prediction) -> Counterfactual:
         """Bind changed values with what is predicted of them."""
         values = {c: v for c, v in values.items() if not same(self.value(c), v)}
-        return Counterfactual(
-            self.changed(values),
-            prediction,
-            {column: (self.value(column), now) for column, now in values.items()},
-            float(sum(self.cost(column, now) for column, now in values.items())),
-        )
+        changes = {column: (self.value(column), now) for column, now in values.items()}
+        row, distance = self.changed(values), self.total_cost(values)
+        return Counterfactual(row, prediction, changes, distance)
 
 
 @dataclass(frozen=True)
@@ -245,25 +233,26 @@ def searched_counterfactuals(
 ) -> list[Counterfactual]:
     """Return near rows that the model predicts as wanted; nearer ones may exist.
 
+    Nearest first, no two of the same values; empty where none was found.
+
     Parameters
     ----------
-    model : object with ``predict``
-    changes : Changes
-    wanted : Wanted
     columns : sequence of str
         Columns that the model reads; the others stay.
-    most : int, default=3
-
-    Returns
-    -------
-    list of Counterfactual
-        Nearest first, no two of the same values; empty where none was found.
     """
     X = changes.known.X
     X = X.iloc[some_rows(len(X), MOST_ROWS)]
     lenders = X[wanted.accepts(model.predict(X))]
-    borrowed = [_borrow(row, changes, columns) for _, row in lenders.iterrows()]
-    far = [sum(changes.cost(c, v) for c, v in own.items()) for own in borrowed]
+    borrowed = [
+        {
+            column: row[column]
+            for column in columns
+            if not same(changes.value(column), row[column])
+            and changes.allows(column, row[column])
+        }
+        for _, row in lenders.iterrows()
+    ]
+    far = [changes.total_cost(own) for own in borrowed]
     found: list[Counterfactual] = []
     for place in np.argsort(far, kind="stable")[: 4 * N_LENDERS]:
         values = borrowed[place]
@@ -277,16 +266,6 @@ def searched_counterfactuals(
         if len(found) == N_LENDERS:
             break
     return sorted(found, key=lambda own: own.distance)[:most]
-
-
-def _borrow(row: pd.Series, changes: Changes, columns) -> dict:
-    """Values of another row, where they differ and may be taken."""
-    return {
-        column: row[column]
-        for column in columns
-        if not same(changes.value(column), row[column])
-        and changes.allows(column, row[column])
-    }
 
 
 def _reverted(model, changes: Changes, wanted: Wanted, values: dict) -> dict:
@@ -323,19 +302,13 @@ def tree_counterfactuals(
 ) -> list[Counterfactual]:
     """Return the nearest row of each leaf that predicts what is wanted.
 
+    Nearest first; empty where no allowed change leads to such a leaf.
+
     Parameters
     ----------
     tree : Tree
         With constant leaves. Where a split weighs several columns, category columns
         stay as they are.
-    changes : Changes
-    wanted : Wanted
-    most : int, default=3
-
-    Returns
-    -------
-    list of Counterfactual
-        Nearest first; empty where no allowed change leads to such a leaf.
 
     Raises
     ------
@@ -360,8 +333,7 @@ def tree_counterfactuals(
         failing = {tree.features[tree.feature[node]].column for node in parts}
         values = _nearest(tree, conditions, failing, changes)
         if values is not None:
-            cost = sum(changes.cost(column, now) for column, now in values.items())
-            nearest.append((cost, len(values), leaf, values))
+            nearest.append((changes.total_cost(values), len(values), leaf, values))
     found: list[Counterfactual] = []
     for _, _, leaf, values in sorted(nearest, key=lambda own: own[:3]):
         made = changes.counterfactual(values, predicted.tolist()[leaf])
@@ -402,7 +374,7 @@ def _numbers(condition: NumberCondition, changes: Changes) -> list[float]:
     column, options = condition.column, []
     if condition.low < condition.high:
         before = changes.value(column)
-        observed = changes.observed(column)
+        observed = changes.known.distinct(column)
         if pd.isna(before):
             before = np.median(observed) if len(observed) else 0.0
         inside = observed[(observed > condition.low) & (observed <= condition.high)]
@@ -422,7 +394,7 @@ def _categories(condition: CategoryCondition, changes: Changes) -> list:
     known = condition.feature.categories
     passing = [category for category in known if category in condition.allowed]
     if condition.new:
-        seen = changes.observed(condition.column).tolist()
+        seen = changes.known.distinct(condition.column).tolist()
         passing += [category for category in seen if str(category) not in known]
     return [*passing, *([np.nan] if condition.missing else [])]
 
@@ -437,13 +409,14 @@ def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
     for j, feature in enumerate(tree.features):
         if feature.kind == "number" and not np.isnan(now[j]):
             bounds[j] = _range(feature.column, changes)
+    spreads = np.array([changes.known.spreads.get(f.column, 1) for f in tree.features])
     above, limit = [], []
     for condition in conditions:
         if isinstance(condition, ObliqueCondition):
             assert tree.weights is not None
             a, b = tree.weights[condition.node], tree.threshold[condition.node]
             sign = 1.0 if condition.left else -1.0
-            off = _INSIDE * (np.abs(a) * _spreads(tree, changes)).sum()
+            off = _INSIDE * (np.abs(a) * spreads).sum()
             above.append(sign * a)
             limit.append(sign * (b - a @ x) - off)
         elif isinstance(condition, CategoryCondition) or np.isnan(
@@ -452,20 +425,16 @@ def _by_linear_program(tree: Tree, conditions, changes: Changes) -> dict | None:
             if not condition.holds(changes.row)[0]:
                 return None
         else:
-            off = _INSIDE * changes.spreads[condition.column]
+            off = _INSIDE * spreads[j]
             bounds[j, 0] = max(bounds[j, 0], condition.low + off - x[j])
             bounds[j, 1] = min(bounds[j, 1], condition.high - x[j])
     if (bounds[:, 0] > bounds[:, 1]).any():
         return None
-    numbers = [own.kind == "number" for own in tree.features]
     is_whole = np.array(
-        [
-            is_n and changes.known.is_whole(own)
-            for is_n, own in zip(numbers, tree.features)
-        ]
+        [f.kind == "number" and changes.known.is_whole(f) for f in tree.features]
     )
     is_date = np.array([feature.is_date for feature in tree.features])
-    spreads, whole = _spreads(tree, changes), is_whole & ~is_date & (x % 1 == 0)
+    whole = is_whole & ~is_date & (x % 1 == 0)
     given = np.stack(above), np.array(limit), spreads, whole
     change = _least_change(bounds, *given)
     if change is None:
@@ -496,6 +465,8 @@ def _least_change(
 
     Those of ``whole`` (F,) features are whole numbers; None where there is none.
     """
+    from scipy.optimize import linprog  # pages that ask for no change load faster
+
     # A change is a rise less a fall; both cost the same.
     rise, fall = np.maximum(bounds, 0), np.maximum(-bounds[:, ::-1], 0)
     solved = linprog(
@@ -514,14 +485,9 @@ def _least_change(
 
 def _range(column: str, changes: Changes) -> tuple[float, float]:
     """How far a number column may fall and rise: to values between those observed."""
-    observed, now = changes.observed(column), float(changes.value(column))
+    observed, now = changes.known.distinct(column), float(changes.value(column))
     if column in changes.locked or not len(observed):
         return 0.0, 0.0
     low = 0.0 if column in changes.rising else min(float(observed[0]) - now, 0.0)
     high = 0.0 if column in changes.falling else max(float(observed[-1]) - now, 0.0)
     return low, high
-
-
-def _spreads(tree: Tree, changes: Changes) -> np.ndarray:
-    """Spread of each feature's column; 1 for categories."""
-    return np.array([changes.spreads.get(f.column, 1.0) for f in tree.features])

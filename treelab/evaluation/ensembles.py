@@ -22,7 +22,6 @@ def estimator_predictions(
     ----------
     ensemble : WeightedTrees
         Of classes.
-    row : DataFrame of one row
     estimators : array-like of int of shape (k,)
         Numbers of the trees.
 
@@ -125,8 +124,6 @@ def predictions_of_heaviest(
 
     Parameters
     ----------
-    ensemble : WeightedTrees
-    X : DataFrame of shape (n_rows, n_columns)
     counts : sequence of int
         How many trees may decide, each from 1 to all.
 
@@ -199,21 +196,16 @@ def rows_decided_by_one(
 ) -> list[DecidedRows]:
     """List the simple rules inside an ensemble: leaves that decide rows by themselves.
 
+    Most rows first.
+
     Parameters
     ----------
-    ensemble : WeightedTrees
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Truth.
     row_weight : array of shape (n_rows,) or None, default=None
         By which rows count in means; None: all alike.
     share : float, default=0.5
         Weight that a row's heaviest tree must exceed, in [0, 1).
-
-    Returns
-    -------
-    list of DecidedRows
-        Most rows first.
 
     Raises
     ------
@@ -249,16 +241,12 @@ def rows_decided_by_one(
 def weight_that_agrees(ensemble: WeightedTrees, row: pd.DataFrame) -> float:
     """Return the weight of the trees that alone predict the ensemble's class.
 
+    In [0, 1].
+
     Parameters
     ----------
     ensemble : WeightedTrees
         Of classes.
-    row : DataFrame of one row
-
-    Returns
-    -------
-    float
-        In [0, 1].
     """
     leaf = ensemble.leaves(row)[0]
     value = ensemble.leaf_value[np.arange(ensemble.n_estimators), leaf]

@@ -39,8 +39,6 @@ def least_sure(model, X: pd.DataFrame, proba: np.ndarray | None = None) -> np.nd
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    X : DataFrame of shape (n_rows, n_columns)
     proba : array of shape (n_rows, n_classes) or None, default=None
         The model's probabilities; for classification.
 
@@ -79,8 +77,6 @@ def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
 
     Parameters
     ----------
-    y : array-like of shape (n_rows,)
-    predicted : array-like of shape (n_rows,)
     proba : array of shape (n_rows, n_classes) or None, default=None
         Classes: the loss is the log loss, a class that ``classes`` lacks having
         probability 0. Regression (None): the absolute error.
@@ -102,7 +98,6 @@ def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    X : DataFrame of shape (n_rows, n_columns)
     candidates : bool array of shape (n_rows,)
         Such as the rows of a class that are predicted correctly.
     """
@@ -129,7 +124,6 @@ def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray
 
     Parameters
     ----------
-    values : Series of shape (n_rows,)
     low, high : float or None, default=None
         Bounds of a number, both included; a missing value passes no bound.
     among : collection of str or None, default=None
@@ -182,9 +176,6 @@ def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
     ----------
     tree : Tree
         With rows.
-    row : DataFrame or array of one row
-    output : int, default=0
-        Which class's probability, in the order of ``classes``; 0 for regression.
     """
     means = node_means(tree)[:, output]
     path = tree.path(row)
@@ -219,9 +210,8 @@ def shapley_contributions(
     ----------
     model : Tree or WeightedTrees
         With rows and constant leaves, each split testing one feature.
-    row : DataFrame or array of one row
     output : int, default=0
-        As in ``path_contributions``; of an ensemble, of ``decision_value``.
+        Of an ensemble, of ``decision_value``.
 
     Raises
     ------
@@ -420,9 +410,6 @@ def reasons(
 
     Parameters
     ----------
-    model : Tree or WeightedTrees
-    row : DataFrame or array of one row
-    contributions : Contributions
     conditions : sequence of Condition or None, default=None
         Whose bounds the facts have; a column of theirs is a reason also where it
         changes nothing by itself. None: those of a single tree's path.
@@ -462,6 +449,9 @@ def because(
 ) -> str:
     """Return the strongest reasons as half a sentence.
 
+    Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21"; "" where
+    nothing speaks for the prediction.
+
     Parameters
     ----------
     found : sequence of Reason
@@ -473,12 +463,6 @@ def because(
         where one changes little by itself, as in an exclusive or.
     most : int, default=3
         Reasons that are given where none are needed.
-
-    Returns
-    -------
-    str
-        Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21";
-        "" where nothing speaks for the prediction.
     """
     sign = 1 if rises else -1
     largest = max((own.change * sign for own in found), default=0.0)
@@ -537,7 +521,6 @@ def sufficient_rule(tree: Tree, row) -> SufficientRule:
     ----------
     tree : Tree
         Of classes, each split testing one feature.
-    row : DataFrame or array of one row
 
     Raises
     ------
@@ -603,9 +586,6 @@ def ensemble_contributions(model: WeightedTrees, row, output: int = 0) -> Contri
     ----------
     model : WeightedTrees
         With rows.
-    row : DataFrame or array of one row
-    output : int, default=0
-        Which class, in the order of ``classes``; 0 for regression.
 
     Returns
     -------
@@ -670,10 +650,6 @@ def contributions(
 
     Parameters
     ----------
-    model : Tree or WeightedTrees
-    row : DataFrame or array of one row
-    output : int, default=0
-        Which class, in the order of ``classes``; 0 for regression.
     along_path : bool, default=False
         Whether it is along the path even where there are Shapley values.
     """

@@ -109,18 +109,13 @@ def rates_by_group(
 ) -> pd.DataFrame:
     """Return the rates of each group, the largest first, or in the groups' own order.
 
+    The table has ``n_rows`` and the ``RATES``; NaN where a group has no row to count.
+
     Parameters
     ----------
     is_class, predicted : bool array of shape (n_rows,)
         Whether a row is of the class, and is predicted as it.
     group : sequence of n_rows str
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
-
-    Returns
-    -------
-    DataFrame, by group
-        ``n_rows`` and the ``RATES``; NaN where a group has no row to count.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     counts = _counts(is_class, predicted, code, len(names), weight)
@@ -188,7 +183,7 @@ def rate_gaps(
 def gaps_of_models(
     predicted: np.ndarray, is_class: np.ndarray, group: Sequence[str], rate: str
 ) -> np.ndarray:
-    """Return the difference of one rate between groups for each of several models.
+    """Return the difference of one rate between groups for each of T models, (T,).
 
     Parameters
     ----------
@@ -198,10 +193,6 @@ def gaps_of_models(
     group : sequence of n_rows str
     rate : str
         One of ``RATES``.
-
-    Returns
-    -------
-    float64 array of shape (T,)
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     place = list(RATES).index(rate)
@@ -267,20 +258,15 @@ def rate_at_nodes(
 ) -> pd.DataFrame:
     """Return one rate of each group among the rows at each node.
 
+    A row a node, depth first, the index its number: ``n_rows``, the rate of each group
+    (NaN where it has none), and their ``difference``, highest minus lowest.
+
     Parameters
     ----------
-    tree : Tree
-    X : DataFrame of shape (n_rows, n_columns)
     is_class, predicted, group, weight
         As in ``rates_by_group``.
     rate : str
         One of ``RATES``.
-
-    Returns
-    -------
-    DataFrame
-        A row a node, depth first, the index its number: ``n_rows``, the rate of each
-        group (NaN where it has none), and their ``difference``, highest minus lowest.
     """
     rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
     names = _order(group)

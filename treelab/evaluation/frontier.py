@@ -16,7 +16,9 @@ ROUNDING = 1e-12  # of scores
 
 
 def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
-    """Find the smallest tree whose score is almost the best.
+    """Return the step of the smallest tree whose score is almost the best.
+
+    Among equals in size it is the better, then the later.
 
     Parameters
     ----------
@@ -26,11 +28,6 @@ def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
         Validation scores, more is better; NaN is never chosen.
     tolerance : float, default=0.01
         How far below the best the score may lie.
-
-    Returns
-    -------
-    int
-        Its step; among equals in size the better, then the later.
 
     Raises
     ------
@@ -82,16 +79,13 @@ class FrontierLine:
     def place_for(self, n_leaves: int) -> int | None:
         """Return the row of the tree that the scores on held-out rows choose.
 
+        Where no score on held-out rows is known the largest tree, never the one that is
+        best on the test rows; None without a tree.
+
         Parameters
         ----------
         n_leaves : int
             At most so many.
-
-        Returns
-        -------
-        int or None
-            Where no score on held-out rows is known the largest tree, never the one
-            that is best on the test rows; None without a tree.
         """
         small = self.table[self.table["leaves"] <= n_leaves]
         if small.empty:
@@ -158,7 +152,6 @@ def size_words(
         Of their trees of that size.
     lines, names : tuple
         Of both.
-    leaves : int
     """
     low, high = signed(best.low, 2), signed(best.high, 2)
     words = f"With at most {counted(leaves, 'leaf', 'leaves')}: "

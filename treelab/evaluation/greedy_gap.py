@@ -101,11 +101,12 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     """Find a split by which a tree gains much more than greedy reaches from there.
 
     At each split, a greedy tree is grown best-first on the training rows that pass, to
-    as many leaves as the tree has below. A split counts where its gain at once is
-    below half of the greedy one's, and the subtree in the end removes more impurity
-    (Gini impurity, or variance) than the greedy tree: on training rows at least one
-    hundredth of that of the whole table, and on test rows too. Of those that gain
-    half as much as the best or more, the one with the fewest leaves is returned.
+    as many leaves as the tree has below. A split counts where its gain at once is below
+    half of the greedy one's, and the subtree in the end removes more impurity (Gini
+    impurity, or variance) than the greedy tree: on training rows at least one hundredth
+    of that of the whole table, and on test rows too. Of those that gain half as much as
+    the best or more, the one with the fewest leaves is returned. None where no split
+    counts.
 
     Parameters
     ----------
@@ -114,11 +115,6 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     train, test : tuple of (X, y) or (X, y, weight)
         Rows that the tree was fitted to, and rows that it never saw; with what each
         of them counts, None: all alike.
-
-    Returns
-    -------
-    GreedyGap or None
-        None where no split counts.
     """
     known = feature_matrix(tree.features, train[0])
     scales = [ranks(own) for own in known.T]

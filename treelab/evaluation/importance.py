@@ -33,14 +33,10 @@ def permutation_importances(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     X : DataFrame of shape (n_rows, n_columns)
         Rows that did not train the model; of more than ``MOST_ROWS`` a sample is used.
-    y : array-like of shape (n_rows,)
     task : {"binary", "multiclass", "regression"}
         The score is macro F1 of classes, or R² of numbers, or D² of the model's loss.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -173,7 +169,6 @@ def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
 
     Parameters
     ----------
-    columns : sequence of str
     importances : DataFrame
         column and importance; a column may have several rows.
 
@@ -250,14 +245,10 @@ def dependence(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     X : DataFrame of shape (n_rows, n_columns)
         The rows, at least one.
-    column : str
     values : array of shape (n_values,)
         Such as those of ``grid``.
-    output : int, default=0
-        Which class's probability, in the order of ``classes``; 0 for regression.
     """
     every = X.iloc[np.repeat(np.arange(len(X)), len(values))].reset_index(drop=True)
     is_number = column_kind(X[column]) == "number"

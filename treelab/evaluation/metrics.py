@@ -95,15 +95,12 @@ def scores(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, y_pred : array-like of shape (n_rows,)
         Labels, or values in the units of the target; at least one row.
     proba : ndarray of shape (n_rows, n_classes), optional
         Class probabilities in the order of ``classes``; adds the log loss.
     classes : sequence of length n_classes, optional
         Needed with ``proba``.
-    sample_weight : array-like of shape (n_rows,), optional
-        Of each row; None: all count alike.
     loss : Loss or None, default=None
         Of regression, another than the squared error; adds its ``d2``.
 
@@ -203,9 +200,6 @@ def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
     ----------
     y_true, y_pred : int array of shape (n_rows,)
         Class codes, from 0.
-    n_classes : int
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count 1.
 
     Returns
     -------
@@ -262,7 +256,7 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
 
 
 def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
-    """Macro F1 from what it needs of a confusion matrix, for very many at once.
+    """Macro F1 (...) from what it needs of a confusion matrix, for very many at once.
 
     Parameters
     ----------
@@ -270,10 +264,6 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
         Rows of each class that are predicted as it.
     occurrences : ndarray of shape (..., n_classes)
         Rows of each class plus rows predicted as it; a class with none does not count.
-
-    Returns
-    -------
-    float64 array of shape (...)
     """
     occurs = occurrences > 0
     f1 = np.divide(2 * hits, occurrences, out=np.zeros(occurs.shape), where=occurs)
@@ -283,17 +273,14 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
 def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
+    Standard deviation of the score over resamples of the rows.
+
     Parameters
     ----------
     confusion : array of shape (n_classes, n_classes)
         Rows, or their weights.
     n_rows : int
         Rows of a resample: as many as there are, or fewer where weights differ.
-
-    Returns
-    -------
-    float
-        Standard deviation of the score over resamples of the rows.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
     rng = np.random.default_rng(0)
@@ -321,19 +308,15 @@ def chance_of_truth(y_true, proba, classes) -> np.ndarray:
 def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> float:
     """Loss of the constant prediction that fits the training rows best.
 
+    Cross-entropy of the training rows' class fractions on ``y``, in nats; for
+    regression the squared error of their mean, in variances of the training rows.
+
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_train, y : array-like of shape (n_rows,)
         At least one row each.
     weight_train, weight : array of shape (n_rows,) or None, default=None
         Of each row; None: all count alike.
-
-    Returns
-    -------
-    float
-        Cross-entropy of the training rows' class fractions on ``y``, in nats; for
-        regression the squared error of their mean, in variances of the training rows.
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
     if y.ndim == 2:
@@ -403,7 +386,7 @@ def dendrogram_purity(parent, leaf, y) -> float:
 
     For two rows of one class, drawn at random, the fraction of that class among all
     rows under the lowest node that holds both: 1 where every class is a subtree by
-    itself.
+    itself. It is in [0, 1]; NaN where no class has two rows.
 
     Source: Heller and Ghahramani, "Bayesian hierarchical clustering", ICML 2005.
 
@@ -415,11 +398,6 @@ def dendrogram_purity(parent, leaf, y) -> float:
         Node at which each row ends, as ``Tree.apply`` returns it.
     y : array of shape (n_rows,)
         Labels.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN where no class has two rows.
     """
     parent = np.asarray(parent)
     classes, code = np.unique(np.asarray(y), return_inverse=True)

@@ -66,15 +66,12 @@ def score_leaf(
 
     Parameters
     ----------
-    tree : Tree
     leaf : int
         Number of a node without children.
     X : DataFrame of shape (n_rows, n_columns)
         Rows that did not train the tree, in the table's own columns.
     y : array-like of shape (n_rows,)
         Their labels, or values in the target's unit.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
     predictions : array-like of shape (n_rows,) or None, default=None
         What to score, where another model predicts on top of the tree; None: the
         tree's own predictions.
@@ -174,8 +171,6 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
 
     Parameters
     ----------
-    tree : Tree
-    node : int
     splits : mapping of str to (X, y) or (X, y, weight)
         Rows of the user's table, their labels or values of the target, and what each
         of them counts; None: all alike.
@@ -211,20 +206,13 @@ def node_rows(
 ) -> pd.DataFrame:
     """Return the rows that pass a node: the truth, then the columns on its path.
 
+    The target, the columns that are tested on the decision path and at the node, and
+    the others in their order; the index is that of ``X``.
+
     Parameters
     ----------
-    tree : Tree
-    node : int
-    X : DataFrame
-    y : array-like of shape (n_rows,)
     most : int or None, default=200
         Rows; None: all.
-
-    Returns
-    -------
-    DataFrame
-        The target, the columns that are tested on the decision path and at the node,
-        and the others in their order; the index is that of ``X``.
     """
     rows = rows_at_node(tree, node, X)[:most]
     tested = dict.fromkeys(

@@ -35,18 +35,14 @@ def optimality_gap(
 ) -> OptimalityGap | None:
     """Compare a tree with the best of the searched trees that are at most as deep.
 
+    None where no searched tree is as deep: a deeper tree may be better than all.
+
     Parameters
     ----------
-    tree : Tree
     searched : sequence of Tree
         Found by an exhaustive search, of different depths.
     X, y, weight
         The rows that were searched on, and what they count; None: all alike.
-
-    Returns
-    -------
-    OptimalityGap or None
-        None where no searched tree is as deep: a deeper tree may be better than all.
     """
     if not searched or tree.depth > max(own.depth for own in searched):
         return None

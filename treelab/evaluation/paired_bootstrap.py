@@ -98,7 +98,6 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, first, second : array-like of shape (n_rows,)
         Truth and both models' predictions: labels, or values in the target's unit.
     weight : array-like of shape (n_rows,) or None, default=None
@@ -151,7 +150,6 @@ def score_intervals(
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
     weight, loss
@@ -181,8 +179,6 @@ def resampled_sums(
     occurs : int array of shape (n_kinds,)
         Rows of each kind; a resample has as many rows in all.
     columns : float array of shape (n_kinds, n_columns)
-    n_resamples : int
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -56,7 +56,6 @@ def prediction_columns(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     X : DataFrame of shape (n_rows, n_columns_read)
         As ``new_table`` returns it.
     parts : collection of str
@@ -206,7 +205,6 @@ def forms_to_read(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     problem : Problem or None
         What the model was trained for, where that is known.
     table : callable
@@ -230,8 +228,6 @@ def new_table(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    frame : DataFrame of shape (n_rows, n_columns)
     name : str
         What messages call the table.
     fill_absent : bool, default=False
@@ -357,7 +353,6 @@ def new_scores(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     frame : DataFrame of shape (n_rows, n_columns)
         The table as it came.
     X : DataFrame of shape (n_rows, n_columns_read)
@@ -440,7 +435,6 @@ def n_rows_of(table: pd.DataFrame, frame: pd.DataFrame, among: pd.Index) -> int:
 
     Parameters
     ----------
-    table : DataFrame of shape (n_rows, n_columns)
     frame : DataFrame
         The new table, read as that one was.
     among : Index

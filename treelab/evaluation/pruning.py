@@ -32,11 +32,8 @@ def pruned_scores(
     ----------
     path : CostComplexityPath
         Of a tree with rows at its nodes.
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Returns
     -------
@@ -72,7 +69,6 @@ def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
     ----------
     sums : ndarray of shape (n_folds, ..., 2, n_classes)
         Of each fold's held-out rows, as ``class_sums`` and ``value_sums`` add them up.
-    task : {"binary", "multiclass", "regression"}
 
     Returns
     -------
@@ -102,7 +98,6 @@ def class_sums(
 
     Parameters
     ----------
-    path : CostComplexityPath
     counts : ndarray of shape (n_nodes, ..., n_classes)
         Rows of each class, or of each part and class, that pass each node of the
         unpruned tree.
@@ -136,11 +131,9 @@ def value_sums(
 
     Parameters
     ----------
-    path : CostComplexityPath
     parts : sequence of (leaf, y, weight)
         Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), its
         target (or targets, (n_rows, n_outputs)) and its weight, float (n_rows,).
-    loss : Loss, default=SQUARED_ERROR
 
     Returns
     -------
@@ -189,14 +182,7 @@ def _beside_root(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
 def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
     """Add up over the leaves of each subtree what stands at each node.
 
-    Parameters
-    ----------
-    path : CostComplexityPath
-    at_node : ndarray of shape (n_nodes, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_columns)
+    ``at_node`` is (n_nodes, n_columns), the sums (n_steps, n_columns).
     """
     tree = path.tree
     # A node is a leaf from the step at which it is cut until one above it is.
@@ -402,10 +388,8 @@ def pruning_steps(
 
     Parameters
     ----------
-    model : Tree or PruningPath
     path : SizePath or None
         Its trees by size.
-    split : DataSplit
     fitted : str
         Name of the rows that the model was fitted to.
     has_labels : bool, default=True
@@ -448,9 +432,12 @@ def trained_path_table(
 ) -> pd.DataFrame:
     """Measure each tree of a path over pruning strengths.
 
+    A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
+    headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
+    ``empty_nodes``; ``purity`` where clusters were held against labels.
+
     Parameters
     ----------
-    path : PruningPath
     trees : sequence of Tree
         The trees as they are drawn, one a strength: their leaves and splits count.
     split : DataSplit or None
@@ -458,13 +445,6 @@ def trained_path_table(
         found against itself.
     tree_alone : bool, default=False
         Whether a tree predicts by its leaves, not by the predictor on top of it.
-
-    Returns
-    -------
-    DataFrame
-        A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
-        headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
-        ``empty_nodes``; ``purity`` where clusters were held against labels.
     """
     table = pd.DataFrame({"strength": path.strengths})
     if split is None:
@@ -491,12 +471,8 @@ def trained_path_table(
 def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
     """Measure each tree of a path by size, the largest first.
 
-    Returns
-    -------
-    DataFrame
-        A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
-        ``standard_error``, as the path has them; ``test_score``, ``leaves`` and
-        ``depth``.
+    A row a tree: ``strength``, its number of leaves; ``held_out_score`` with its
+    ``standard_error``, as the path has them; ``test_score``, ``leaves`` and ``depth``.
     """
     trees = path.trees[::-1]
     scores_held_out = path.scores[::-1].reset_index(drop=True)
@@ -518,11 +494,8 @@ def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
 def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:
     """Measure each subtree of a cost-complexity path, from the whole tree to its root.
 
-    Returns
-    -------
-    DataFrame
-        A row a step: ``strength`` (alpha), ``valid_score``, ``test_score``,
-        ``leaves`` and ``depth``.
+    A row a step: ``strength`` (alpha), ``valid_score``, ``test_score``, ``leaves`` and
+    ``depth``.
     """
     table = pd.DataFrame({"strength": path.alphas})
     for part in SCORED:

@@ -54,13 +54,13 @@ def gather(
     merged. Where few score well, these are looked at with one split less, too. A tree
     is fitted to the rows and scored as ``RefittedScorer`` does, against the run's tree
     of the same size, whose score is the cross-validated one: so the rows that shaped a
-    tree's splits do not favour larger trees.
+    tree's splits do not favour larger trees. The best comes
+    first, of equal scores the smaller tree.
 
     Parameters
     ----------
     own : Tree
         The run's tree, which stays as it is.
-    others : sequence of Tree
     rows : (X, y)
         That all of them were trained on.
     weights : ndarray of shape (n_classes,)
@@ -74,11 +74,6 @@ def gather(
         Whether a tree may stand in the set, once its leaves are fitted.
     most : int, default=300
         Trees of the set.
-
-    Returns
-    -------
-    RashomonSet
-        The best first; of equal scores the smaller tree.
     """
     table = TrainingRows(own, *rows, weights, costs)
     merged, leaf = table.fitted(own)
@@ -192,7 +187,6 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
     ----------
     trees : sequence of T trees
         Of one table and target, with constant leaves.
-    X : DataFrame of shape (n_rows, n_columns)
 
     Returns
     -------
@@ -267,13 +261,8 @@ def column_use(trees: Sequence[Tree], columns: Sequence[str]) -> pd.Series:
 
     Parameters
     ----------
-    trees : sequence of Tree
     columns : sequence of str
         All columns that a tree could test.
-
-    Returns
-    -------
-    Series of int, by column
     """
     used = [set(tree.columns) for tree in trees]
     counts = {name: sum(name in own for own in used) for name in columns}
@@ -358,7 +347,7 @@ def row_multiplicity(
 
 
 def otherwise(predicted: np.ndarray, own: int, near: float = 0.0) -> np.ndarray:
-    """Return the share of the trees that predict otherwise than the run's own.
+    """Return the share of trees that predict otherwise than the run's own, (n_rows,).
 
     The share of rows where it is above 0 is the ambiguity of Marx, Calmon and Ustun,
     "Predictive multiplicity in classification", ICML 2020, arXiv:1909.06677.
@@ -367,12 +356,7 @@ def otherwise(predicted: np.ndarray, own: int, near: float = 0.0) -> np.ndarray:
     ----------
     predicted : ndarray of shape (T, n_rows)
         Class codes, or values.
-    own : int
     near : float, default=0.0
         As in ``row_multiplicity``.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
     """
     return (np.abs(predicted - predicted[own].astype(float)) > near).mean(axis=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 from treelab.data.encoding import Candidates, candidate_thresholds, power_of_two
 from treelab.evaluation.metrics import macro_f1_of_counts
 from treelab.evaluation.pruning import pooled_scores
-from treelab.trees.feature import Feature, FeatureReader
+from treelab.trees.feature import FeatureReader
 from treelab.trees.pruning import merge_equal, prune_empty
 from treelab.trees.rashomon import Completeness, RashomonSet
 from treelab.trees.shrinkage import with_shrunk_values
@@ -24,69 +25,62 @@ N_FOLDS, N_REPEATS = 10, 3
 N_PARTS = 20  # of all rows, by which a standard error is measured
 
 
-@dataclass(frozen=True)
 class RefittedScorer:
     """Scores trees on rows that their leaf values were not fitted to.
 
     A tree's splits stay; its leaves are fitted without one fold after another, and the
     rows of that fold are predicted. All training rows shaped the splits, so the score
     is too high, the more so the larger the tree: it compares trees of one size and is
-    no estimate for new rows.
+    no estimate for new rows. Folds of the same rows are the same ones each time.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+        Class codes, or values.
+    weights : ndarray of shape (n_classes,)
+        Of the classes in the leaves; (1,) for regression.
+    costs : ndarray of shape (n_classes, n_classes) or None, default=None
+        Of each prediction (column) for a row of each class; None: errors have none.
     """
 
-    task: str  # "binary", "multiclass" or "regression"
-    y: np.ndarray  # (n_rows,): class codes, or values
-    # (n_classes,): of the classes in the leaves; (1,) for regression.
-    weights: np.ndarray
-    folds: np.ndarray  # int (N_REPEATS, n_rows)
-    parts: np.ndarray  # int (n_rows,)
-    # (n_classes, n_classes): of each prediction (column) for a row of each class; None
-    # where errors have none.
-    costs: np.ndarray | None = None
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         task: str,
         y: np.ndarray,
         weights: np.ndarray,
         costs: np.ndarray | None = None,
-    ) -> "RefittedScorer":
-        """Draw folds for these rows, the same ones each time."""
+    ):
+        self.task, self.y, self.costs = task, y, costs
         random, n_rows = np.random.RandomState(0), len(y)
-        folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
-        for own in folds:
+        self.folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
+        for own in self.folds:
             shuffled = random.permutation(n_rows)
             order = shuffled[np.argsort(y[shuffled], kind="stable")]
             own[order] = np.arange(n_rows) % min(N_FOLDS, n_rows)
-        parts = random.permutation(n_rows) % min(N_PARTS, n_rows)
-        return cls(task, y, np.asarray(weights, dtype=float), folds, parts, costs)
+        self._parts = random.permutation(n_rows) % min(N_PARTS, n_rows)
+        # What leaves average, (n_rows, C): weighted indicators, or the values.
+        self._values = y[:, None]
+        if task != "regression":
+            self._values = np.eye(len(weights))[y] * np.asarray(weights, dtype=float)
 
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
         """Return macro F1, R² or the cost saved of a tree, and its standard error.
 
         ``leaf`` is the one that each row reaches, int (n_rows,).
         """
-        values = self._values()
-        predicted = [self._held_out(tree, leaf, fold, values) for fold in self.folds]
-        sums = np.sum([self._sums(own) for own in predicted], axis=0)
+        sums = [self._sums(self._held_out(tree, leaf, fold)) for fold in self.folds]
         is_loss = self.costs is not None  # against that of one prediction, as R² is
-        by_part = pooled_scores(sums, "regression" if is_loss else self.task)
+        task = "regression" if is_loss else self.task
+        by_part = pooled_scores(np.sum(sums, axis=0), task)
         n_parts = len(by_part)
         error = by_part.std(ddof=1) / np.sqrt(n_parts) if n_parts > 1 else 0.0
         return float(by_part.mean()), float(error)
 
-    def _values(self) -> np.ndarray:
-        """What leaves average, (n_rows, C): weighted indicators, or the values."""
-        if self.task == "regression":
-            return self.y[:, None]
-        return np.eye(len(self.weights))[self.y] * self.weights
-
-    def _held_out(self, tree: Tree, leaf, fold, values) -> np.ndarray:
+    def _held_out(self, tree: Tree, leaf: np.ndarray, fold: np.ndarray) -> np.ndarray:
         """Predict each row (n_rows,) by leaves that were fitted without its fold."""
         n_folds, n_nodes = int(fold.max()) + 1, tree.n_nodes
         cell = fold * n_nodes + leaf
-        columns = [np.ones(len(leaf)), *values.T]
+        columns = [np.ones(len(leaf)), *self._values.T]
         own = np.stack(
             [np.bincount(cell, column, n_folds * n_nodes) for column in columns], -1
         ).reshape(n_folds, n_nodes, -1)
@@ -106,25 +100,26 @@ class RefittedScorer:
 
     def _sums(self, predicted: np.ndarray) -> np.ndarray:
         """Sum up what the score needs in each part, (N_PARTS, 2, C)."""
-        n_parts, y = int(self.parts.max()) + 1, self.y
+        y, n_sums = self.y, 1
+
+        def counts(amount=None, codes=0) -> np.ndarray:
+            n_parts = int(self._parts.max()) + 1
+            place = self._parts * n_sums + codes
+            flat = np.bincount(place, amount, n_parts * n_sums)
+            return flat.reshape(n_parts, n_sums)
+
         if self.costs is not None:
             each = self.costs[y]
-            losses = each[np.arange(len(y)), predicted], each[:, each.sum(0).argmin()]
-            found = [np.bincount(self.parts, own, n_parts) for own in losses]
-            return np.stack(found, axis=1)[..., None]
-        if self.task == "regression":
-            squares = (y - predicted) ** 2, (y - y.mean()) ** 2
-            found = [np.bincount(self.parts, own, n_parts) for own in squares]
-            return np.stack(found, axis=1)[..., None]
-        n_classes = len(self.weights)
-
-        def counts(codes: np.ndarray, among=None) -> np.ndarray:
-            place = self.parts * n_classes + codes
-            flat = np.bincount(place, among, n_parts * n_classes)
-            return flat.reshape(n_parts, n_classes)
-
-        right = (predicted == y).astype(float)
-        return np.stack([counts(y, right), counts(y) + counts(predicted)], axis=1)
+            alone = each[:, each.sum(0).argmin()]
+            both = counts(each[np.arange(len(y)), predicted]), counts(alone)
+        elif self.task == "regression":
+            both = counts((y - predicted) ** 2), counts((y - y.mean()) ** 2)
+        else:
+            n_sums = self._values.shape[1]
+            right = (predicted == y).astype(float)
+            occurrences = counts(codes=y) + counts(codes=predicted)
+            both = counts(right, y), occurrences
+        return np.stack(both, axis=1)
 
 
 # Rows that many trees are fitted to and scored on, and when two trees are the same.
@@ -181,8 +176,6 @@ class TrainingRows:
     ----------
     own : Tree
         One of the trees: they share its target.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
     weights : ndarray of shape (n_classes,)
         Of the classes in the leaves; (1,) for regression.
     costs : ndarray of shape (n_classes, n_classes) or None, default=None
@@ -203,7 +196,7 @@ class TrainingRows:
         self._shrinkage = own.shrinkage
         self._read: dict[tuple, np.ndarray] = {}
         self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
-        self.scorer = RefittedScorer.of(own.task, self.y, self.weights, costs)
+        self.scorer = RefittedScorer(own.task, self.y, self.weights, costs)
 
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers (n_rows, n_features) that a tree may test."""
@@ -412,7 +405,6 @@ def best_trees(
 
     Parameters
     ----------
-    splits : Splits
     leaves : LeafSums
         What the rows come to in a leaf, and in all.
     depth : int
@@ -421,7 +413,6 @@ def best_trees(
         Below the best score.
     most : int
         Trees that are returned.
-    min_samples_leaf : int, default=1
 
     Raises
     ------
@@ -433,16 +424,16 @@ def best_trees(
     found = _Found(tolerance, most)
     for split in search.roots():
         search.score_below(split, found)
-    score, above = found.ending()
+    above = found.end()
     trees: list[Nested] = []
     values: list[float] = []
-    for place in np.argsort(-score, kind="stable").tolist():
-        split, left, right = found.at(place)
-        below = search.sides(split)
-        sides = (own.members(i) for own, i in zip(below, (left, right)))
-        for one, other in product(*sides):
-            trees.append((split, below[0].nested(one), below[1].nested(other)))
-            values.append(float(score[place]))
+    for place in np.argsort(-found.score, kind="stable").tolist():
+        split, *groups = found.pairs[place].tolist()
+        left, right = sides = search.sides(split)
+        members = (own.members(i) for own, i in zip(sides, groups))
+        for one, other in product(*members):
+            trees.append((split, left.nested(one), right.nested(other)))
+            values.append(float(found.score[place]))
     return Enumerated(trees, np.array(values), above, search.n_trees)
 
 
@@ -460,15 +451,19 @@ class _Subtrees:
     sides: np.ndarray
     children: dict[int, tuple["_Subtrees", "_Subtrees"]]
 
-    def grouped(self) -> "_Grouped":
-        """Put those together whose rows come to the same."""
+    @cached_property
+    def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Those whose rows come to the same: of each group the first and how many.
+
+        Then the group of each subtree, (m,).
+        """
         key = np.column_stack([self.sums, self.label])
-        first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)[
-            1:
-        ]
-        return _Grouped(
-            self, self.sums[first], self.label[first], group.ravel(), np.bincount(group)
-        )
+        _, first, group = np.unique(key, True, True, axis=0)  # and index, inverse
+        return first, np.bincount(group.ravel()), group.ravel()
+
+    def members(self, group: int) -> list[int]:
+        """Return the places of a group's subtrees."""
+        return np.flatnonzero(self.groups[2] == group).tolist()
 
     def nested(self, place: int) -> Nested | None:
         """Write one subtree out."""
@@ -482,25 +477,6 @@ class _Subtrees:
         return split, left.nested(one), right.nested(other)
 
 
-@dataclass(frozen=True)
-class _Grouped:
-    """Subtrees of which those whose rows come to the same are one group."""
-
-    all: _Subtrees
-    sums: np.ndarray
-    label: np.ndarray
-    group: np.ndarray
-    count: np.ndarray
-
-    def members(self, group: int) -> list[int]:
-        """Return the places of a group's subtrees."""
-        return np.flatnonzero(self.group == group).tolist()
-
-    def nested(self, place: int) -> Nested | None:
-        """Write one subtree out."""
-        return self.all.nested(place)
-
-
 class _Found:
     """Pairs of groups that score well, and the score below which none is needed."""
 
@@ -508,47 +484,43 @@ class _Found:
         self.floor = -np.inf
         self._tolerance, self._most = tolerance, most
         self._best, self._above = -np.inf, -np.inf
-        self._pairs = np.empty((0, 3), dtype=np.int64)  # root, left and right group
-        self._score, self._count = np.empty(0), np.empty(0)
+        self.pairs = np.empty((0, 3), dtype=np.int64)  # root, left and right group
+        self.score, self._count = np.empty(0), np.empty(0)
 
     def add(self, pairs: np.ndarray, score: np.ndarray, count: np.ndarray) -> None:
         """Take in pairs (m, 3), their score, and how many trees each stands for."""
-        self._pairs = np.concatenate([self._pairs, pairs])
-        self._score = np.append(self._score, score)
+        self.pairs = np.concatenate([self.pairs, pairs])
+        self.score = np.append(self.score, score)
         self._count = np.append(self._count, count)
         self._best = max(self._best, float(score.max(initial=-np.inf)))
-        order = np.argsort(-self._score, kind="stable")
-        too_many = np.cumsum(self._count[order]) > self._most
-        if too_many.any():
-            first = float(self._score[order[too_many.argmax()]])
-            self._above = max(self._above, first)
+        order = np.argsort(-self.score, kind="stable")
+        too_many = order[np.cumsum(self._count[order]) > self._most][:1]
+        self._above = self.score[too_many].max(initial=self._above)
         self.floor = max(self._best - self._tolerance, self._above)
         # Those that tie with the first one too many are needed no more, but for it.
-        keep = self._score > self._above + ROUNDING
-        keep &= self._score >= self.floor - ROUNDING
-        if too_many.any():
-            keep[order[too_many.argmax()]] = True
-        self._pairs, self._score = self._pairs[keep], self._score[keep]
-        self._count = self._count[keep]
+        keep = self.score > self._above + ROUNDING
+        keep &= self.score >= self.floor - ROUNDING
+        keep[too_many] = True
+        self._keep(keep)
 
-    def ending(self) -> tuple[np.ndarray, float]:
-        """Return the scores of what is left, and from which score on it is all."""
-        keep = self._score > self._above + ROUNDING
-        if not len(self._score):
+    def end(self) -> float:
+        """Leave out what is not complete; return from which score on all are there."""
+        keep = self.score > self._above + ROUNDING
+        if not len(keep):
             raise ValueError("No split parts the rows as asked, so there is no tree.")
         if not keep.any():
             raise ValueError(
                 f"More than {self._most:,} trees score {self._best:.4g}, which is "
                 "best; ask for fewer thresholds a column, or a smaller depth."
             )
-        self._pairs, self._score = self._pairs[keep], self._score[keep]
+        self._keep(keep)
         lowest = np.nextafter(self._best - self._tolerance, -np.inf)
-        return self._score, max(float(lowest), self._above)
+        return float(max(lowest, self._above))
 
-    def at(self, place: int) -> tuple[int, int, int]:
-        """Return root, left and right group of a pair."""
-        split, left, right = self._pairs[place].tolist()
-        return split, left, right
+    def _keep(self, keep: np.ndarray) -> None:
+        """Leave out the other pairs."""
+        self.pairs, self.score = self.pairs[keep], self.score[keep]
+        self._count = self._count[keep]
 
 
 class _Search:
@@ -565,21 +537,20 @@ class _Search:
         everywhere = np.ones(self._splits.left.shape[1], dtype=bool)
         return self._parting(everywhere)[0].tolist()
 
-    def sides(self, split: int) -> tuple[_Grouped, _Grouped]:
+    def sides(self, split: int) -> tuple[_Subtrees, _Subtrees]:
         """Return what may stand on either side of a root."""
         left = self._splits.left[split]
-        return (
-            self._subtrees(left, self._depth - 1).grouped(),
-            self._subtrees(~left, self._depth - 1).grouped(),
-        )
+        depth = self._depth - 1
+        return self._subtrees(left, depth), self._subtrees(~left, depth)
 
     def score_below(self, split: int, found: _Found) -> None:
         """Score all trees with this root; ``found`` takes the good ones."""
         one, other = self.sides(split)
-        self.n_trees += float(one.count.sum()) * float(other.count.sum())
+        self.n_trees += float(len(one.sums)) * float(len(other.sums))
         left = self._splits.left[split]
-        some = np.flatnonzero(self._hope(one, ~left) >= found.floor - ROUNDING)
-        others = np.flatnonzero(self._hope(other, left) >= found.floor - ROUNDING)
+        (first, n_one, _), (second, n_other, _) = one.groups, other.groups
+        some = self._hopeful(one.sums[first], ~left, found.floor)
+        others = self._hopeful(other.sums[second], left, found.floor)
         self._n_pairs += len(some) * len(others)
         if self._n_pairs > MOST_PAIRS:
             raise ValueError(
@@ -587,25 +558,21 @@ class _Search:
                 f"{len(self._splits.left)} splits to look at them all; ask for fewer "
                 "thresholds a column, or a smaller depth."
             )
-        if not len(others):
-            return
-        size = max(BLOCK // len(others), 1)
+        size, right = max(BLOCK // max(len(others), 1), 1), second[others]
         for start in range(0, len(some), size):
             block = some[start : start + size]
-            score = self._leaves.score(
-                one.sums[block][:, None] + other.sums[others][None]
-            )
-            same = one.label[block][:, None] == other.label[others][None]
-            score[same & (one.label[block][:, None] >= 0)] = -np.inf  # one leaf
+            here = first[block]
+            score = self._leaves.score(one.sums[here][:, None] + other.sums[right])
+            score[_are_one_leaf(one.label[here], other.label[right])] = -np.inf
             row, column = np.nonzero(score >= max(found.floor - ROUNDING, -1e300))
             a, b = block[row], others[column]
             pairs = np.column_stack([np.full(len(a), split), a, b])
-            found.add(pairs, score[row, column], one.count[a] * other.count[b])
+            found.add(pairs, score[row, column], n_one[a] * n_other[b])
 
-    def _hope(self, side: _Grouped, beside: np.ndarray) -> np.ndarray:
-        """Score each group as if the rows beside it were predicted without error."""
-        perfect = self._leaves.perfect(self._total(beside))
-        return self._leaves.score(side.sums + perfect)
+    def _hopeful(self, sums: np.ndarray, beside: np.ndarray, floor: float):
+        """Which groups would score enough were all rows beside them predicted right."""
+        hope = self._leaves.score(sums + self._leaves.perfect(self._total(beside)))
+        return np.flatnonzero(hope >= floor - ROUNDING)
 
     def _total(self, inside: np.ndarray) -> np.ndarray:
         """Sum up what stands in some rows."""
@@ -655,10 +622,14 @@ class _Search:
         return _Subtrees((sums + more)[keep], none, at[keep], places, {})
 
 
+def _are_one_leaf(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether two subtrees of these labels are leaves of one class, for each two."""
+    return (left[:, None] == right) & (left[:, None] >= 0)
+
+
 def _joined(split: int, left: _Subtrees, right: _Subtrees) -> _Subtrees:
     """Put every pair of subtrees below a split, but for two leaves of one class."""
-    same = (left.label[:, None] == right.label[None]) & (left.label[:, None] >= 0)
-    one, other = np.nonzero(~same)
+    one, other = np.nonzero(~_are_one_leaf(left.label, right.label))
     n = len(one)
     return _Subtrees(
         left.sums[one] + right.sums[other],
@@ -695,8 +666,8 @@ def all_trees(
     ``fill`` goes.
 
     Source: Xin et al., "Exploring the whole Rashomon set of sparse decision trees",
-    NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of
-    the depth are looked at.
+    NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of the
+    depth are looked at. The best comes first and is the chosen one.
 
     Parameters
     ----------
@@ -709,14 +680,8 @@ def all_trees(
         Most splits on a path.
     n_thresholds : int
         Most candidate thresholds of a feature, at its quantiles.
-    min_samples_leaf : int, default=1
     keeps : callable, optional
         Whether a tree may stand in the set.
-
-    Returns
-    -------
-    RashomonSet
-        The best first; the best is the chosen one.
 
     Raises
     ------
@@ -724,8 +689,9 @@ def all_trees(
         If there are too many trees to look at, or none.
     """
     table = TrainingRows(own, *rows, weights)
-    features = own.features
-    matrix = _filled(features, table.matrix(own))
+    matrix = table.matrix(own)
+    fill = np.array([feature.fill for feature in own.features])
+    matrix = np.where(np.isnan(matrix), fill, matrix)
     cutpoints = candidate_thresholds(matrix, n_thresholds)
     splits = Splits(~cutpoints.right(matrix).T.astype(bool), cutpoints.feature)
     leaves: LeafSums = ValueSums(table.y)
@@ -740,9 +706,7 @@ def all_trees(
         min_samples_leaf=min_samples_leaf,
     )
     seen: set[bytes] = set()
-    trees: list[Tree] = []
-    leaf_of_rows: list[np.ndarray] = []
-    scores: list[tuple[float, float]] = []
+    kept: list[tuple[Tree, np.ndarray, float, float]] = []
     for nested, score in zip(found.trees, found.score.tolist()):
         tree = _tree(own, cutpoints, nested)
         leaf = table.leaf(tree)
@@ -752,50 +716,34 @@ def all_trees(
         seen.add(key)
         tree = table.finished(table.refitted(unplaced(tree), leaf), leaf)
         if keeps(tree):
-            trees.append(table.shrunk(tree))
-            leaf_of_rows.append(leaf)
-            scores.append((score, table.scorer.score(tree, leaf)[1]))
-    if not trees:
+            error = table.scorer.score(tree, leaf)[1]
+            kept.append((table.shrunk(tree), leaf, score, error))
+    if not kept:
         raise ValueError("No tree near the best one is within the run's constraints.")
-    measured = pd.DataFrame(scores, columns=["score", "standard_error"])
-    measured["n_leaves"] = [own.n_leaves for own in trees]
-    measured = measured.sort_values(
-        ["score", "n_leaves"], ascending=[False, True], kind="stable"
-    )
-    trees = [trees[i] for i in measured.index]
-    leaf_of_rows = [leaf_of_rows[i] for i in measured.index]
-    measured = measured.drop(columns="n_leaves").reset_index(drop=True)
+    kept.sort(key=lambda one: (-one[2], one[0].n_leaves))
+    trees, leaf_of_rows, scores, errors = zip(*kept)
+    measured = {"score": scores, "standard_error": errors}
     measured["alike"] = table.alike(trees, leaf_of_rows)
     complete = Completeness(
         depth, n_thresholds, len(cutpoints.feature), found.n_trees, found.above
     )
-    return RashomonSet(tuple(trees), measured, 0, len(seen), complete)
-
-
-def _filled(features: tuple[Feature, ...], matrix: np.ndarray) -> np.ndarray:
-    """Put the fill of each feature where a value is missing."""
-    fill = np.array([feature.fill for feature in features])
-    return np.where(np.isnan(matrix), fill, matrix)
+    return RashomonSet(trees, pd.DataFrame(measured), 0, len(seen), complete)
 
 
 def _tree(own: Tree, cutpoints: Candidates, nested: Nested) -> Tree:
     """Build a tree, its nodes numbered depth first; its leaves are not fitted."""
-    left: list[int] = []
-    right: list[int] = []
-    split: list[int] = []
+    nodes: list[list[int]] = []  # split, left and right child
 
     def add(one: Nested | None) -> int:
         """Add a node and all below it; return its number."""
-        number = len(split)
-        left.append(LEAF)
-        right.append(LEAF)
-        split.append(LEAF if one is None else one[0])
+        number = len(nodes)
+        nodes.append([LEAF, LEAF, LEAF])
         if one is not None:
-            left[number], right[number] = add(one[1]), add(one[2])
+            nodes[number] = [one[0], add(one[1]), add(one[2])]
         return number
 
     add(nested)
-    at = np.array(split)
+    at, left, right = np.array(nodes).T
     is_leaf = at < 0
     feature = np.where(is_leaf, LEAF, cutpoints.feature[at])
     threshold = np.where(is_leaf, np.nan, cutpoints.threshold[at])
@@ -803,8 +751,8 @@ def _tree(own: Tree, cutpoints: Candidates, nested: Nested) -> Tree:
     n_outputs = own.value.shape[1]
     return Tree(
         own.features,
-        np.array(left),
-        np.array(right),
+        left,
+        right,
         feature,
         threshold,
         ~is_leaf & ~(fill > threshold),  # where nothing stands in for it, left

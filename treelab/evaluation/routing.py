@@ -20,7 +20,7 @@ from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 
 def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
-    """Count the rows of each group that pass each node.
+    """Count the rows of each group that pass each node, int64 (n_groups, n_nodes).
 
     Parameters
     ----------
@@ -30,11 +30,6 @@ def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
         Node at which each row ends, as ``Tree.apply`` returns it.
     group : int array of shape (n_rows,)
         Group of each row, such as its class, from 0; -1 for rows that are not counted.
-    n_groups : int
-
-    Returns
-    -------
-    int64 array of shape (n_groups, n_nodes)
     """
     parent, node, group = map(np.asarray, (parent, leaf, group))
     n_nodes = len(parent)
@@ -145,14 +140,8 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    frame : DataFrame of shape (n_rows, n_columns)
     name : str
         What messages call the table.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns_read)
 
     Raises
     ------
@@ -326,7 +315,6 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     ----------
     tree : Tree
         With ``n`` nodes.
-    names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n)
         Rows of each class that pass each node; at least one.
     """
@@ -481,6 +469,10 @@ def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
 def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
     """Hold the rows of each month against those that the tree was fitted to.
 
+    A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
+    ``differs``, whether any split's rows part differently by more than chance, all
+    months and splits taken together.
+
     Parameters
     ----------
     tree : Tree
@@ -491,13 +483,6 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
         Leaf of each row.
     month : str array of shape (n_rows,)
         Its month; rows whose month is "" are left out.
-
-    Returns
-    -------
-    DataFrame
-        A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
-        ``differs``, whether any split's rows part differently by more than chance, all
-        months and splits taken together.
     """
     from scipy.stats import false_discovery_control
 
@@ -649,7 +634,6 @@ def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
 
     Parameters
     ----------
-    names : sequence of str of length n_classes
     rows : int array of shape (n_classes, n_nodes)
         As ``rows_passing`` counts them; each class has a row.
 

@@ -43,13 +43,7 @@ class SplitTerms:
         return (self.values * self.weights).sum(axis=1)
 
     def table(self) -> pd.DataFrame:
-        """Return a row a column, the largest fraction first.
-
-        Returns
-        -------
-        DataFrame
-            column, weight and fraction.
-        """
+        """Return column, weight and fraction, the largest fraction first."""
         table = pd.DataFrame(
             {"column": self.columns, "weight": self.weights, "fraction": self.fractions}
         )
@@ -63,7 +57,6 @@ def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
 
     Parameters
     ----------
-    tree : Tree
     node : int
         A split.
     X : DataFrame
@@ -99,12 +92,6 @@ def split_scores(
     model: Tree | WeightedTrees | PruningPath, task: str, split: DataSplit
 ) -> dict[str, dict[str, float]]:
     """Score a model on each part of a data split that has rows.
-
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    task : {"binary", "multiclass", "regression"}
-    split : DataSplit
 
     Returns
     -------
@@ -162,13 +149,8 @@ def headline_scores(
 
     Parameters
     ----------
-    trees : iterable of Tree
-    task : {"binary", "multiclass", "regression"}
-    X : DataFrame of shape (n_rows, n_columns)
     y : array-like of shape (n_rows,)
         Labels, or values in the target's unit.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
     loss : Loss or None, default=None
         That the trees were trained for; None: squared error, or classes.
     """

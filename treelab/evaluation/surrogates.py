@@ -53,13 +53,10 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
 
     Parameters
     ----------
-    task : {"binary", "multiclass", "regression"}
     of_model, of_tree : array-like of shape (n_rows,)
         Predictions for the same rows, which the tree was not fitted to.
     truth : array-like of shape (n_rows,) or None, default=None
         Labels as the model writes them, or values; missing ones are left out.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
 
     Raises
     ------

@@ -14,15 +14,15 @@ from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.curves import thin
 from treelab.figures.frontier import DrawnLine, frontier_figure
-from treelab.figures.matrix import cell_numbers, matrix_cells
+from treelab.figures.matrix import cell_numbers, matrix_cells, matrix_figure
 from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
+    add_ring,
     escape_html,
     learner_color,
     mix,
     palette,
-    ring,
     shade,
     shorten,
     template,
@@ -84,8 +84,8 @@ def difference_figure(
     ends = [abs(end) for row in drawn for end in (row.low, row.high)]
     reach = 1.15 * max([1e-3, *ends])
     figure.add_vline(x=0, line={"color": theme.text, "width": 1})
-    for x, name, anchor in ((-reach, first, "left"), (reach, second, "right")):
-        arrow = f"← {name} better" if anchor == "left" else f"{name} better →"
+    arrows = ("left", f"← {first} better"), ("right", f"{second} better →")
+    for x, (anchor, arrow) in zip((-reach, reach), arrows):
         figure.add_annotation(
             x=x,
             y=1,
@@ -191,12 +191,12 @@ def frontier(
     )
     if not named:
         raise ValueError("frontier needs at least one fitted model, got none.")
-    column = HELD_OUT if X is None else TEST
-    if len({_task(model) == "regression" for model in named.values()}) > 1:
+    fitted = list(named.values())
+    if len({_task(model) == "regression" for model in fitted}) > 1:
         raise ValueError(
             "Models of classes and of numbers have no score in common; draw them apart."
         )
-    losses = _losses(list(named.values()))
+    losses = _losses(fitted)
     if any(loss != losses[0] for loss in losses):
         raise ValueError(
             "Models of different losses have no score in common; they were trained "
@@ -204,16 +204,15 @@ def frontier(
         )
     drawn = [
         _line(name, model, color, X, y, sample_weight, losses[0])
-        for (name, model), color in zip(named.items(), _colors(list(named.values())))
+        for name, model, color in zip(named, fitted, _colors(fitted))
     ]
-    title = TITLES[headline(_task(next(iter(named.values()))), losses[0])]
-    titles = [
-        COST_SAVED if X is None and _has_costs(model) else title
-        for model in named.values()
-    ]
+    title = TITLES[headline(_task(fitted[0]), losses[0])]
+    if X is not None:
+        where = counted(len(np.asarray(y)), "row")
+        return frontier_figure(drawn, TEST, score_title=f"{title}, {where}")
+    titles = [COST_SAVED if _has_costs(model) else title for model in fitted]
     metric = " or ".join(dict.fromkeys(titles))
-    where = "held-out rows" if X is None else counted(len(np.asarray(y)), "row")
-    return frontier_figure(drawn, column, score_title=f"{metric}, {where}")
+    return frontier_figure(drawn, HELD_OUT, score_title=f"{metric}, held-out rows")
 
 
 def _line(
@@ -223,23 +222,20 @@ def _line(
     inner, rows = _inner(model, X)
     path = getattr(inner, "path_", None)
     task = _task(model)
-    own = {"loss": loss, "sample_weight": sample_weight}
-    metric = headline(task, loss)
+
+    def score(predicted) -> float:
+        truth = by_row(y, len(predicted), "y")
+        found = scores(task, truth, predicted, loss=loss, sample_weight=sample_weight)
+        return found[headline(task, loss)]
+
     if not isinstance(path, SizePath):
         if X is None:
             raise ValueError(
                 f"{name} has no path of trees by size; give X and y, rows to score it "
                 "on."
             )
-        predicted = model.predict(X)
-        truth = by_row(y, len(predicted), "y")
-        score = scores(task, truth, predicted, **own)[metric]
-        return DrawnLine(name, color, score=score)
-    test = [np.nan] * len(path)
-    if X is not None:
-        predictions = [tree.predict(rows) for tree in path.trees]
-        truth = by_row(y, len(predictions[0]), "y")
-        test = [scores(task, truth, each, **own)[metric] for each in predictions]
+        return DrawnLine(name, color, score=score(model.predict(X)))
+    test = [np.nan if X is None else score(tree.predict(rows)) for tree in path.trees]
     table = pd.DataFrame(
         {
             "leaves": [tree.n_leaves for tree in path.trees],
@@ -325,7 +321,6 @@ def agreement_figure(
     ----------
     matrix : float array of shape (k, k)
         Fractions, or correlations; NaN where two models do not compare.
-    names : sequence of k str
     as_percent : bool, default=True
         Whether cells are written as percentages.
     """
@@ -340,15 +335,9 @@ def agreement_figure(
         [f"{100 * value:.0f}" if as_percent else f"{value:.2f}" for value in row]
         for row in shown
     ]
-    ticks = {"tickvals": list(range(n)), "ticktext": labels, "showgrid": False}
-    return go.Figure(cells).update_layout(
-        template=template(mode),
-        height=100 + _CELL * n,
-        margin={"t": 8},
-        annotations=cell_numbers(texts, depth, colors),
-        xaxis={**ticks, "showline": False},
-        yaxis={**ticks, "autorange": "reversed"},
-    )
+    figure = matrix_figure(cells, labels, 100 + _CELL * n, mode)
+    figure.layout.annotations = cell_numbers(texts, depth, colors)
+    return figure
 
 
 # Curves of several models in one chart: ROC, precision-recall, calibration, costs.
@@ -378,8 +367,6 @@ def curves_figure(
 
     Parameters
     ----------
-    curves : sequence of DrawnCurve
-    x_title, y_title : str
     diagonal : bool, default=False
         Whether the diagonal is drawn.
     """
@@ -395,14 +382,13 @@ def curves_figure(
         )
     hover = f"{x_title} %{{x:.3f}}, {y_title} %{{y:.3f}}"
     for place, own in enumerate(curves):
-        if "rows" not in own.points:
-            _add_curve(figure, own, place, hover)
-            continue
-        rows = own.points["rows"]
-        size = 4 + 10 * np.sqrt(rows / rows.max())
-        marks = {"mode": "lines+markers", "marker": {"size": size}}
-        with_rows = f"{hover}, %{{customdata:,}} rows"
-        _add_curve(figure, own, place, with_rows, **marks, customdata=rows)
+        words, marks = hover, {}
+        if "rows" in own.points:
+            rows = own.points["rows"]
+            size = 4 + 10 * np.sqrt(rows / rows.max())
+            marks = {"mode": "lines+markers", "marker": {"size": size}}
+            words, marks["customdata"] = f"{hover}, %{{customdata:,}} rows", rows
+        _add_curve(figure, own, place, words, **marks)
     return figure.update_layout(
         template=template(mode),
         height=340,
@@ -442,8 +428,6 @@ def costs_figure(
     ----------
     curves : sequence of DrawnCurve
         ``x`` ascending from 0 to 1; a cost holds from just above the one before.
-    threshold : float
-    x_title : str
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
@@ -559,12 +543,8 @@ def node_plane(
 
     Parameters
     ----------
-    tree : Tree
-    node : int
     axes : (int, int)
         Features across and upward; the others are held at their medians.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : Series of shape (n_rows,)
     """
     rows = rows_at_node(tree, node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
@@ -603,7 +583,6 @@ def plane_figure(
     points : DataFrame
         ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
         column, names the rows that are marked, the others have "".
-    axes : tuple of two Axis
     lines : sequence of SplitLine
         Those of level 0 are thick, the others dashed.
     colors : dict or None, default=None
@@ -712,14 +691,8 @@ def _add_marks(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
     if "label" not in points:
         return
     for row in points[points["label"] != ""].to_dict("records"):
-        figure.add_scatter(
-            x=[row["x"]],
-            y=[row["y"]],
-            mode="markers",
-            name=escape_html(row["label"]),
-            marker=ring(palette(mode).text, width=2.5),
-            hoverinfo="skip",
-        )
+        look = {"name": escape_html(row["label"]), "showlegend": None}
+        add_ring(figure, row["x"], row["y"], palette(mode).text, width=2.5, more=look)
 
 
 def _add_surface(
@@ -739,13 +712,11 @@ def _add_surface(
         flat = [codes[label] for label in behind.predicted.ravel().tolist()]
         shown = np.reshape(np.array(flat, dtype=np.int16), behind.predicted.shape)
         low, high = -0.5, len(colors) - 0.5
-        background = palette(mode).background
-        shades: list[list] = []
-        for place, color in enumerate(colors.values()):
-            shade = mix(color, background, _BEHIND)
-            ends = place / len(colors), (place + 1) / len(colors)
-            shades += [[end, shade] for end in ends]
-        colorscale = shades
+        colorscale = [
+            [end / len(colors), mix(color, palette(mode).background, _BEHIND)]
+            for place, color in enumerate(colors.values())
+            for end in (place, place + 1)
+        ]
     figure.add_heatmap(
         x=axes[0].places(behind.x),
         y=axes[1].places(behind.y),
@@ -808,9 +779,6 @@ def seeds_figure(
     ----------
     splits : sequence of str
         What each data split is called, beside its line.
-    scores : tuple of two sequences of float
-    names, colors : tuple of two str
-    score_title : str
     split_title : str, default="seed"
         What the names of splits are, in words.
     """

@@ -45,7 +45,6 @@ def category_figure(
     ----------
     codes : int array of shape (n,)
         Place in ``categories``; -1 where it is missing.
-    categories : sequence of str
     left : collection of str
         Those that go left.
     groups : sequence of (str, bool ndarray of shape (n,), str)
@@ -114,6 +113,12 @@ def threshold_rows(
 ) -> dict:
     """Return what a histogram with a threshold that can be dragged is drawn from.
 
+    Plain values: ``edges`` of the bars; ``groups`` (name, colour, and rows in each
+    bar); ``top``, the rows of the highest bar; ``x_ticks`` and ``y_ticks`` (value and
+    text); ``stops`` (value, text, rows at most the value), with the ``sign`` before the
+    text; ``at``, the place of the threshold in them, or None; ``n_rows`` that have a
+    value.
+
     Parameters
     ----------
     x : ndarray of shape (n,)
@@ -126,15 +131,6 @@ def threshold_rows(
         One of ``stops``; else no line is drawn.
     is_date : bool, default=False
         Whether the values are years with decimals, which stand for dates.
-
-    Returns
-    -------
-    dict
-        Plain values: ``edges`` of the bars; ``groups`` (name, colour, and rows in each
-        bar); ``top``, the rows of the highest bar; ``x_ticks`` and ``y_ticks`` (value
-        and text); ``stops`` (value, text, rows at most the value), with the ``sign``
-        before the text; ``at``, the place of the threshold in them, or None;
-        ``n_rows`` that have a value.
     """
     known = np.isfinite(x)
     low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
@@ -173,6 +169,8 @@ def threshold_stops(
 ) -> dict[float, str]:
     """Return where a threshold may stand, between two values, and how it is written.
 
+    Ascending, at most about ``MOST_STOPS``.
+
     Parameters
     ----------
     x : ndarray of shape (n,)
@@ -184,11 +182,6 @@ def threshold_stops(
         The split's own threshold, in place of the stop that parts ``x`` alike.
     is_date : bool, default=False
         Whether the values are years with decimals, which stand for dates.
-
-    Returns
-    -------
-    dict of float to str
-        Ascending, at most about ``MOST_STOPS``.
     """
     values = np.unique(x[np.isfinite(x)])
     low, high = values[:-1], values[1:]

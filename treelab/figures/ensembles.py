@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import LEARNER_COLORS, Mode, palette, ring, template
+from treelab.figures.style import LEARNER_COLORS, Mode, add_ring, palette, template
 
 # How well an ensemble's heaviest trees predict alone, against how many they are.
 
@@ -23,6 +23,8 @@ def deciders_figure(
 ) -> go.Figure:
     """Draw the score of the k heaviest trees of each row, for every k that was tried.
 
+    Counts on a log scale.
+
     Parameters
     ----------
     counts : sequence of int
@@ -33,11 +35,6 @@ def deciders_figure(
         Index of the count that a ring marks.
     score_title : str
         Of the axis: "macro F1".
-
-    Returns
-    -------
-    go.Figure
-        Counts on a log scale.
     """
     colors = palette(mode)
     solid = LEARNER_COLORS["grande"]
@@ -52,14 +49,7 @@ def deciders_figure(
             marker={"size": 7},
             hovertemplate=f"{name}: %{{y:.3f}} with %{{x}} trees<extra></extra>",
         )
-        figure.add_scatter(
-            x=[counts[shown]],
-            y=[values[shown]],
-            mode="markers",
-            marker=ring(colors.text, 17),
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        add_ring(figure, counts[shown], values[shown], colors.text, size=17)
     names = [f"{count:,}" for count in counts[:-1]] + [f"all {counts[-1]:,}"]
     return figure.update_layout(
         template=template(mode),

@@ -38,6 +38,8 @@ def contributions_figure(
 ) -> go.Figure:
     """Draw a bar a column, each beginning where the one above it ends.
 
+    Bars carry the full name as ``customdata``.
+
     Parameters
     ----------
     names : sequence of str of length k
@@ -57,11 +59,6 @@ def contributions_figure(
         Columns that get a bar; a last one stands for all others together, also for
         those whose bars would hardly be seen. The figure has room for as many, so
         that one row's is as tall as another's.
-
-    Returns
-    -------
-    go.Figure
-        Bars carry the full name as ``customdata``.
     """
     theme = palette(mode)
     n_bars = most + (len(names) > most)
@@ -178,7 +175,6 @@ def dependence_figure(
 
     Parameters
     ----------
-    found : Dependence
     own : array of shape (n_values,) or None, default=None
         Predictions of the one row that is explained.
     title : str
@@ -268,14 +264,12 @@ def importance_figure(
 
     Parameters
     ----------
-    columns : sequence of str of length k
     importance : sequence of float of length k
         The largest first; the first ``most`` are drawn.
     std : sequence of float of length k or None, default=None
         Standard deviations, drawn as error bars.
     title : str
         What a bar's length is.
-    most : int, default=12
     """
     theme = palette(mode)
     columns, values = list(columns)[:most], [float(v) for v in importance][:most]

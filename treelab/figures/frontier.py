@@ -8,7 +8,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
-from treelab.figures.style import Mode, escape_html, palette, ring, template, with_alpha
+from treelab.figures.style import (
+    Mode,
+    add_ring,
+    escape_html,
+    palette,
+    template,
+    with_alpha,
+)
 
 HEIGHT = 420
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "star", "hexagon")
@@ -43,66 +50,29 @@ def frontier_figure(
 ) -> go.Figure:
     """Draw each run's score against its number of leaves, and ring what it retained.
 
+    Leaves on a log scale; points carry the number of their line and their row as
+    ``customdata``, those of an ensemble the row -1. A band of one standard error is
+    drawn around the mean over data splits where there is one, else around scores on
+    held-out rows.
+
     Parameters
     ----------
-    lines : sequence of DrawnLine
     column : {"held_out", "test"}
         Which score.
     score_title : str
         Of the axis: "macro F1, test rows".
     height : int, default=420
         Pixels.
-
-    Returns
-    -------
-    go.Figure
-        Leaves on a log scale; points carry the number of their line and their row as
-        ``customdata``, those of an ensemble the row -1. A band of one standard error
-        is drawn around the mean over data splits where there is one, else around
-        scores on held-out rows.
     """
-    colors = palette(mode)
     figure = go.Figure()
     tables = [own.line.table if own.line else own.few_trees for own in lines]
     most = max([int(own["leaves"].max()) for own in tables if own is not None] or [64])
     ticks = [2**level for level in range(11) if 2**level <= 2 * most]
     for number, own in enumerate(lines):
-        name = escape_html(own.name)
-        _add_mean(figure, own, ticks[-1])
-        if own.line is None:
-            figure.add_scatter(
-                x=ticks,
-                y=[own.score] * len(ticks),
-                mode="lines",
-                name=name,
-                line={"color": own.color, "width": 2, "dash": "dot"},
-                customdata=[[number, -1]] * len(ticks),
-                hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
-            )
-            _add_few_trees(figure, own, name, number)
-            continue
-        table = own.line.table
-        known = table[table[column].notna()]
-        if column == HELD_OUT and own.band is None:
-            _add_band(figure, known, own.color)
-        places = known.index.to_numpy()
-        figure.add_scatter(
-            x=known["leaves"].tolist(),
-            y=known[column].tolist(),
-            mode="lines+markers",
-            name=name,
-            line={"color": own.color, "width": 2},
-            marker={
-                "size": 8,
-                "symbol": own.symbol or _SYMBOLS[number % len(_SYMBOLS)],
-            },
-            customdata=[[number, place] for place in places.tolist()],
-            selected={"marker": {"size": 13}},
-            unselected={"marker": {"opacity": 1}},
-            hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
-        )
-        if own.line.chosen in known.index:
-            _add_ring(figure, known.loc[own.line.chosen], column, colors.text)
+        n_before = len(figure.data)
+        _add_line(figure, own, number, column, ticks, palette(mode).text)
+        for trace in figure.data[n_before:]:  # the legend hides them together
+            trace.legendgroup = str(number)
     return figure.update_layout(
         template=template(mode),
         height=height,
@@ -115,8 +85,57 @@ def frontier_figure(
             "ticktext": [f"{size:,}" for size in ticks],
         },
         yaxis={"title": score_title},
-        legend={"y": 1, "yref": "container", "yanchor": "top"},
+        legend={"y": 1, "yref": "container", "yanchor": "top", "traceorder": "normal"},
     )
+
+
+def _add_line(
+    figure: go.Figure,
+    own: DrawnLine,
+    number: int,
+    column: str,
+    ticks: list[int],
+    ring_color: str,
+) -> None:
+    """Draw all that belongs to one run."""
+    name = escape_html(own.name)
+    _add_mean(figure, own, ticks[-1])
+    if own.line is None:
+        figure.add_scatter(
+            x=ticks,
+            y=[own.score] * len(ticks),
+            mode="lines",
+            name=name,
+            line={"color": own.color, "width": 2, "dash": "dot"},
+            customdata=[[number, -1]] * len(ticks),
+            hovertemplate=f"{name}, all trees together: %{{y:.3f}}<extra></extra>",
+        )
+        _add_few_trees(figure, own, name, number)
+        return
+    table = own.line.table
+    known = table[table[column].notna()]
+    if column == HELD_OUT and own.band is None:
+        sure = known[known["standard_error"].notna()]
+        if len(sure) > 1:
+            ends = sure[column], sure["standard_error"]
+            _add_band(figure, sure["leaves"], *ends, with_alpha(own.color, 0.1))
+    places = known.index.to_numpy()
+    figure.add_scatter(
+        x=known["leaves"].tolist(),
+        y=known[column].tolist(),
+        mode="lines+markers",
+        name=name,
+        line={"color": own.color, "width": 2},
+        marker={"size": 8, "symbol": own.symbol or _SYMBOLS[number % len(_SYMBOLS)]},
+        customdata=[[number, place] for place in places.tolist()],
+        selected={"marker": {"size": 13}},
+        unselected={"marker": {"opacity": 1}},
+        hovertemplate=f"{name}, %{{x}} leaves: %{{y:.3f}}<extra></extra>",
+    )
+    if own.line.chosen in known.index:
+        chosen = known.loc[own.line.chosen]
+        at = chosen["leaves"], chosen[column], ring_color
+        add_ring(figure, *at, more={"unselected": {"marker": {"opacity": 1}}})
 
 
 def _add_few_trees(figure: go.Figure, own: DrawnLine, name: str, number: int) -> None:
@@ -148,16 +167,7 @@ def _add_mean(figure: go.Figure, own: DrawnLine, last: int) -> None:
         np.repeat(own.band[name].to_numpy(float), 2)
         for name in ("mean", "standard_error")
     )
-    figure.add_scatter(
-        x=[*x, *x[::-1]],
-        y=[*(mean + error), *(mean - error)[::-1]],
-        fill="toself",
-        fillcolor=with_alpha(own.color, 0.18),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    _add_band(figure, x, mean, error, with_alpha(own.color, 0.18))
     figure.add_scatter(
         x=x,
         y=mean.tolist(),
@@ -171,31 +181,13 @@ def _add_mean(figure: go.Figure, own: DrawnLine, last: int) -> None:
     )
 
 
-def _add_ring(figure: go.Figure, row, column: str, color: str) -> None:
-    """Ring the tree that a run retained."""
+def _add_band(figure: go.Figure, x, score, error, color: str) -> None:
+    """Shade one standard error around scores."""
     figure.add_scatter(
-        x=[row["leaves"]],
-        y=[row[column]],
-        mode="markers",
-        marker=ring(color),
-        unselected={"marker": {"opacity": 1}},
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
-def _add_band(figure: go.Figure, known, color: str) -> None:
-    """Shade one standard error around the scores, where errors are known."""
-    known = known[known["standard_error"].notna()]
-    if len(known) < 2:
-        return
-    high = known["held_out"] + known["standard_error"]
-    low = known["held_out"] - known["standard_error"]
-    figure.add_scatter(
-        x=[*known["leaves"], *known["leaves"][::-1]],
-        y=[*high, *low[::-1]],
+        x=[*x, *x[::-1]],
+        y=[*(score + error), *(score - error)[::-1]],
         fill="toself",
-        fillcolor=with_alpha(color, 0.1),
+        fillcolor=color,
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",

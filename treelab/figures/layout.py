@@ -67,7 +67,6 @@ def picture_file(dot_text: str, kind: str) -> bytes:
 
     Parameters
     ----------
-    dot_text : str
     kind : {"svg", "pdf", "png"}
 
     Raises

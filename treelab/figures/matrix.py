@@ -5,15 +5,33 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import fraction_scale, text_on
-from treelab.trees.colors import Palette, mix
+from treelab.figures.style import template, text_on
+from treelab.trees.colors import Mode, Palette, mix
+
+
+def matrix_figure(
+    cells: go.Heatmap, names: Sequence[str], height: int, mode: Mode, *, x=None, y=None
+) -> go.Figure:
+    """Draw cells with names along both sides; ``x`` and ``y`` are more of these axes.
+
+    The first row is on top.
+    """
+    ticks = {"tickvals": list(range(len(names))), "ticktext": names, "showgrid": False}
+    return go.Figure(cells).update_layout(
+        template=template(mode),
+        height=height,
+        margin={"t": 8},
+        xaxis={**ticks, "showline": False, **(x or {})},
+        yaxis={**ticks, "autorange": "reversed", **(y or {})},
+    )
 
 
 def matrix_cells(fraction: np.ndarray, colors: Palette, **more) -> go.Heatmap:
     """Draw fractions (n, n) as cells; ``more`` is what else plotly's heatmap takes."""
     places = list(range(len(fraction)))
-    look = {"colorscale": fraction_scale(colors), "zmin": 0, "zmax": 1, "xgap": 2}
-    look |= {"ygap": 2, "showscale": False}
+    palest = mix(colors.accent, colors.background, 0.06)
+    look = {"colorscale": [(0.0, palest), (1.0, colors.accent)], "zmin": 0, "zmax": 1}
+    look |= {"xgap": 2, "ygap": 2, "showscale": False}
     return go.Heatmap(z=fraction, x=places, y=places, **look | more)
 
 

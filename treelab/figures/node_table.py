@@ -18,8 +18,6 @@ def statistics_table(
 
     Parameters
     ----------
-    tree : Tree
-    node : int
     statistics : mapping of str to NodeStatistics
         Of the node, by the titles of the columns.
     colors : dict

@@ -10,13 +10,13 @@ from plotly.colors import sample_colorscale
 from treelab.figures.style import (
     SEQUENTIAL,
     Mode,
-    Palette,
     escape_html,
     mix,
     palette,
     template,
     text_on,
 )
+from treelab.trees.colors import Palette
 from treelab.trees.text import prediction_text, rows_text, rule_text, split_condition
 from treelab.trees.tree import Tree, sum_up
 
@@ -35,7 +35,9 @@ def overview_figure(
 
     An area names the last condition on the path to it; below a node lie its two
     children, left first. The more probable a class, the stronger its colour; for a
-    regression the colour is the node's mean.
+    regression the colour is the node's mean. One trace; ``customdata`` and ``ids`` are
+    node numbers. Of a large tree only the levels above ``levels_shown(tree)`` are
+    drawn.
 
     Parameters
     ----------
@@ -44,12 +46,6 @@ def overview_figure(
     colors : dict
         Hex colour of each class; empty for regression.
     kind : {"icicle", "sunburst"}, default="icicle"
-
-    Returns
-    -------
-    go.Figure
-        One trace; ``customdata`` and ``ids`` are node numbers. Of a large tree only
-        the levels above ``levels_shown(tree)`` are drawn.
     """
     theme = palette(mode)
     drawn = np.flatnonzero(tree.level <= levels_shown(tree))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.matrix import cell_numbers, matrix_cells
+from treelab.figures.matrix import cell_numbers, matrix_cells, matrix_figure
 from treelab.figures.style import Mode, escape_html, palette, template
 from treelab.trees.words import short, significant
 
@@ -28,7 +28,6 @@ def confusion_figure(
     ----------
     confusion : array of shape (n_classes, n_classes)
         Rows, or their weights; true classes down, predicted classes across.
-    classes : sequence of length n_classes
     target_is : {"true", "imitated"}, default="true"
         What the rows of the matrix are.
     """
@@ -46,27 +45,17 @@ def confusion_figure(
         hovertemplate=f"%{{customdata[0]:{number}}} of "
         f"%{{customdata[1]:{number}}} {of}<extra></extra>",
     )
-    numbers = []
+    height = 110 + _CELL * min(n, _MOST_NUMBERS)
+    # Turned by plotly itself the last names would leave the figure, and are then left
+    # out.
+    x = {"title": "predicted class", "tickangle": -40 if n > _MOST_LEVEL else 0}
+    y = {"title": f"{target_is} class"}
+    figure = matrix_figure(cells, names, height, mode, x=x, y=y)
     if n <= _MOST_NUMBERS:
         write = significant if is_weight else "{:,}".format
         texts = [[write(count) for count in row] for row in confusion]
-        numbers = cell_numbers(texts, fraction, colors)
-    ticks = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False}
-    return go.Figure(cells).update_layout(
-        template=template(mode),
-        height=110 + _CELL * min(n, _MOST_NUMBERS),
-        margin={"t": 8},
-        annotations=numbers,
-        xaxis={
-            **ticks,
-            "title": "predicted class",
-            "showline": False,
-            # Turned by plotly itself the last names would leave the figure, and are
-            # then left out.
-            "tickangle": -40 if n > _MOST_LEVEL else 0,
-        },
-        yaxis={**ticks, "title": f"{target_is} class", "autorange": "reversed"},
-    )
+        figure.layout.annotations = cell_numbers(texts, fraction, colors)
+    return figure
 
 
 def scatter_figure(

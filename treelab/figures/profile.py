@@ -5,11 +5,11 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.profile import Associations, Distribution
+from treelab.figures.matrix import matrix_cells, matrix_figure
 from treelab.figures.style import (
     Mode,
     class_colors,
     escape_html,
-    fraction_scale,
     palette,
     shorten,
     template,
@@ -32,19 +32,15 @@ def distribution_figure(
 ) -> go.Figure:
     """Draw how many rows fall into each bin of a column.
 
+    Stacked bars, a colour a class; of a regression bars, and below them the target's
+    mean in each bin.
+
     Parameters
     ----------
-    found : Distribution
     name, target : str
         What the axes are called: the column and the target, with their units.
     colors : dict or None, default=None
         Hex colour of each class; None: by frequency.
-
-    Returns
-    -------
-    go.Figure
-        Stacked bars, a colour a class; of a regression bars, and below them the
-        target's mean in each bin.
     """
     theme = palette(mode)
     ticks = [escape_html(shorten(label, _NAME)) for label in found.labels]
@@ -126,27 +122,16 @@ def associations_figure(found: Associations, mode: Mode = "light") -> go.Figure:
     names = [escape_html(found.names[i]) for i in order]
     short = [escape_html(shorten(found.names[i], _NAME_LENGTH)) for i in order]
     shown = found.strength[np.ix_(order, order)]
-    shown = np.where(np.eye(n, dtype=bool), np.nan, shown)
     across, down = np.meshgrid(names, names)
-    figure = go.Figure(
-        go.Heatmap(
-            z=shown,
-            zmin=0,
-            zmax=1,
-            colorscale=fraction_scale(palette(mode)),
-            xgap=1,
-            ygap=1,
-            customdata=np.dstack([down, across]),
-            hovertemplate="%{customdata[0]} and %{customdata[1]}: %{z:.2f}"
-            "<extra></extra>",
-            colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
-        )
+    cells = matrix_cells(
+        np.where(np.eye(n, dtype=bool), np.nan, shown),
+        palette(mode),
+        xgap=1,
+        ygap=1,
+        showscale=True,
+        customdata=np.dstack([down, across]),
+        hovertemplate="%{customdata[0]} and %{customdata[1]}: %{z:.2f}<extra></extra>",
+        colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
     )
-    ticks = {"tickvals": list(range(n)), "ticktext": short, "showgrid": False}
-    return figure.update_layout(
-        template=template(mode),
-        height=190 + _CELL * n,
-        margin={"t": 8},
-        xaxis={**ticks, "showline": False, "tickangle": -60},
-        yaxis={**ticks, "autorange": "reversed", "showline": False},
-    )
+    x, y = {"tickangle": -60}, {"showline": False}
+    return matrix_figure(cells, short, 190 + _CELL * n, mode, x=x, y=y)

@@ -1,14 +1,13 @@
 """A pruning path: scores and sizes of its trees against the pruning strength."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from treelab.evaluation.frontier import judged_by
-from treelab.figures.style import Mode, Palette, palette, ring, template
+from treelab.figures.style import Mode, add_ring, palette, template
+from treelab.trees.colors import Palette
 from treelab.trees.words import shortest
 
 # Fixed, in pixels, so that a page can lay a line over the figure where a step lies.
@@ -19,27 +18,19 @@ _MOST_TICKS = 6
 _MOST_MARKERS = 40  # steps; a line through more has no marker on each
 
 
-@dataclass(frozen=True)
-class _Line:
-    """How a column of the table is drawn."""
-
-    name: str
-    dash: str
-    symbol: str
-
-
+# How columns of the table are drawn: what they are called, their dash and marker.
 _SCORES = {
-    "held_out_score": _Line("held-out rows", "dash", "circle"),
-    "valid_score": _Line("validation", "dash", "circle"),
-    "test_score": _Line("test", "solid", "diamond"),
-    "valid_loss": _Line("validation loss", "dash", "circle"),
-    "purity": _Line("purity of clusters", "dot", "square"),
+    "held_out_score": ("held-out rows", "dash", "circle"),
+    "valid_score": ("validation", "dash", "circle"),
+    "test_score": ("test", "solid", "diamond"),
+    "valid_loss": ("validation loss", "dash", "circle"),
+    "purity": ("purity of clusters", "dot", "square"),
 }
 _SIZES = {
-    "active_splits": _Line("active splits", "solid", "circle"),
-    "empty_nodes": _Line("empty nodes", "dot", "x"),
-    "leaves": _Line("leaves", "solid", "circle"),
-    "depth": _Line("depth", "dot", "x"),
+    "active_splits": ("active splits", "solid", "circle"),
+    "empty_nodes": ("empty nodes", "dot", "x"),
+    "leaves": ("leaves", "solid", "circle"),
+    "depth": ("depth", "dot", "x"),
 }
 
 
@@ -53,6 +44,11 @@ def pruning_figure(
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw score above and size below, both against the pruning strength.
+
+    Steps are evenly spaced, since strengths are trained on a log scale and may start at
+    zero; points carry the step as ``customdata``. The step that is shown is not in it:
+    a line through it is laid over it (see ``place_of``), as drawing all anew would be
+    slow.
 
     Parameters
     ----------
@@ -70,14 +66,6 @@ def pruning_figure(
         Of the axis: "macro F1".
     n_rows : dict of str to int
         Rows behind each score column, for the legend.
-
-    Returns
-    -------
-    go.Figure
-        Steps are evenly spaced, since strengths are trained on a log scale and may
-        start at zero; points carry the step as ``customdata``. The step that is
-        shown is not in it: a line through it is laid over it (see ``place_of``), as
-        drawing all anew would be slow.
     """
     colors = palette(mode)
     figure = make_subplots(
@@ -89,17 +77,16 @@ def pruning_figure(
     )
     judged = judged_by(table)
     for column in (name for name in _SCORES if name in table):
-        line = _SCORES[column]
+        name, dash, symbol = _SCORES[column]
         color = colors.accent if column == judged else colors.text
         if column in n_rows:
-            line = replace(line, name=f"{line.name}, {n_rows[column]:,} rows")
-        _add_line(figure, table, column, line, color, row=1)
+            name += f", {n_rows[column]:,} rows"
+        _add_line(figure, table, column, name, dash, symbol, color, row=1)
     for column in (name for name in _SIZES if name in table):
-        line = _SIZES[column]
-        color = colors.muted  # the score's solid line is the text's
         # Where training emptied nodes, leaves would only repeat the splits.
         if column != "leaves" or "active_splits" not in table:
-            _add_line(figure, table, column, line, color, row=2)
+            color = colors.muted  # the score's solid line is the text's
+            _add_line(figure, table, column, *_SIZES[column], color, row=2)
     figure.for_each_trace(
         lambda trace: trace.update(
             hovertemplate=f"{trace.name} %{{y:.3~f}}<br>{strength_title} "
@@ -124,31 +111,27 @@ def place_of(step: int, n_steps: int) -> float:
 
 
 def _add_line(
-    figure: go.Figure, table: pd.DataFrame, column: str, line: _Line, color: str, row
+    figure, table: pd.DataFrame, column: str, name, dash, symbol, color: str, row: int
 ) -> None:
-    """Draw one column of the table over its steps."""
+    """Draw one column of the table over its steps, with its standard errors if any."""
     steps = np.arange(len(table))
     strengths = [shortest(value) for value in table["strength"]]
+    bars = None
+    if column == "held_out_score":
+        errors = table["standard_error"].fillna(0.0)
+        bars = {"array": errors, "color": color, "thickness": 1.2, "width": 3}
     figure.add_scatter(
         x=steps,
         y=table[column],
-        name=line.name,
+        name=name,
         mode="lines+markers" if len(table) <= _MOST_MARKERS else "lines",
-        line={"color": color, "dash": line.dash, "width": 2},
-        marker={"symbol": line.symbol, "size": 7},
-        error_y=_error_bars(table, column, color),
+        line={"color": color, "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 7},
+        error_y=bars,
         customdata=np.column_stack([steps, strengths]),
         row=row,
         col=1,
     )
-
-
-def _error_bars(table: pd.DataFrame, column: str, color: str) -> dict | None:
-    """Bars of one standard error, where one was measured."""
-    if column != "held_out_score":
-        return None
-    bars = table["standard_error"].fillna(0.0)
-    return {"array": bars, "color": color, "thickness": 1.2, "width": 3}
 
 
 def _mark_steps(
@@ -156,18 +139,8 @@ def _mark_steps(
 ) -> None:
     """Draw a ring around the score of each marked step, and its name above."""
     for line, (step, name) in enumerate(marks.items()):
-        figure.add_scatter(
-            x=[step],
-            y=[score.iloc[step]],
-            mode="markers",
-            marker=ring(colors.accent, 17),
-            cliponaxis=False,
-            showlegend=False,
-            hoverinfo="skip",
-            name=name,
-            row=1,
-            col=1,
-        )
+        at = {"name": name, "cliponaxis": False, "row": 1, "col": 1}
+        add_ring(figure, step, score.iloc[step], colors.accent, size=17, more=at)
         figure.add_annotation(  # above the lines, two marks one above the other
             x=step,
             y=1,
@@ -211,6 +184,4 @@ def _anchor(step: int, n_steps: int) -> str:
 
 def _few_digits(value: float) -> str:
     """A strength in as few digits as are within a twentieth of it."""
-    return shortest(
-        value, lambda shown: abs(shown - value) <= abs(value) / 20, digits=1
-    )
+    return shortest(value, lambda shown: abs(shown - value) <= abs(value) / 20, 1)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from treelab.figures.style import SEQUENTIAL, Mode, palette, ring, template
+from treelab.figures.style import SEQUENTIAL, Mode, add_ring, palette, template
 
 HEIGHT = 360
 
@@ -25,7 +25,7 @@ def likeness_map(
     Parameters
     ----------
     places : ndarray of shape (T, 2)
-        As ``evaluation.rashomon.likeness.places`` returns them.
+        As ``evaluation.rashomon.places`` returns them.
     scores : ndarray of shape (T,)
     numbers : sequence of T int
         Number of each tree, carried as ``customdata``.
@@ -37,13 +37,8 @@ def likeness_map(
         Of the colour bar.
     """
     colors = palette(mode)
-    bar = {
-        "title": {"text": score_title, "side": "right", "font": {"size": 12}},
-        "thickness": 10,
-        "outlinewidth": 0,
-        "tickformat": ".3f",
-        "nticks": 5,
-    }
+    title = {"text": score_title, "side": "right", "font": {"size": 12}}
+    bar = {"title": title, "thickness": 10, "outlinewidth": 0, "tickformat": ".3f"}
     figure = go.Figure(
         go.Scatter(
             x=places[:, 0],
@@ -55,7 +50,7 @@ def likeness_map(
                 "size": 11,
                 "opacity": 0.85,
                 "line": {"width": 1, "color": colors.background},
-                "colorbar": bar,
+                "colorbar": {**bar, "nticks": 5},
             },
             customdata=[[number] for number in numbers],
             hovertext=list(hover),
@@ -65,7 +60,19 @@ def likeness_map(
         )
     )
     if own is not None:
-        _mark_own(figure, places[own], mode)
+        x, y = places[own]
+        add_ring(figure, x, y, colors.accent, width=3)
+        figure.add_annotation(
+            x=x,
+            y=y,
+            text="this run's tree",
+            showarrow=True,
+            arrowhead=0,
+            ax=0,
+            ay=-28,
+            font={"color": colors.text, "size": 13},
+            bgcolor=colors.background,
+        )
     axis = {"showticklabels": False, "showgrid": False, "showline": False, "title": ""}
     return figure.update_layout(
         template=template(mode),
@@ -74,28 +81,4 @@ def likeness_map(
         xaxis=axis,
         yaxis={**axis, "scaleanchor": "x"},
         clickmode="event+select",
-    )
-
-
-def _mark_own(figure: go.Figure, place: np.ndarray, mode: Mode) -> None:
-    """Ring and name the point of the run's own tree."""
-    colors = palette(mode)
-    figure.add_scatter(
-        x=[place[0]],
-        y=[place[1]],
-        mode="markers",
-        marker=ring(colors.accent, width=3),
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    figure.add_annotation(
-        x=place[0],
-        y=place[1],
-        text="this run's tree",
-        showarrow=True,
-        arrowhead=0,
-        ax=0,
-        ay=-28,
-        font={"color": colors.text, "size": 13},
-        bgcolor=colors.background,
     )

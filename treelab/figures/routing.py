@@ -12,16 +12,8 @@ from plotly.subplots import make_subplots
 from treelab.evaluation.routing import LARGE, LITTLE, LeafPurity, RouteSimilarity
 from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.matrix import cell_numbers, matrix_cells
-from treelab.figures.style import (
-    Mode,
-    Palette,
-    escape_html,
-    mix,
-    palette,
-    template,
-    text_on,
-)
-from treelab.trees.colors import VIRIDIS
+from treelab.figures.style import Mode, escape_html, mix, palette, template, text_on
+from treelab.trees.colors import VIRIDIS, Palette
 from treelab.trees.tree import Tree
 from treelab.trees.words import percent, short
 
@@ -119,23 +111,28 @@ class TreeDrawing:
         return np.clip(np.fmin(room, 2 * to_edge / _LETTER - _OVER), 7, 30).astype(int)
 
     def add_edges(
-        self,
-        figure: go.Figure,
-        edges: Sequence[tuple[int, int]],
-        *,
-        width: float,
-        color: str,
+        self, figure: go.Figure, step: np.ndarray, side: np.ndarray, colors: Palette
     ) -> None:
-        """Draw lines of one width and colour, each from a node to one below it."""
-        x, y = self.places
-        figure.add_scatter(
-            x=np.concatenate([[x[a], x[b], np.nan] for a, b in edges]),
-            y=np.concatenate([[y[a], y[b], np.nan] for a, b in edges]),
-            mode="lines",
-            line={"width": width, "color": color},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        """Draw a line to each node from its parent.
+
+        ``step`` (n,) is its width's place in ``EDGE_WIDTHS``; ``side`` (n,) is -1 or 1
+        where it has an end of the diverging colours, else 0.
+        """
+        child = self.shown[1:]
+        looks = sorted(set(zip(step[child].tolist(), side[child].tolist())))
+        for width, end in looks:
+            below = child[(step[child] == width) & (side[child] == end)]
+            ends = np.stack([self.tree.parent[below], below], axis=1)
+            x, y = (np.insert(own[ends], 2, np.nan, axis=1) for own in self.places)
+            color = colors.diverging[int(end) + 1] if end else colors.line
+            figure.add_scatter(
+                x=x.ravel(),
+                y=y.ravel(),
+                mode="lines",
+                line={"width": EDGE_WIDTHS[int(width)], "color": color},
+                hoverinfo="skip",
+                showlegend=False,
+            )
 
     def add_nodes(
         self,
@@ -196,15 +193,15 @@ class TreeDrawing:
                 borderpad=1,
             )
 
-    def set_layout(self, figure: go.Figure, *, below: int, mode: Mode) -> None:
-        """Set the figure's size and look, with so many pixels below the tree."""
+    def set_layout(self, figure: go.Figure, mode: Mode) -> None:
+        """Set the figure's size and look."""
         level, last = (92, 0.7) if self.named else (66, 0.45)
         figure.update_layout(
             template=template(mode),
-            height=46 + below + level * (self.depth + 1),
+            height=50 + level * (self.depth + 1),
             xaxis={"visible": False, "range": [-0.5, self.n_ends - 0.5]},
             yaxis={"visible": False, "range": [-self.depth - last, 0.35]},
-            margin={"l": _BESIDE, "r": _BESIDE, "t": 0, "b": below},
+            margin={"l": _BESIDE, "r": _BESIDE, "t": 0, "b": 4},
         )
 
 
@@ -217,13 +214,13 @@ def heat_tree_figure(
     *,
     rows_name: str,
     max_depth: int | None = None,
-    with_scale: bool = True,
     width: int = WIDTH,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the tree with each node as bright as its fraction of the rows.
 
-    Not of the rows at its level: where few come so deep, a handful would glow.
+    Not of the rows at its level: where few come so deep, a handful would glow. Every
+    node is a point whose ``customdata`` is its number.
 
     Parameters
     ----------
@@ -235,29 +232,22 @@ def heat_tree_figure(
         The rows' name, for the hover text: "'malignant' test rows".
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
-    with_scale : bool, default=True
-        Whether the colours' scale is drawn below the tree.
     width : int, default=WIDTH
         Pixels across that the figure will at least have.
-
-    Returns
-    -------
-    go.Figure
-        Every node is a point whose ``customdata`` is its number.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
     drawing = TreeDrawing(tree, depth, width)
     fraction = table["fraction"].to_numpy()
     figure = go.Figure()
-    for edge_width, edges in _edges_by_width(drawing, fraction):
-        drawing.add_edges(figure, edges, width=edge_width, color=colors.line)
+    step = np.ceil(fraction * (len(EDGE_WIDTHS) - 1))
+    drawing.add_edges(figure, step, np.zeros(len(step)), colors)
     here = fraction[drawing.shown]
     drawing.add_nodes(
         figure,
         texts=[f"{value:.0%}" for value in here],
         text_colors=[_readable(value) for value in here],
-        hovertext=[_hover(table.iloc[node], rows_name) for node in drawing.shown],
+        hovertext=[_hover(rows_name, table.iloc[node]) for node in drawing.shown],
         marker={
             "color": here,
             "colorscale": [
@@ -266,39 +256,12 @@ def heat_tree_figure(
             "cmin": 0,
             "cmax": 1,
             "line": {"width": 1, "color": colors.muted},
-            "showscale": with_scale,
-            "colorbar": _color_bar("fraction of these rows", colors.muted),
+            "showscale": False,  # one scale stands beside the trees of all classes
         },
     )
     drawing.add_names(figure, table, colors)
-    drawing.set_layout(figure, below=64 if with_scale else 4, mode=mode)
+    drawing.set_layout(figure, mode)
     return figure
-
-
-def _color_bar(title: str, color: str) -> dict:
-    """The scale from no rows to all of them, below the tree."""
-    return {
-        "title": {"text": title, "side": "top", "font": {"size": 12, "color": color}},
-        "orientation": "h",
-        "x": 0.5,
-        "y": -0.02,
-        "yanchor": "top",
-        "len": 0.6,
-        "thickness": 8,
-        "outlinewidth": 0,
-        "tickformat": ".0%",
-        "tickvals": [0, 0.5, 1],
-        "tickfont": {"size": 12, "color": color},
-    }
-
-
-def _edges_by_width(drawing: TreeDrawing, fraction: np.ndarray):
-    """Return (width, [(parent, child), ...]), widest where most rows go."""
-    grouped: dict[float, list] = {width: [] for width in EDGE_WIDTHS}
-    for child in drawing.shown[1:]:
-        step = int(np.ceil(fraction[child] * (len(EDGE_WIDTHS) - 1)))
-        grouped[EDGE_WIDTHS[step]].append((drawing.tree.parent[child], child))
-    return [(width, edges) for width, edges in grouped.items() if edges]
 
 
 def _readable(fraction: float) -> str:
@@ -306,14 +269,21 @@ def _readable(fraction: float) -> str:
     return text_on(VIRIDIS[round(fraction * (len(VIRIDIS) - 1))])
 
 
-def _hover(row: pd.Series, rows_name: str) -> str:
+def _hover(rows_name: str, row: pd.Series) -> str:
     """Lines of the box that a node shows under the pointer."""
-    text = f"prediction {row.prediction}" if row.prediction else row.condition
-    return (
-        f"<b>{escape_html(text)}</b><br>"
-        f"{row['rows']:,} of the {escape_html(rows_name)} ({percent(row.fraction)})<br>"
-        f"{percent(row.level_fraction)} of those that reach level {row.level}"
-    )
+    here = f"{percent(row.level_fraction)} of those that reach level {row.level}"
+    return f"{_hover_of_rows([rows_name], row)}<br>{here}"
+
+
+def _hover_of_rows(names: Sequence[str], *rows: pd.Series) -> str:
+    """What a node is, and how many of the rows of each of these names pass it."""
+    first = rows[0]
+    text = f"prediction {first.prediction}" if first.prediction else first.condition
+    lines = [
+        f"{row['rows']:,} of the {escape_html(name)} ({percent(row.fraction)})"
+        for row, name in zip(rows, names)
+    ]
+    return "<br>".join([f"<b>{escape_html(text)}</b>", *lines])
 
 
 # Two groups of rows in one tree: at each node, how much more of the one pass it.
@@ -335,6 +305,9 @@ def difference_figure(
 ) -> go.Figure:
     """Draw at each node the fraction of the first rows less that of the second.
 
+    Every node is a point whose ``customdata`` is its number; nodes and edges have the
+    palette's diverging colours: more of the second rows, as much, more of the first.
+
     Parameters
     ----------
     tree : Tree
@@ -349,12 +322,6 @@ def difference_figure(
         Difference at which the colours are strongest.
     max_depth : int or None, default=None
         Deepest level that is drawn; None: all.
-
-    Returns
-    -------
-    go.Figure
-        Every node is a point whose ``customdata`` is its number; the colours of
-        nodes and edges are those of ``difference_colors``.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
@@ -362,7 +329,9 @@ def difference_figure(
     difference = first["fraction"].to_numpy() - second["fraction"].to_numpy()
     ring = np.zeros(tree.n_nodes, bool) if marked is None else marked
     figure = go.Figure()
-    _add_edges(figure, drawing, difference / most, colors)
+    size = np.minimum(np.abs(difference / most), 1.0)
+    step = np.round(size * (len(EDGE_WIDTHS) - 1))
+    drawing.add_edges(figure, step, np.sign(difference) * (step > 0), colors)
     shown = drawing.shown
     fills = [_color(value / most, colors) for value in difference[shown]]
     drawing.add_nodes(
@@ -370,7 +339,7 @@ def difference_figure(
         texts=[_points(difference[node]) + MARK * int(ring[node]) for node in shown],
         text_colors=[text_on(fill) for fill in fills],
         hovertext=[
-            _hover_both(first.iloc[node], second.iloc[node], names) for node in shown
+            _hover_of_rows(names, first.iloc[node], second.iloc[node]) for node in shown
         ],
         marker={
             "color": fills,
@@ -381,13 +350,8 @@ def difference_figure(
         },
     )
     drawing.add_names(figure, first, colors)
-    drawing.set_layout(figure, below=4, mode=mode)
+    drawing.set_layout(figure, mode)
     return figure
-
-
-def difference_colors(mode: Mode = "light") -> tuple[str, str, str]:
-    """Return the colours for more of the second rows, as much, more of the first."""
-    return palette(mode).diverging
 
 
 def _color(value: float, colors: Palette) -> str:
@@ -396,36 +360,10 @@ def _color(value: float, colors: Palette) -> str:
     return mix(high if value > 0 else low, middle, min(abs(value), 1.0))
 
 
-def _add_edges(
-    figure: go.Figure, drawing: TreeDrawing, difference: np.ndarray, colors: Palette
-) -> None:
-    """Draw a line to each node from its parent, wide and coloured by difference."""
-    grouped: dict[tuple, list] = {}
-    for child in drawing.shown[1:]:
-        size = min(abs(difference[child]), 1.0)
-        step = round(size * (len(EDGE_WIDTHS) - 1))
-        side = int(np.sign(difference[child])) if step else 0
-        edge = (drawing.tree.parent[child], child)
-        grouped.setdefault((step, side), []).append(edge)
-    for (step, side), edges in sorted(grouped.items()):
-        color = colors.diverging[side + 1] if side else colors.line
-        drawing.add_edges(figure, edges, width=EDGE_WIDTHS[step], color=color)
-
-
 def _points(difference: float) -> str:
     """Write a difference of fractions in percentage points."""
     text = f"{100 * difference:+.0f}".replace("-", "−")
     return "0" if text in ("+0", "−0") else text
-
-
-def _hover_both(first: pd.Series, second: pd.Series, names: Sequence[str]) -> str:
-    """Lines of the box that a node shows under the pointer."""
-    text = f"prediction {first.prediction}" if first.prediction else first.condition
-    lines = [
-        f"{row['rows']:,} of the {escape_html(name)} ({percent(row.fraction)})"
-        for row, name in zip((first, second), names)
-    ]
-    return "<br>".join([f"<b>{escape_html(text)}</b>", *lines])
 
 
 # How far the rows of each month are from those that a tree was fitted to.
@@ -543,11 +481,8 @@ _CELL = 44  # pixels
 def similarity_figure(found: RouteSimilarity, *, mode: Mode = "light") -> go.Figure:
     """Draw how alike the routes of each two classes are, those alike together.
 
-    Returns
-    -------
-    go.Figure
-        A matrix; to its right the dendrogram, whose joints lie at the mean similarity
-        of the classes they join.
+    A matrix; to its right the dendrogram, whose joints lie at the mean similarity of
+    the classes they join.
     """
     colors = palette(mode)
     n = len(found.names)

@@ -37,11 +37,12 @@ def split_figure(
     """Draw how much each column moves a split's sum, and the sums as a histogram.
 
     A column moves the sum by its weight times its standard deviation among training
-    rows; its bar is grey where it is subtracted.
+    rows; its bar is grey where it is subtracted. Bars carry the column's name as
+    ``customdata``. The sums and the threshold are in the units in which the split is
+    written.
 
     Parameters
     ----------
-    tree : Tree
     node : int
         A split of a weighted sum.
     X : DataFrame
@@ -53,12 +54,6 @@ def split_figure(
         Columns that get a bar; a last one stands for all others together.
     colors : dict or None, default=None
         Hex colour of each class; None: by the order in which the tree names them.
-
-    Returns
-    -------
-    go.Figure
-        Bars carry the column's name as ``customdata``. The sums and the threshold are
-        in the units in which the split is written.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from treelab.trees.colors import OKABE_ITO, Mode, Palette, mix, palette
+from treelab.trees.colors import OKABE_ITO, Mode, mix, palette
 
 # Colours of learners and classes; those of the light and the dark mode are a tree's.
 
@@ -44,17 +44,14 @@ SEQUENTIAL = "Viridis"
 def learner_color(learner: str, settings: dict | None = None) -> str:
     """Return a learner's colour; GET with linear leaves has one of its own.
 
+    Hex colour; grey for a learner that has none yet.
+
     Parameters
     ----------
     learner : str
         Key of the learner, as in ``LEARNERS``.
     settings : dict or None, default=None
         The run's settings; only ``leaves`` is read.
-
-    Returns
-    -------
-    str
-        Hex colour; grey for a learner that has none yet.
     """
     return LEARNER_COLORS.get(_kind(learner, settings), "#7A7A7A")
 
@@ -95,15 +92,14 @@ def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
     return dict(zip(ranked, class_colors(len(ranked))))
 
 
-def ring(color: str, size: int = 18, width: float = 2) -> dict:
-    """Return plotly's marker of a ring around a point, its sizes in pixels."""
+def add_ring(
+    figure: go.Figure, x, y, color: str, *, size=18, width: float = 2, more=None
+) -> None:
+    """Draw a ring around a point; ``more`` is what else plotly's scatter takes."""
     line = {"width": width}
-    return {"symbol": "circle-open", "size": size, "color": color, "line": line}
-
-
-def fraction_scale(colors: Palette) -> list[tuple[float, str]]:
-    """Return the colour scale of fractions from 0 to 1 in the cells of a matrix."""
-    return [(0.0, mix(colors.accent, colors.background, 0.06)), (1.0, colors.accent)]
+    ring = {"symbol": "circle-open", "size": size, "color": color, "line": line}
+    look = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
+    figure.add_scatter(x=[x], y=[y], marker=ring, **look | (more or {}))
 
 
 def shade(color: str, step: int, mode: Mode = "light") -> str:
@@ -150,10 +146,7 @@ FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 def template(mode: Mode = "light") -> go.layout.Template:
     """Return the plotly template of one mode: quiet axes, no box, room to breathe.
 
-    Returns
-    -------
-    go.layout.Template
-        A new template; nothing is registered with plotly.
+    A new template; nothing is registered with plotly.
     """
     colors = palette(mode)
     axis = {

@@ -85,7 +85,6 @@ def parallel_figure(
         As of ``history_figure``.
     settings : dict of str to str
         Columns of ``trials``, with the names of their axes.
-    score_title : str
     """
     theme = palette(mode)
     done = trials[trials["state"] == "done"]

@@ -25,6 +25,9 @@ def table_html(
 ) -> str:
     """Draw the first rows of a table, with a histogram in the head of each column.
 
+    A ``<table>`` in a scrolling box, styled by its classes. Beyond 80 columns the rest
+    is counted in a last column.
+
     Parameters
     ----------
     frame : DataFrame of shape (n_rows, n_columns)
@@ -36,12 +39,6 @@ def table_html(
     left_out : mapping of str to str
         Columns that are drawn paler, since nothing is predicted from them, and what
         they are.
-
-    Returns
-    -------
-    str
-        A ``<table>`` in a scrolling box, styled by its classes. Beyond 80 columns
-        the rest is counted in a last column.
     """
     columns = sorted(frame.columns, key=lambda name: name not in targets)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]

@@ -28,21 +28,17 @@ def target_figure(
 ) -> go.Figure:
     """Draw how often each class, or each range of the number, occurs.
 
+    Bars in the order of frequency, beyond twelve classes the rest as one; or a
+    histogram of at most 32 bins.
+
     Parameters
     ----------
     target : Series of length n_rows
         Missing values are left out.
-    task : {"binary", "multiclass", "regression"}
     unit : str, default=""
         Unit of a number, written on its axis.
     colors : dict or None, default=None
         Hex colour of each class; None: by frequency.
-
-    Returns
-    -------
-    go.Figure
-        Bars in the order of frequency, beyond twelve classes the rest as one; or a
-        histogram of at most 32 bins.
     """
     known = target.dropna()
     if task == "regression":

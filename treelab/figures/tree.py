@@ -45,7 +45,6 @@ def plan_picture(
 
     Parameters
     ----------
-    tree : Tree
     width : int, default=720
         Pixels of the picture.
     depth : int or None, default=None
@@ -107,18 +106,14 @@ def thumbnail_svg(
 ) -> str:
     """Draw a tree as a thumbnail: its shape, its leaves in their colours.
 
+    SVG of 160 by 96 pixels, without any text of the table.
+
     Parameters
     ----------
-    tree : Tree
     colors : dict
         Hex colour of each class; empty for regression.
     highlighted : bool, default=False
         Whether its border has the accent colour, as that of the open tree.
-
-    Returns
-    -------
-    str
-        SVG of 160 by 96 pixels, without any text of the table.
     """
     theme = palette(mode)
     x, y = tree_layout(tree)

@@ -58,7 +58,6 @@ def run_curve(
 
     Parameters
     ----------
-    run : Run
     events : DataFrame
         A row an epoch, as ``RunStore.events`` reads them.
     name, color : str

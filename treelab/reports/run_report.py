@@ -13,7 +13,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, SPLITS, DataSplit, Rows
+from treelab.data.split import JOINED, SPLITS, DataSplit
 from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.comparison import RowCosts, have_same_test_rows, row_costs
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
@@ -51,7 +51,7 @@ from treelab.runs.store.run import Run, shared_headline
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.pruning_path import ON_TOP, Model, PruningPath, shown_tree
+from treelab.trees.pruning_path import ON_TOP, Model, shown_tree
 from treelab.trees.text import (
     interval_text,
     likelier_text,
@@ -376,11 +376,8 @@ def limits_section(found: Sequence[RunFacts]) -> Section:
 
 def _own_limits(facts: RunFacts) -> list[str]:
     """Return what holds for one run."""
-    lines = [
-        note
-        for note in facts.run.summary.get("notes", [])
-        if note not in facts.split.notes
-    ]
+    notes = facts.run.summary.get("notes", [])
+    lines = [note for note in notes if note not in facts.split.notes]
     if facts.run.fitted_split == JOINED:
         lines.append(
             "The validation rows trained the model as well, so their score is of rows "
@@ -419,18 +416,13 @@ MOST_OF_IT = 0.9  # of the weight
 def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
     """Choose rows that tell much about a model, by what they are.
 
+    Places of the rows, from 0: the one it is least sure of, a typical one that is
+    predicted well, and its worst error, as the Explain page ranks them.
+
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
     X : DataFrame of shape (n_rows, n_columns)
         At least one row.
-    y : array-like of shape (n_rows,)
-
-    Returns
-    -------
-    dict of str to int
-        Places of the rows, from 0: the one it is least sure of, a typical one that is
-        predicted well, and its worst error, as the Explain page ranks them.
     """
     y, predicted = np.asarray(y), model.predict(X)
     if model.classes is None:
@@ -474,13 +466,8 @@ def decision_words(
 
     Parameters
     ----------
-    model : Tree, WeightedTrees or PruningPath
-    row : DataFrame of one row
     X : DataFrame of shape (n_rows, n_columns)
         Test rows, on which the row's leaf is scored.
-    y : array-like of shape (n_rows,)
-    weight : array of shape (n_rows,) or None, default=None
-        What each of them counts; None: all alike.
 
     Returns
     -------
@@ -488,49 +475,30 @@ def decision_words(
         Of a tree the decision path; of an ensemble the weights of the heaviest trees
         and the rule of the first. Then how good that leaf is on the test rows.
     """
+    predicted, after = None, []
     if isinstance(model, WeightedTrees):
-        return _ensemble(model, row, Rows(X, y, weight))
-    return _single_tree(model, row, Rows(X, y, weight))
-
-
-def _single_tree(model: Tree | PruningPath, row, test: Rows) -> list[str]:
-    """Write the decision path, and how good its leaf is on test rows."""
-    tree = shown_tree(model)
-    steps = path_sentences(tree, row, most=3)
-    predicted = None
-    if model.has_predictor:
-        predicted = model.predict(test.X)
-        steps[-1] = ON_TOP
-    return [*steps, _leaf_words(tree, row, test, predicted)]
-
-
-def _ensemble(model: WeightedTrees, row, test: Rows) -> list[str]:
-    """Write the weights of the heaviest trees, and the rule of the first."""
-    index, weight = model.top_estimators(row, min(MOST_TREES, model.n_estimators))
-    heaviest = int(index[0, 0])
-    n_most = int(model.n_estimators_for_share(row, MOST_OF_IT)[0])
-    tree = shown_tree(model, estimator=heaviest)
-    weights = ", ".join(
-        f"tree {estimator} {percent(share)}"
-        for estimator, share in zip(index[0], weight[0])
-    )
-    lines = [
-        f"Weights: {weights}; {counted(n_most, 'tree')} of {model.n_estimators:,} have "
-        f"{MOST_OF_IT:.0%}.",
-        f"Tree {heaviest}: {rule_text(tree, tree.path(row)[-1])}, so "
-        f"{value_words(model, tree.predict(row)[0])}.",
-        _leaf_words(tree, row, test),
-    ]
-    if model.classes is not None:
-        agrees = percent(weight_that_agrees(model, row))
-        lines.append(f"Trees with {agrees} of the weight predict the same class.")
-    return lines
-
-
-def _leaf_words(tree, row, test: Rows, predicted=None) -> str:
-    """Write how many test rows reach the row's leaf, and how good predictions are."""
-    score = score_leaf(tree, tree.path(row)[-1], *test, predictions=predicted)
-    return score.sentence(tree.target_unit)
+        most = min(MOST_TREES, model.n_estimators)
+        (index,), (shares,) = model.top_estimators(row, most)
+        tree = shown_tree(model, estimator=int(index[0]))
+        n_most = int(model.n_estimators_for_share(row, MOST_OF_IT)[0])
+        each = (f"tree {own} {percent(share)}" for own, share in zip(index, shares))
+        lines = [
+            f"Weights: {', '.join(each)}; {counted(n_most, 'tree')} of "
+            f"{model.n_estimators:,} have {MOST_OF_IT:.0%}.",
+            f"Tree {index[0]}: {rule_text(tree, tree.path(row)[-1])}, so "
+            f"{value_words(model, tree.predict(row)[0])}.",
+        ]
+        if model.classes is not None:
+            agrees = percent(weight_that_agrees(model, row))
+            after = [f"Trees with {agrees} of the weight predict the same class."]
+    else:
+        tree = shown_tree(model)
+        lines = path_sentences(tree, row, most=3)
+        if model.has_predictor:
+            predicted = model.predict(X)
+            lines[-1] = ON_TOP
+    score = score_leaf(tree, tree.path(row)[-1], X, y, weight, predictions=predicted)
+    return [*lines, score.sentence(tree.target_unit), *after]
 
 
 # The sections of a report on one run or several, in words and tables.
@@ -689,19 +657,14 @@ def data_section(facts: RunFacts) -> Section:
     if problem.weighting:
         lines.append(["weight of a row", problem.weighting])
     units, kinds = dict(problem.units), dict(problem.kinds)
-    X = split.rows(JOINED).X
-    rows = [
-        [
-            name,
-            kinds.get(name, column_kind(X[name])),
-            units.get(name, ""),
-            percent(float(X[name].isna().mean())),
-        ]
-        for name in problem.columns
-    ]
-    blocks: list[Block] = [Table(["what", "value"], lines)]
-    blocks += [Paragraph(note) for note in split.notes]
-    blocks += [
+    X, rows = split.rows(JOINED).X, []
+    for name in problem.columns:
+        kind = kinds.get(name, column_kind(X[name]))
+        missing = percent(float(X[name].isna().mean()))
+        rows.append([name, kind, units.get(name, ""), missing])
+    blocks: list[Block] = [
+        Table(["what", "value"], lines),
+        *(Paragraph(note) for note in split.notes),
         Subtitle("Features"),
         Table(["column", "kind", "unit", "missing (training, validation)"], rows),
         Subtitle("Target"),
@@ -713,10 +676,10 @@ def data_section(facts: RunFacts) -> Section:
 def _split_words(problem: Problem) -> str:
     """Write how rows were split."""
     by = f" {problem.split_column!r}" if problem.split_column else ""
+    which = f"seed {problem.seed}"
     if problem.n_folds:
-        name = fold_name(problem.seed, problem.n_folds)
-        return f"{WAY_TITLES[problem.split_by]}{by}; {name}"
-    return f"{WAY_TITLES[problem.split_by]}{by}; seed {problem.seed}"
+        which = fold_name(problem.seed, problem.n_folds)
+    return f"{WAY_TITLES[problem.split_by]}{by}; {which}"
 
 
 def _target_table(facts: RunFacts) -> Table:
@@ -842,13 +805,9 @@ def _error_tables(facts: RunFacts) -> list[Table]:
     _, truth, weight = facts.split.rows("test")
     error = np.abs(truth.to_numpy() - facts.predicted)
     of = "rows" if weight is None else "weight"
-    rows = [
-        [
-            f"{share:.0%} of the {of}",
-            value_words(facts.model, quantile(error, share, weight)),
-        ]
-        for share in (0.5, 0.75, 0.9, 0.95, 1.0)
-    ]
+    shares = (0.5, 0.75, 0.9, 0.95, 1.0)
+    each = [value_words(facts.model, quantile(error, own, weight)) for own in shares]
+    rows = [[f"{own:.0%} of the {of}", words] for own, words in zip(shares, each)]
     return [Table(["of", "off by at most"], rows)]
 
 
@@ -857,12 +816,10 @@ def _class_tables(facts: RunFacts) -> list[Table]:
     truth, weight = facts.split.y_test.to_numpy(), facts.split.rows("test").weight
     present = list(dict.fromkeys([*(facts.model.classes or ()), *truth.tolist()]))
     codes = {label: code for code, label in enumerate(present)}
-    confusion = confusion_matrix(
-        np.array([codes[label] for label in truth]),
-        np.array([codes[label] for label in facts.predicted]),
-        len(present),
-        weight,
+    true, predicted = (
+        [codes[label] for label in own] for own in (truth, facts.predicted)
     )
+    confusion = confusion_matrix(true, predicted, len(present), weight)
     rows_title = "test rows" if weight is None else "weight of the test rows"
 
     def number(n: float) -> str:
@@ -897,15 +854,13 @@ def explanations_section(found: Sequence[RunFacts]) -> Section:
 def _explained_rows(facts: RunFacts) -> Iterator[Block]:
     """Write what a run predicts for some test rows, and what decided it."""
     test = facts.split.rows("test")
-    for title, place in chosen_rows(facts.model, test.X, test.y).items():
-        row = test.X.iloc[[place]]
-        target = value_words(facts.model, test.y.iloc[place])
-        yield Paragraph(
-            f"{title}: test row {place + 1:,}, predicted "
-            f"{prediction_words(facts.model, row)}, target {target}."
-        )
-        lines = decision_words(facts.model, row, *test)
-        if isinstance(facts.model, WeightedTrees):
+    model = facts.model
+    for title, place in chosen_rows(model, test.X, test.y).items():
+        row, target = test.X.iloc[[place]], value_words(model, test.y.iloc[place])
+        words = f"{title}: test row {place + 1:,}, predicted "
+        yield Paragraph(f"{words}{prediction_words(model, row)}, target {target}.")
+        lines = decision_words(model, row, *test)
+        if isinstance(model, WeightedTrees):
             yield Bullets(lines)
         else:  # the steps of a path; then how good its leaf is
             yield Bullets(lines[:-1], numbered=True)
@@ -946,7 +901,6 @@ def run_report(store: RunStore, runs: Sequence[Run]) -> str:
 
     Parameters
     ----------
-    store : RunStore
     runs : sequence of Run
         One to four, of one table, target and seed.
 
@@ -960,13 +914,13 @@ def run_report(store: RunStore, runs: Sequence[Run]) -> str:
     found = read_facts(store, runs)
     trees, drawn = _tree_section(found)
     sections = [result_section(found), trees]
+    is_scored = found[0].is_scored
     if any(own.line is not None for own in found):
         sections.append(_frontier_section(found))
-    if found[0].is_scored:
+    if is_scored:
         sections += [errors_section(found), explanations_section(found)]
     sections += [limits_section(found), data_section(found[0])]
-    if found[0].is_scored:
-        sections.append(scores_section(found))
+    sections += [scores_section(found)] if is_scored else []
     sections.append(training_section(found))
     title = runs[0].title
     if len(found) > 1:
@@ -986,57 +940,48 @@ def model_card(store: RunStore, run: Run) -> str:
     """
     (facts,) = found = read_facts(store, [run])
     use = Section("Intended use", [Paragraph(INTENDED_USE)])
-    sections = [
-        use,
-        result_section(found),
-        data_section(facts),
-        training_section(found),
-    ]
+    sections = [use, result_section(found), data_section(facts)]
+    sections.append(training_section(found))
     if facts.is_scored:
         sections += [scores_section(found), errors_section(found)]
     sections.append(limits_section(found))
-    title = " ".join(to_markdown([Section(run.title)]).split()[1:])
-    return f"# {title}\n\n{to_markdown(sections)}"
+    return f"# {_plain(run.title)}\n\n{to_markdown(sections)}"
 
 
 def _tree_section(found: Sequence[RunFacts]) -> tuple[Section, dict[str, dict]]:
     """Return a section with a place for each tree, and what is drawn there."""
-    blocks: list[Block] = []
-    drawn = {}
+    drawn: dict[str, dict] = {}
     scale = value_scale([own.tree for own in found]) if len(found) > 1 else None
-    for number, own in enumerate(found):
-        name = f"tree-{number}"
-        run = own.run
-        tree = without_origin(own.tree, run.provenance)
-        rows = own.split.rows(run.fitted_split)
-        payload = tree_payload(tree, *rows, split=run.fitted_split, title=own.name)
+
+    def draw(own: RunFacts) -> Iterator[Block]:
+        name, fitted = f"tree-{len(drawn)}", own.run.fitted_split
+        tree = without_origin(own.tree, own.run.provenance)
+        rows = own.split.rows(fitted)
+        payload = tree_payload(tree, *rows, split=fitted, title=own.name)
         drawn[name] = payload | view_settings(
             scale=scale, controls=True, height=TREE_HEIGHT, heading=False
         )
-        if len(found) > 1:
-            blocks.append(Subtitle(own.name))
-        blocks.append(Paragraph(_tree_words(own)))
-        blocks.append(
-            Picture(
-                f'<div id="{name}" class="tree"></div>'
-                "<details><summary>The tree as text</summary>"
-                f"<pre>{html.escape(to_text(tree))}</pre></details>"
-            )
+        yield Paragraph(_tree_words(own))
+        yield Picture(
+            f'<div id="{name}" class="tree"></div>'
+            "<details><summary>The tree as text</summary>"
+            f"<pre>{html.escape(to_text(tree))}</pre></details>"
         )
-    return Section("The tree" if len(found) == 1 else "The trees", blocks), drawn
+
+    title = "The tree" if len(found) == 1 else "The trees"
+    return Section(title, _of_each(found, draw)), drawn
 
 
 def _tree_words(own: RunFacts) -> str:
     """Say what is drawn, over which rows, and how it came about."""
     rows = f"Rows and bars in the picture: {ROWS_LABELS[own.run.fitted_split]}."
-    words = [rows, own.run.provenance]
+    which = ""
     if isinstance(own.model, WeightedTrees):
-        words.insert(
-            0,
+        which = (
             f"Tree {own.estimator}, the one of highest weight on the test rows, of "
-            f"{counted(own.model.n_estimators, 'tree')} that predict together.",
+            f"{counted(own.model.n_estimators, 'tree')} that predict together."
         )
-    return " ".join(word for word in words if word)
+    return " ".join(filter(None, (which, rows, own.run.provenance)))
 
 
 def _frontier_section(found: Sequence[RunFacts]) -> Section:
@@ -1052,17 +997,13 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     held_out_titles = {own.run.held_out_title for own in found}
     if column == HELD_OUT and len(held_out_titles) > 1:  # of costs, and of none
         column = TEST
-    rows_words = "held-out rows" if column == HELD_OUT else "test rows"
-    split = "valid" if column == HELD_OUT else "test"
-    named = [
-        NamedLine(
-            own.name,
-            learner_color(own.run.learner, own.run.settings),
-            own.line,
-            own.run.metrics.get(split, {}).get(own.metric, float("nan")),
-        )
-        for own in found
-    ]
+    of = {HELD_OUT: ("held-out rows", "valid"), TEST: ("test rows", "test")}
+    rows_words, split = of[column]
+    named = []
+    for own in found:
+        score = own.run.metrics.get(split, {}).get(own.metric, float("nan"))
+        color = learner_color(own.run.learner, own.run.settings)
+        named.append(NamedLine(own.name, color, own.line, score))
     metric = found[0].metric_title
     if column == HELD_OUT:
         (metric,) = held_out_titles
@@ -1098,22 +1039,13 @@ def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
 def _size_table(own: RunFacts) -> Table:
     """List a run's trees by size."""
     assert own.line is not None
-    table = own.line.table
+    columns = ["leaves", HELD_OUT, "standard_error", TEST]
     rows = [
         [
-            f"{leaves:,}" + (" (retained)" if place == own.line.chosen else ""),
-            *(
-                significant(value) if value == value else ""
-                for value in (held_out, error, test)
-            ),
+            f"{leaves:,}" + " (retained)" * (place == own.line.chosen),
+            *("" if np.isnan(value) else significant(value) for value in values),
         ]
-        for place, leaves, held_out, error, test in zip(
-            table.index,
-            table["leaves"],
-            table["held_out"],
-            table["standard_error"],
-            table["test"],
-        )
+        for place, leaves, *values in own.line.table[columns].itertuples()
     ]
     head = [
         "leaves",

@@ -22,9 +22,10 @@ def html_page(
 ) -> str:
     """Return the page of one tree.
 
+    HTML that needs no other file.
+
     Parameters
     ----------
-    tree : Tree
     store : RunStore or None, default=None
         Holds the run's table and model.
     run : Run or None, default=None
@@ -32,11 +33,6 @@ def html_page(
         captions name what predicts, with its score. None: the tree's own counts alone.
     estimator : int or None, default=None
         Which tree of an ensemble it is.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file.
 
     Raises
     ------

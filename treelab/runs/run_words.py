@@ -14,8 +14,6 @@ from treelab.runs.jobs.repeats import on_folds, run_kind, runs_by_fold, runs_by_
 from treelab.runs.store.run import Run, shared_headline
 from treelab.trees.words import counted, significant
 
-# One run: its name, where it comes from, its score.
-
 
 def run_name(run: Run) -> str:
     """Return a run's name without its table, which the page names already."""
@@ -128,9 +126,6 @@ def _progress(run: Run) -> str:
     return " · ".join([*stage, f"{run.progress:.0%}", *left_words, *where])
 
 
-# What the runs of one problem found: scores, sizes, clusters.
-
-
 def ranked_runs(runs: list[Run]) -> list[Run]:
     """Return the runs that compare with the newest that has a score, best first.
 
@@ -230,9 +225,6 @@ def cluster_result_words(runs: list[Run]) -> str:
                 return f"**{words}** in {counted(rows['train'], 'training row')}"
             return f"**{words}** in {counted(sum(rows.values()), 'row')}"
     return ""
-
-
-# Runs that were repeated on other data splits and folds.
 
 
 def repeats_words(

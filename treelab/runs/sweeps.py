@@ -1,29 +1,23 @@
-"""Sweeps: which settings of a learner score best, searched by Optuna."""
+"""What a sweep tries, and Optuna's record of it, a file in the run's folder."""
 
 import json
-import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import optuna
 import pandas as pd
-from optuna import TrialPruned
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
-from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 
-from treelab.data.split import JOINED, DataSplit, Rows
-from treelab.data.split_by import folds_by
 from treelab.evaluation import metrics
-from treelab.evaluation.comparison import cost_saved
 from treelab.learners.common.settings import (
     Preset,
     Range,
@@ -33,16 +27,9 @@ from treelab.learners.common.settings import (
     to_plain,
 )
 from treelab.learners.registry import complete_settings, find_spec
-from treelab.runs.jobs.fit import fit_rows, model_size, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.workers import ProcessId
-from treelab.training.events import Progress
-from treelab.trees.pruning import SizePath
-from treelab.trees.words import counted
-
-# A sweep's plan: what is tried, how often, and by which score.
-
 
 SCORINGS = ("own", "folds", "validation")
 
@@ -111,13 +98,8 @@ def presets(learner: str) -> dict[str, Preset]:
     return import_module(f"treelab.learners.{learner}.settings").PRESETS
 
 
-# A sweep's study: Optuna's record of its trials, a file in the run's folder.
-#
-# The file is a journal to which lines are added, so that a killed worker loses the
-# trial at which it was and no other. Several workers may try at once, and pages may
-# read while they write.
-
-
+# A journal, to which lines are added: a killed worker loses the trial it was at, and no
+# other. Several may try at once, and pages may read while they write.
 JOURNAL = "sweep.log"
 STATES = {
     TrialState.COMPLETE: "done",
@@ -296,13 +278,6 @@ def _done(study: Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
 
 
-# What a sweep's trial scores: its settings, fitted to rows and scored on others.
-
-
-Watch = Callable[[float], bool]
-"""Called with the fraction of a trial that is done; True ends the trial."""
-
-
 def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
     """Return all settings of a trial that drew some."""
     return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
@@ -313,130 +288,3 @@ def trial_title(run: Run) -> str:
     if run.constraints.class_costs:
         return metrics.COST_SAVED
     return metrics.TITLES[run.headline]
-
-
-@dataclass
-class TrialScorer:
-    """Fits and scores trials, in whatever process."""
-
-    run: Run
-    plan: SweepPlan
-    split: DataSplit
-
-    def score(self, trial: BaseTrial, drawn: dict[str, Any], watch: Watch) -> float:
-        """Return a trial's mean score; note its size, its time, how scores spread.
-
-        Where ``watch`` ends it, the score is of what was fitted so far.
-
-        Raises
-        ------
-        TrialPruned
-            If it is hopeless.
-        ValueError, ArithmeticError
-            If it cannot be fitted.
-        """
-        tried = replace(self.run, settings=trial_settings(self.run, drawn))
-        parts = list(self._parts())
-        scores, sizes, seconds = [], [], 0.0
-        for number, (fit, held_out) in enumerate(parts):
-            part = _Part(watch, number, len(parts))
-            estimator, began = run_estimator(tried), time.monotonic()
-            fit_rows(estimator, fit, None, [part], self.split.groups)
-            scores.append(self._score_of(estimator, held_out))
-            if math.isnan(scores[-1]):
-                raise ValueError(
-                    f"A trial has no score on {counted(len(held_out.y), 'row')} that "
-                    "one value predicts without an error; score trials by other rows, "
-                    "or choose another loss."
-                )
-            sizes.append(model_size(estimator.model_))
-            seconds += time.monotonic() - began
-            trial.report(float(np.mean(scores)), number)
-            if part.stopped:
-                break
-            if number + 1 < len(parts) and trial.should_prune():
-                raise TrialPruned
-        trial.set_user_attr("seconds", seconds)
-        for fact in sizes[0].keys() & {"leaves", "depth"}:
-            trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
-        if len(scores) > 1:
-            error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
-            trial.set_user_attr("standard_error", error)
-        return float(np.mean(scores))
-
-    def _score_of(self, estimator: Any, held_out: Rows) -> float:
-        """Return the score of a fitted estimator; see ``trial_title``."""
-        if self.plan.scoring == "own":
-            path = getattr(estimator, "path_", None)
-            score = math.nan
-            if isinstance(path, SizePath):
-                score = float(path.scores["score"].iloc[path.chosen])
-            if math.isnan(score):
-                raise ValueError(
-                    "With these settings the learner cross-validates no score of its "
-                    "own; score trials by folds."
-                )
-            return score
-        X, y, weight = held_out
-        loss = getattr(estimator.model_, "loss", None)
-        if loss is not None:
-            truth = np.asarray(y, dtype=float)
-            return loss.score(estimator.predict(X), truth, weight)
-        asked, predicted = self.run.constraints, estimator.predict(X)
-        if asked.class_costs:
-            classes = estimator.model_.classes
-            return cost_saved(asked, classes, y, predicted, weight)
-        found = metrics.scores(
-            self.run.problem.task, y, predicted, sample_weight=weight
-        )
-        return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
-
-    def _parts(self):
-        """Yield the rows to fit and the rows to score, pairs of ``Rows``.
-
-        A learner's own score holds rows out by itself.
-        """
-        # Here, as it takes a moment, and pages import this module to be shown.
-        from sklearn.model_selection import KFold, StratifiedKFold
-
-        if self.plan.scoring == "validation":
-            yield self.split.rows("train"), self.split.rows("valid")
-            return
-        rows = self.split.rows(JOINED)
-        if self.plan.scoring == "own":
-            yield rows, rows
-            return
-        n_folds, seed, problem = self.plan.n_folds, self.plan.seed, self.run.problem
-        if problem.split_by in ("group", "time"):
-            by = self.split.by.loc[rows.X.index]
-            folds = folds_by(problem.split_by, by, n_folds, seed)
-        else:
-            kind, what, most = KFold, "rows", len(rows.y)
-            if problem.task != "regression":
-                kind, what = StratifiedKFold, "rows of a class"
-                most = int(rows.y.value_counts().max())
-            if most < n_folds:
-                raise ValueError(
-                    f"{n_folds} folds need at least {n_folds} {what}; there are {most}."
-                    " Take fewer folds, or score by the validation rows."
-                )
-            dealt = kind(n_folds, shuffle=True, random_state=seed)
-            folds = dealt.split(rows.X, rows.y)
-        for fit, held_out in folds:
-            yield rows.take(fit), rows.take(held_out)
-
-
-@dataclass
-class _Part:
-    """Callback of one of a trial's fits; remembers whether it was to stop."""
-
-    watch: Watch
-    number: int
-    n_parts: int
-    stopped: bool = False
-
-    def __call__(self, report: Progress) -> bool:
-        """Say how much of the trial is done."""
-        done = min(report.total_epoch / max(report.max_epochs, 1), 1.0)
-        self.stopped |= self.watch((self.number + done) / self.n_parts)
-        return self.stopped

@@ -16,9 +16,6 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
 
-# How much one visitor's runs and tables may take.
-
-
 VARIABLE = "TREELAB_MOST_GB_PER_USER"
 
 
@@ -44,9 +41,6 @@ def has_room(store: RunStore, user: str) -> bool:
     """Whether a user takes less than is allowed."""
     most = limit_of(VARIABLE)
     return most is None or held_bytes(store, user) < most * 1e9
-
-
-# Those who sign in, and which of them are admins.
 
 
 ADMIN = "admin"
@@ -80,18 +74,7 @@ def admins(store: RunStore) -> list[str]:
 
 
 def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -> None:
-    """Add a line to the audit log.
-
-    Parameters
-    ----------
-    store : RunStore
-    user : str
-        Who did it.
-    deed : str
-        Such as "stop run".
-    subject, name : str
-        Id and title of the run or table.
-    """
+    """Add to the audit log who did what, such as "stop run", to which run or table."""
     change(
         store.database,
         'INSERT INTO audit (at, "user", deed, subject, name) VALUES (?, ?, ?, ?, ?)',
@@ -105,14 +88,11 @@ def audit_log(store: RunStore) -> list[dict]:
     return [dict(row) for row in fetch(store.database, query)]
 
 
-# The run store as one visitor may use it.
-
-
 READ_ONLY = frozenset(
     {
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
         *("is_pause_requested", "log", "snapshot", "snapshots", "model", "path"),
-        *("edits", "more", "rashomon", "sweep", "folder", "exists", "why_empty"),
+        *("plan", "rashomon", "folder", "exists", "why_empty"),
         *("table", "table_file"),  # by way of its name, which not everybody finds
     }
 )

@@ -9,6 +9,7 @@ that was under way. So learners need not know of checkpoints; their loops do.
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,12 @@ class Checkpointer:
         Whether a stage ended only because its epochs were used up.
     seconds_before : float
         Training time of the attempts before this one, up to their last checkpoint.
-    failure : str
-        Why the last checkpoint could not be written, "" where it could.
     """
 
     def __init__(
         self, folder: Path, identity: str = "", interval: float = CHECKPOINT_SECONDS
     ):
         self.in_stage = self.has_open_end = False
-        self.failure = ""
         self._folder, self._interval = folder, interval
         self._identity = f"{_FORMAT} {identity}"
         self._began = time.monotonic()
@@ -132,9 +130,8 @@ class Checkpointer:
                 for path in self._stale:
                     path.unlink(missing_ok=True)
                 self._stale = []
-            self.failure = ""
         except OSError as error:  # a full disk ends no training
-            self.failure = str(error)
+            warnings.warn(f"No checkpoint was written: {error}", stacklevel=2)
         now = time.monotonic()
         self._due = now + max(self._interval, (now - began) / WRITING_FRACTION)
         if self._ending is not None:

@@ -21,62 +21,37 @@ TRAINING = "training"  # the stage that trains the model that is retained
 
 @dataclass(frozen=True)
 class RetainedCurve:
-    """The curve of the candidate that is retained, in place of the leaders' so far.
+    """The curve of the candidate that is retained, in place of the leaders' so far."""
 
-    Attributes
-    ----------
-    history : DataFrame
-        Columns as in ``HISTORY``.
-    snapshots : mapping of float to callable
-        Builds the candidate's model of an epoch, as of the start, 0, and of the end.
-    """
-
-    history: pd.DataFrame
+    history: pd.DataFrame  # columns as in ``HISTORY``
+    # Builds the candidate's model of an epoch, as of the start, 0, and of the end.
     snapshots: Mapping[float, Callable[[], Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One report from a training that is under way.
+    """One report from a training that is under way."""
 
-    Attributes
-    ----------
-    epoch : float
-        Epochs finished, 0 for the start; a fraction while a long epoch is under way.
-        Counted anew once the preparation is done.
-    max_epochs : int
-        Epochs after which training ends at the latest, preparation included.
-    train_loss, valid_loss : float
-        Of the candidate that leads on validation; NaN where not measured yet. Of a
-        preparation the validation loss alone may be known: the mean of the models
-        that it trains, on rows held out from them.
-    seconds : float
-        Since training began.
-    metric : float or None
-        Validation score of the hard model, where the learner measures one.
-    stage : str
-        Name of the stage, as "cross-validation", "training", "polish".
-    is_preparation : bool
-        Whether the stage comes before the training of the model that is retained:
-        it moves the progress, and its losses are on no history.
-    epochs_before : float
-        Epochs of the preparation before this stage.
-    snapshot : callable or None
-        Builds the exported model of the moment; call it only when it is wanted.
-    retained : RetainedCurve or None
-        Given once, where the candidate that is retained turns out after training.
-    """
-
+    # Epochs finished, 0 for the start; a fraction while a long epoch is under way.
+    # Counted anew once the preparation is done.
     epoch: float
-    max_epochs: int
+    max_epochs: int  # epochs until it ends at the latest, preparation included
+    # Of the candidate that leads on validation; NaN where not measured yet. Of a
+    # preparation the validation loss alone may be known: the mean of the models that
+    # it trains, on rows held out from them.
     train_loss: float
     valid_loss: float
-    seconds: float
+    seconds: float  # since training began
+    # Validation score of the hard model, where the learner measures one.
     metric: float | None = None
-    stage: str = TRAINING
+    stage: str = TRAINING  # its name, as "cross-validation", "training", "polish"
+    # Whether the stage comes before the training of the model that is retained: it
+    # moves the progress, and its losses are on no history.
     is_preparation: bool = False
-    epochs_before: float = 0
+    epochs_before: float = 0  # epochs of the preparation before this stage
+    # Builds the exported model of the moment; call it only when it is wanted.
     snapshot: Callable[[], Any] | None = None
+    # Given once, where the candidate that is retained turns out after training.
     retained: RetainedCurve | None = None
 
     @property
@@ -104,37 +79,20 @@ class Monitor:
     that is retained, as cross-validation, is a preparation: it is reported and is not
     on the history.
     The curve begins at the start: ``report`` it with epoch 0.
-
-    Attributes
-    ----------
-    max_epochs : int
-        Epochs of all stages.
-    callbacks : sequence of callable
-        See ``Callback``.
-    snapshot : callable, optional
-        Passed on in every ``Progress``, except in a preparation.
-    stage : str
-        Name of the stage.
-    is_preparation : bool
-        See ``Progress``.
-    epoch_offset : float
-        Epochs of the stages before this one, from the first on the curve.
-    epochs_before : float
-        Epochs of the preparation before this stage.
-    started : float
-        ``time.monotonic()`` when the fit began.
-    history : list of tuple
-        Rows of ``HISTORY``, one for each report on the curve.
     """
 
-    max_epochs: int
+    max_epochs: int  # of all stages
     callbacks: Sequence[Callback] = ()
+    # Passed on in every ``Progress``, except in a preparation.
     snapshot: Callable[[], Any] | None = None
     stage: str = TRAINING
     is_preparation: bool = False
+    # Epochs of the stages before this one, from the first on the curve.
     epoch_offset: float = 0
-    epochs_before: float = 0
+    epochs_before: float = 0  # of the preparation before this stage
+    # ``time.monotonic()`` when the fit began.
     started: float = field(default_factory=time.monotonic)
+    # Rows of ``HISTORY``, one for each report on the curve.
     history: list[tuple] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -154,16 +112,7 @@ class Monitor:
     ) -> "Monitor":
         """Return the monitor of the stage that follows this one's last report.
 
-        Parameters
-        ----------
-        stage : str
-            Its name.
-        n_epochs : int
-            Epochs until the fit ends at the latest, counted from here.
-        snapshot : callable, optional
-            Of this stage.
-        is_preparation : bool, default=False
-            See ``Progress``.
+        ``n_epochs`` are those until the fit ends at the latest, counted from here.
         """
         before, offset = self.epochs_before, self._last_epoch
         if self.is_preparation:

@@ -7,6 +7,7 @@ at once.
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -114,25 +115,16 @@ class Gradients:
         return tuple(map(_place, held))
 
 
+@dataclass
 class _Graph:
-    """A captured step: the memory that it reads and writes.
+    """A captured step: the memory that it reads and writes."""
 
-    Attributes
-    ----------
-    read : tuple
-        What the candidates held at the first of its steps.
-    n_steps : int
-        Steps so far that ran as written.
-    cuda : CUDAGraph or None
-    rows, loss : Tensor of shape (B,), (K,)
-    gradients : list of Tensor or None
-    """
-
-    def __init__(self, read: tuple):
-        self.read, self.n_steps = read, 0
-        self.cuda: Any = None
-        self.rows = self.loss = torch.empty(0)
-        self.gradients: list[Tensor | None] = []
+    read: tuple  # what the candidates held at the first of its steps
+    n_steps: int = 0  # steps so far that ran as written
+    cuda: Any = None  # a CUDAGraph, once it is captured
+    rows: Tensor = field(default_factory=lambda: torch.empty(0))  # (B,)
+    loss: Tensor = field(default_factory=lambda: torch.empty(0))  # (K,)
+    gradients: list[Tensor | None] = field(default_factory=list)
 
 
 def _place(held: Any) -> Any:

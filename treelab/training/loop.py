@@ -42,22 +42,6 @@ class Candidates(Protocol):
         ...
 
 
-class Scheduler(Protocol):
-    """What changes from step to step, as learning rates do."""
-
-    def step(self) -> None:
-        """Called after each step of the optimizer."""
-        ...
-
-    def state_dict(self) -> dict:
-        """Plain values and tensors, from which ``load_state_dict`` goes on."""
-        ...
-
-    def load_state_dict(self, saved: dict) -> None:
-        """Go back to a state."""
-        ...
-
-
 @dataclass(frozen=True)
 class TrainingPlan:
     """How long to train, and in what batches."""
@@ -203,82 +187,6 @@ def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
     } and states == [each.shape for each in saved["generators"]]
 
 
-@torch.no_grad()
-def set_parameters(module, saved: dict[str, Tensor]) -> None:
-    """Put saved parameters into a module."""
-    for name, parameter in module.named_parameters():
-        parameter.copy_(saved[name])
-
-
-def set_generators(generators: list[torch.Generator], saved: list[Tensor]) -> None:
-    """Put generators back where they were."""
-    for generator, state in zip(generators, saved):
-        generator.set_state(state)
-
-
-# Steps of an optimizer: batches drawn, gradients taken, and their state.
-
-
-@dataclass
-class Epoch:
-    """An epoch under way."""
-
-    order: Tensor  # (n_rows,): of the rows
-    total: Tensor  # (K,): training losses of its steps so far, added up
-    step: int = 0  # steps taken
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The optimizer's steps of one training."""
-
-    gradients: Gradients
-    optimizer: torch.optim.Optimizer
-    scheduler: Scheduler | None
-    plan: TrainingPlan
-    generator: torch.Generator  # draws the batches
-    after_epoch: Callable[[Tensor], None] | None  # gets each validation loss (K,)
-
-    def take(self, rows: Tensor) -> Tensor:
-        """Take one step on a batch of rows; return its loss (K,)."""
-        loss = self.gradients(rows)
-        self.optimizer.step()
-        if self.scheduler is not None:
-            self.scheduler.step()
-        return loss
-
-    def draw_order(self) -> Tensor:
-        """Shuffled row indices of an epoch."""
-        device = self.generator.device
-        return torch.randperm(self.plan.n_rows, generator=self.generator, device=device)
-
-    def batches(self, order: Tensor) -> tuple[Tensor, ...]:
-        """Row indices in batches; a tiny rest is left for the next shuffle."""
-        n_steps = steps_per_epoch(self.plan.n_rows, self.plan.batch_size)
-        return order.split(self.plan.batch_size)[:n_steps]
-
-    def state_dict(self, *, of_optimizer: bool = True) -> dict:
-        """State of the optimizer, and of what changes from step to step."""
-        found = {name: each.state_dict() for name, each in self._stateful.items()}
-        return found if of_optimizer else found | {"optimizer": None}
-
-    def load_state_dict(self, saved: dict) -> None:
-        """Go back to a state; the optimizer stays where none is saved of it."""
-        for name, each in self._stateful.items():
-            if saved[name] is not None:
-                each.load_state_dict(saved[name])
-
-    @property
-    def _stateful(self) -> dict[str, Any]:
-        """What has a state, by name."""
-        found = {
-            "optimizer": self.optimizer,
-            "scheduler": self.scheduler,
-            "after_epoch": self.after_epoch,
-        }
-        return {k: each for k, each in found.items() if hasattr(each, "state_dict")}
-
-
 # The parameters of each candidate at its best validation losses.
 
 
@@ -411,11 +319,6 @@ class TrainResult:
     reason: str = "max_epochs"
     epochs: int = 0  # epochs begun
 
-    @property
-    def best(self) -> int:
-        """Candidate with the lowest validation loss."""
-        return int(torch.argmin(self.best_loss))
-
     def warn_if_diverged(self) -> None:
         """Warn, by epoch, that the loss was NaN and the best model before is used."""
         if self.reason == "nan":
@@ -434,7 +337,7 @@ def train(
     *,
     generator: torch.Generator,
     monitor: Monitor | None = None,
-    scheduler: Scheduler | None = None,
+    scheduler: Any = None,
     after_epoch: Callable[[Tensor], None] | None = None,
 ) -> TrainResult:
     """Train until ``max_epochs``, no improvement for ``patience`` epochs, or a stop.
@@ -459,8 +362,9 @@ def train(
         Gets the reports and records the history. Where its callbacks have a
         ``Checkpointer``, training is saved now and then, and goes on from what was
         saved before.
-    scheduler : Scheduler, optional
-        Its ``step`` is called after each step of the optimizer.
+    scheduler : LRScheduler or what is like it, optional
+        Its ``step`` is called after each step of the optimizer; checkpoints take its
+        ``state_dict``, of plain values and tensors.
     after_epoch : callable, optional
         Gets each validation loss (K,), for schedules that depend on it. One that has
         a ``state_dict`` is saved in checkpoints, too.
@@ -471,48 +375,62 @@ def train(
         If no candidate had a finite validation loss even once.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
-    stage = monitor.begin_stage()
-    gradients = Gradients(candidates, generators_of(candidates))
-    training = _Training(
+    stage, before = monitor.begin_stage(), monitor.position()
+    training = Training(
         candidates,
         plan,
-        Steps(gradients, optimizer, scheduler, plan, generator, after_epoch),
-        BestCheckpoints(candidates, plan.n_averaged),
+        optimizer,
+        scheduler,
+        after_epoch,
+        generator,
         monitor,
         stage,
+        before,
+        Gradients(candidates, generators_of(candidates)),
+        BestCheckpoints(candidates, plan.n_averaged),
     )
-    if stage.saved is not None and training.resume(unpack(stage.saved)):
-        return training.result()
-    training.run()
-    return training.result()
+    if stage.saved is None or not training.resume(unpack(stage.saved)):
+        training.run()
+    best = training.checkpoints
+    reason = training.reason or "max_epochs"
+    return TrainResult(best.loss, best.epoch, reason, training.epoch)
 
 
 @dataclass
-class _Training:
+class Epoch:
+    """An epoch under way."""
+
+    order: Tensor  # (n_rows,): of the rows
+    total: Tensor  # (K,): training losses of its steps so far, added up
+    step: int = 0  # steps taken
+
+
+@dataclass
+class Training:
     """One call of ``train``, and how far it has come."""
 
     candidates: Candidates
     plan: TrainingPlan
-    steps: Steps
-    checkpoints: BestCheckpoints
+    optimizer: torch.optim.Optimizer
+    scheduler: Any
+    after_epoch: Callable[[Tensor], None] | None
+    generator: torch.Generator
     monitor: Monitor
     stage: Stage
+    before: tuple[int, ...]  # what the monitor had before this training
+    gradients: Gradients
+    checkpoints: BestCheckpoints
     epoch: int = 0  # begun
     epochs_in_vain: int = 0
     reason: str | None = None
     under_way: Epoch | None = None
-
-    def __post_init__(self) -> None:
-        """Note what the monitor had before this training."""
-        self._before = self.monitor.position()
 
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""
         plan, monitor = self.plan, self.monitor
         if self.epoch == 0 and plan.measures_start:
             apart = -(-plan.n_rows // START_ROWS)
-            device = self.steps.generator.device
-            rows = torch.arange(0, plan.n_rows, apart, device=device)
+            rows = torch.arange(0, plan.n_rows, apart, device=self.generator.device)
             with torch.no_grad():
                 train_loss = self.candidates.batch_loss(rows)
             valid_loss = _valid_loss(self.candidates)
@@ -541,13 +459,7 @@ class _Training:
                 has_open_end=on is not None,
             )
 
-    def result(self) -> TrainResult:
-        """How the training went."""
-        best = self.checkpoints
-        return TrainResult(
-            best.loss, best.epoch, self.reason or "max_epochs", self.epoch
-        )
-
+    @torch.no_grad()
     def resume(self, saved: dict) -> bool:
         """Go back to where a checkpoint was; return whether training had ended then."""
         if not fits(self.candidates, self._generators, saved):
@@ -556,23 +468,35 @@ class _Training:
         if goes_on is not None and saved["epoch"] < self.plan.max_epochs:
             saved = goes_on
             self.stage.reopen()
-        set_parameters(self.candidates, saved["parameters"])
-        set_generators(self._generators, saved["generators"])
+        for name, parameter in self.candidates.named_parameters():
+            parameter.copy_(saved["parameters"][name])
+        for generator, state in zip(self._generators, saved["generators"]):
+            generator.set_state(state)
         self.checkpoints.load_state_dict(saved["best"])
         self.epoch, self.reason = saved["epoch"], saved["reason"]
-        self.monitor.resume(self._before, saved["monitor"])
-        self.steps.load_state_dict(saved["steps"])
+        self.monitor.resume(self.before, saved["monitor"])
+        for name, each in self._stateful.items():
+            if saved["steps"][name] is not None:  # nothing is saved of the optimizer
+                each.load_state_dict(saved["steps"][name])
         if self.stage.is_finished:
             return True
         self.epochs_in_vain = saved["epochs_in_vain"]
         epoch, total = saved["under_way"], self.checkpoints.loss
         if epoch is not None:
             self.under_way = Epoch(
-                epoch["order"].to(self.steps.generator.device),
+                epoch["order"].to(self.generator.device),
                 epoch["total"].to(total.device),
                 epoch["step"],
             )
         return False
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Take one step of the optimizer on a batch of rows; return its loss (K,)."""
+        loss = self.gradients(rows)
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+        return loss
 
     def _evaluate(self, train_loss: Tensor, stopped: bool) -> None:
         """Measure and report the losses; see whether training is to end."""
@@ -580,8 +504,8 @@ class _Training:
         valid_loss = torch.full_like(checkpoints.loss, math.nan)
         if plan.validates:
             valid_loss = _valid_loss(self.candidates)
-            if self.steps.after_epoch is not None:
-                self.steps.after_epoch(valid_loss)
+            if self.after_epoch is not None:
+                self.after_epoch(valid_loss)
         stopped |= self._report(epoch, train_loss, valid_loss)
         if plan.validates and (epoch >= plan.first_epoch or stopped):
             improved = checkpoints.update(valid_loss, epoch)
@@ -613,52 +537,63 @@ class _Training:
         Returns the mean training loss of the steps taken, (K,), float64, and whether a
         callback asked to stop.
         """
+        plan = self.plan
         if self.under_way is None:
-            nothing = torch.zeros_like(self.checkpoints.loss)
-            self.under_way = Epoch(self.steps.draw_order(), nothing)
-        epoch = self.under_way
-        batches = self.steps.batches(epoch.order)
-        while epoch.step < len(batches):
+            own, device = self.generator, self.generator.device
+            order = torch.randperm(plan.n_rows, generator=own, device=device)
+            self.under_way = Epoch(order, torch.zeros_like(self.checkpoints.loss))
+        epoch, n_steps = self.under_way, steps_per_epoch(plan.n_rows, plan.batch_size)
+        batches = epoch.order.split(plan.batch_size)  # a tiny rest is left out
+        while epoch.step < n_steps:
             if self.stage.is_due:
                 self.stage.save(pack(self._state(epoch)))
-            epoch.total = epoch.total + self.steps.take(batches[epoch.step])
+            epoch.total = epoch.total + self.take(batches[epoch.step])
             epoch.step += 1
-            if epoch.step == len(batches) and self.plan.evaluates(self.epoch):
+            if epoch.step == n_steps and plan.evaluates(self.epoch):
                 break  # the epoch's own report follows at once
             if self.monitor.is_due():
                 leader = int(torch.argmin(self.checkpoints.loss))
-                done = self.epoch - 1 + epoch.step / len(batches)
+                done = self.epoch - 1 + epoch.step / n_steps
                 loss = float(epoch.total[leader]) / epoch.step
                 if self.monitor.notify(done, loss, math.nan):
                     self.under_way = None
                     return epoch.total.double() / epoch.step, True
         self.under_way = None
-        return epoch.total.double() / len(batches), False
+        return epoch.total.double() / n_steps, False
 
     @property
     def _generators(self) -> list[torch.Generator]:
         """What draws batches, and what the candidates draw from."""
-        return generators_of(self.steps.generator, self.candidates)
+        return generators_of(self.generator, self.candidates)
+
+    @property
+    def _stateful(self) -> dict[str, Any]:
+        """What changes from step to step and has a state, by name."""
+        names = ("optimizer", "scheduler", "after_epoch")
+        found = {name: getattr(self, name) for name in names}
+        return {k: each for k, each in found.items() if hasattr(each, "state_dict")}
 
     def _ended(self) -> dict:
         """State in the end: what follows reads no more than this."""
+        steps = {name: each.state_dict() for name, each in self._stateful.items()}
         return {
             "parameters": dict(self.candidates.named_parameters()),
             "generators": [each.get_state() for each in self._generators],
             "best": self.checkpoints.state_dict(of_saved=False),
             "epoch": self.epoch,
             "reason": self.reason,
-            "monitor": self.monitor.since(self._before),
+            "monitor": self.monitor.since(self.before),
             # What the module predicts may depend on how far a schedule has come.
-            "steps": self.steps.state_dict(of_optimizer=False),
+            "steps": steps | {"optimizer": None},
         }
 
     def _state(self, epoch: Epoch | None) -> dict:
         """State before a step, or between epochs."""
+        steps = {name: each.state_dict() for name, each in self._stateful.items()}
         return self._ended() | {
             "best": self.checkpoints.state_dict(),
             "epochs_in_vain": self.epochs_in_vain,
-            "steps": self.steps.state_dict(),
+            "steps": steps,
             "under_way": None if epoch is None else vars(epoch),
         }
 

@@ -44,10 +44,7 @@ ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 class CellForm:
     """How the cells of a column are written.
 
-    Raises
-    ------
-    ValueError
-        If kind, decimal sign, separator or style is none of these.
+    ValueError if kind, decimal sign, separator or style is none of these.
     """
 
     # "number", "date" or "category": what they hold; dates become years with decimals.
@@ -127,20 +124,9 @@ def read_words(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what texts mean as numbers or dates, and which mean nothing.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-    form : CellForm
-        Of numbers or of dates.
-
-    Returns
-    -------
-    values : float64 array of shape (n_words,)
-        NaN where there is no value, or none that can be read.
-    absent : bool array of shape (n_words,)
-        Which are marks of a missing value.
-    unread : bool array of shape (n_words,)
-        Which are neither a mark nor written in this form.
+    All are (n_words,): ``values`` float64, NaN where there is no value, or none that
+    can be read; ``absent`` which are marks of a missing value; ``unread`` which are
+    neither a mark nor written in this form.
     """
     marks = pa.array([*form.missing, None], pa.string())
     absent = pc.is_in(without_mark(words), value_set=marks)
@@ -169,17 +155,9 @@ def read_words(
 def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray]:
     """Return numbers as Python writes them, and which of the words are such numbers.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-    form : CellForm
-
-    Returns
-    -------
-    plain : Array of str, (n_words,)
-    fits : bool array of shape (n_words,)
-        A number has the unit, if there is one (``MAY_LACK`` may be left out), and
-        separators only where the form knows them, or where a decimal sign follows.
+    Both are (n_words,). A number has the unit, if there is one (``MAY_LACK`` may be
+    left out), and separators only where the form knows them, or where a decimal sign
+    follows.
     """
     number = _number_pattern(form)
     words = with_hyphen(words)
@@ -236,30 +214,15 @@ def read_column(
     levels: tuple[str, ...] = (),
     place_of: Callable[[int], str] = lambda row: f"row {row + 1:,}",
 ) -> pd.Series:
-    """Return a column of any table as a model reads it.
+    """Return a column of any table as a model reads it, float64 or str by its kind.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Text is read by the form; numbers are taken to be in the model's own unit.
-    form : CellForm or None
-        How training rows were written; None where they were no text: then numbers are
-        written plainly, and a category is its text.
-    kind : {"number", "category"}
-        What the model reads.
-    levels : tuple of str
-        The categories of training rows, as written.
-    place_of : callable
-        Where a row (from 0) stands, for messages.
+    Text is read by the form in which training rows were written; None where they were
+    no text: then numbers are written plainly, and a category is its text. Numbers are
+    taken to be in the model's own unit. ``levels`` are the categories of training rows,
+    as written; ``place_of`` says where a row (from 0) stands.
 
-    Returns
-    -------
-    Series of float64 or of str, shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a cell cannot be read so; names column, row, value and what training saw.
+    ValueError if a cell cannot be read so; it names column, row, value and what
+    training saw.
     """
     dtype = column.dtype
     if is_complex_dtype(dtype):
@@ -436,16 +399,9 @@ def check_held(
 ) -> None:
     """Raise ValueError where typed cells are not what those of training rows held.
 
-    Parameters
-    ----------
-    name : object
-        The column's.
-    dtype : object
-        Of the cells.
-    held : CellForm
-        How they were read, or of which kind they are: true and false are categories.
-    form : CellForm or None
-        Of the training rows; None of numbers of which no more is known.
+    They are of a ``dtype`` and ``held`` in a form, or as a kind: true and false are
+    categories. ``form`` is that of the training rows; None of numbers of which no more
+    is known.
     """
     if form is None:
         if held.kind == "date" or held.unit == DAYS:

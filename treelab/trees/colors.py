@@ -1,8 +1,9 @@
 """Colours: the light and the dark mode, a tree's classes, values from low to high."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,28 +13,14 @@ from treelab.trees.words import significant
 # Okabe and Ito, "Color Universal Design", 2008; black gives way to a grey that is
 # legible on both backgrounds.
 OKABE_ITO = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#F0E442",
-    "#6F6F6F",
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
+    *("#CC79A7", "#56B4E9", "#F0E442", "#6F6F6F"),
 )
 OTHER = "#8C9692"  # classes beyond the first eight
 # Viridis (van der Walt and Smith, 2015) at ten even steps, as plotly has it.
 VIRIDIS = (
-    "#440154",
-    "#482878",
-    "#3e4989",
-    "#31688e",
-    "#26828e",
-    "#1f9e89",
-    "#35b779",
-    "#6ece58",
-    "#b5de2b",
-    "#fde725",
+    *("#440154", "#482878", "#3e4989", "#31688e", "#26828e"),
+    *("#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"),
 )
 
 Mode = Literal["light", "dark"]  # the background that a picture is drawn for
@@ -62,33 +49,23 @@ class Palette:
     diverging: tuple[str, str, str]
 
 
+# Of each, in the light and in the dark mode.
+_COLORS: dict[str, Any] = {
+    "background": ("#FFFFFF", "#101614"),
+    "panel": ("#F6F8F7", "#18211E"),
+    "text": ("#17211D", "#E7EDEA"),
+    "muted": ("#55625C", "#9DABA5"),
+    "line": ("#B9C4BF", "#46534E"),
+    "grid": ("#E6EBE9", "#25302C"),
+    "accent": ("#1B7F5C", "#4CC79A"),
+    "good": ("#1B7F5C", "#4CC79A"),
+    "bad": ("#B3261E", "#FF8A80"),
+    "warn": ("#8A5A00", "#F0B64A"),
+    "diverging": (("#0072B2", "#D9DEDC", "#D55E00"), ("#56B4E9", "#3A4641", "#E08A3C")),
+}
 _PALETTES = {
-    "light": Palette(
-        background="#FFFFFF",
-        panel="#F6F8F7",
-        text="#17211D",
-        muted="#55625C",
-        line="#B9C4BF",
-        grid="#E6EBE9",
-        accent="#1B7F5C",
-        good="#1B7F5C",
-        bad="#B3261E",
-        warn="#8A5A00",
-        diverging=("#0072B2", "#D9DEDC", "#D55E00"),
-    ),
-    "dark": Palette(
-        background="#101614",
-        panel="#18211E",
-        text="#E7EDEA",
-        muted="#9DABA5",
-        line="#46534E",
-        grid="#25302C",
-        accent="#4CC79A",
-        good="#4CC79A",
-        bad="#FF8A80",
-        warn="#F0B64A",
-        diverging=("#56B4E9", "#3A4641", "#E08A3C"),
-    ),
+    mode: Palette(**{name: both[place] for name, both in _COLORS.items()})
+    for place, mode in enumerate(("light", "dark"))
 }
 
 
@@ -135,34 +112,21 @@ class ValueScale:
 class NodeColors:
     """Colours of a tree's nodes: of their class, or of their value.
 
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours of the classes; see ``class_palette``.
-    value_range : (low, high) or None
-        Regression: values of the first and last colour; None: ``ValueScale.of``.
-    mode : {"light", "dark"}
-
-    Attributes
-    ----------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own.
+    ``palette`` is as in ``class_palette``; ``value_range``, of regression, are the
+    values of the first and last colour, None: ``ValueScale.of``. ``colors`` has the hex
+    colour of each class, ``own`` the classes that have a colour of their own.
     """
 
     def __init__(self, tree: Tree, palette, value_range, mode: Mode):
         self._tree = tree
         self.colors: list[str] = []
         self.own: list[int] = []
+        self.scale: ValueScale | None = None
         if tree.classes is not None:
             self.colors, self.own = class_palette(tree, palette)
-        self.scale: ValueScale | None = None
-        if tree.classes is None:
-            self.scale = (
-                ValueScale(*value_range) if value_range else ValueScale.of([tree])
-            )
+        else:
+            fixed = ValueScale(*value_range) if value_range else None
+            self.scale = fixed or ValueScale.of([tree])
         self._darkest = 0.0 if mode == "light" else 0.2  # violet is lost on black
 
     def of(self, node: int) -> tuple[str, float]:
@@ -198,19 +162,9 @@ class NodeColors:
 def class_palette(tree: Tree, palette) -> tuple[list[str], list[int]]:
     """Give each class a colour; only the eight most frequent have one of their own.
 
-    Parameters
-    ----------
-    tree : Tree
-    palette : sequence of str, dict of label to str, or None
-        Hex colours in the order of ``tree.classes``, repeated where there are fewer,
-        or by label; None: Okabe and Ito's.
-
-    Returns
-    -------
-    colors : list of str
-        Hex colour of each class.
-    own : list of int
-        Classes that have a colour of their own, as ``tree.classes`` orders them.
+    ``palette`` are hex colours in the order of ``tree.classes``, repeated where there
+    are fewer, or by label; None: Okabe and Ito's. Returned with the classes that have a
+    colour of their own, as ``tree.classes`` orders them.
     """
     palette = OKABE_ITO if palette is None else palette
     classes = tree.classes or ()
@@ -249,19 +203,13 @@ def value_color(value: float, low: float, high: float, darkest: float = 0.0) -> 
 
 def mix(color: str, background: str, fraction: float) -> str:
     """Return a fraction of one hex colour over another, as an opaque hex colour."""
-    parts = (
-        round(
-            fraction * int(color[i : i + 2], 16)
-            + (1 - fraction) * int(background[i : i + 2], 16)
-        )
-        for i in (1, 3, 5)
-    )
+    over, under = (bytes.fromhex(own[1:]) for own in (color, background))
+    parts = (round(fraction * a + (1 - fraction) * b) for a, b in zip(over, under))
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
 def _hex(color: str) -> str:
     """Return the colour, or ValueError unless it is hex: it goes into DOT as it is."""
-    digits = color[1:] if isinstance(color, str) and color[:1] == "#" else ""
-    if len(digits) != 6 or any(d not in "0123456789abcdefABCDEF" for d in digits):
+    if not isinstance(color, str) or not re.fullmatch("#[0-9a-fA-F]{6}", color):
         raise ValueError(f"A colour must read like '#0072B2', got {color!r}.")
     return color

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -23,22 +23,23 @@ from treelab.trees.words import counted
 # What a person writes as a constraint, in text or as Python, as plain values.
 
 
-_SIGNS = {"1": "up", "-1": "down", "increasing": "up", "decreasing": "down"}
+UP, DOWN = "up", "down"
+OTHER = "other"  # in ``allowed``: all levels that are not named
+_SIGNS = {"1": UP, "-1": DOWN, "increasing": UP, "decreasing": DOWN, UP: UP, DOWN: DOWN}
 
 
-def read_directions(given: Any, known: tuple[str, str]) -> dict[str, str]:
+def read_directions(given: Any) -> dict[str, str]:
     """Read "income: up, age: down", or a mapping of columns to up, down, 1 or -1."""
     found = {}
     for name, way in _pairs("monotone", given, "income: up, age: down").items():
         word = str(way).strip().lower()
-        word = _SIGNS.get(word, word)
         if word == "0":
             continue
-        if word not in known:
+        if word not in _SIGNS:
             raise ValueError(
                 f"monotone of column {name!r} must be up or down, got {way!r}."
             )
-        found[name] = word
+        found[name] = _SIGNS[word]
     return found
 
 
@@ -48,7 +49,7 @@ def read_costs(given: Any) -> dict[str, float]:
     return {name: _cost(f"The cost of {name!r}", cost) for name, cost in pairs.items()}
 
 
-def read_levels(given: Any, other: str) -> dict[str, tuple[str, ...]]:
+def read_levels(given: Any) -> dict[str, tuple[str, ...]]:
     """Read "0: age, income; other: job", or a mapping of levels to columns."""
     if isinstance(given, str):
         parts = [part.partition(":") for part in _split(given, ";")]
@@ -60,9 +61,9 @@ def read_levels(given: Any, other: str) -> dict[str, tuple[str, ...]]:
     found = {}
     for level, names in _mapping("allowed", given).items():
         word = str(level).strip()
-        if word != other and not word.isdecimal():
+        if word != OTHER and not word.isdecimal():
             raise ValueError(
-                f"allowed is by level, 0 for the root, or {other!r}; got {level!r}."
+                f"allowed is by level, 0 for the root, or {OTHER!r}; got {level!r}."
             )
         columns = _names(names)
         if not columns:
@@ -195,10 +196,6 @@ def _cost(name: str, given: Any) -> float:
 # Constraints: what a tree must keep on every possible row, in the user's columns.
 
 
-UP, DOWN = "up", "down"
-OTHER = "other"  # in ``allowed``: all levels that are not named
-
-
 @dataclass(frozen=True)
 class Constraints:
     """What a tree must keep; by default nothing.
@@ -246,30 +243,24 @@ class Constraints:
     class_costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self):
-        named = self.monotone_class
-        read = {
-            "monotone": read_directions(self.monotone, (UP, DOWN)),
-            "monotone_class": None if named in (None, "") else str(named),
-            "allowed": read_levels(self.allowed, OTHER),
-            "together": read_groups(self.together),
-            "column_costs": read_costs(self.column_costs),
-            "max_columns": read_count("max_columns", self.max_columns, None),
-            "min_samples_leaf": read_count(
-                "min_samples_leaf", self.min_samples_leaf, 1
-            ),
-            "class_costs": read_matrix(self.class_costs),
+        readers = {
+            "monotone": read_directions,
+            "monotone_class": lambda name: None if name in (None, "") else str(name),
+            "allowed": read_levels,
+            "together": read_groups,
+            "column_costs": read_costs,
+            "max_columns": lambda n: read_count("max_columns", n, None),
+            "min_samples_leaf": lambda n: read_count("min_samples_leaf", n, 1),
+            "class_costs": read_matrix,
         }
-        for name, value in read.items():
-            object.__setattr__(self, name, value)
+        for name, read in readers.items():
+            object.__setattr__(self, name, read(getattr(self, name)))
 
     @classmethod
     def read(cls, given: Any) -> "Constraints":
         """Return constraints of what a setting holds: None, a mapping, or themselves.
 
-        Raises
-        ------
-        ValueError
-            For a part that does not exist or cannot be read.
+        ValueError for a part that does not exist or cannot be read.
         """
         if isinstance(given, cls):
             return given
@@ -297,21 +288,14 @@ class Constraints:
     def to_dict(self) -> dict[str, Any]:
         """Return the parts that ask for something, as JSON-safe values."""
         stored: dict[str, Any] = {
-            "monotone": dict(self.monotone),
-            "monotone_class": self.monotone_class if self.monotone else None,
+            **asdict(self),
             "allowed": {level: [*names] for level, names in self.allowed.items()},
             "together": [[*group] for group in self.together],
-            "column_costs": dict(self.column_costs),
-            "max_columns": self.max_columns,
-            "min_samples_leaf": self.min_samples_leaf,
-            "class_costs": {k: dict(row) for k, row in self.class_costs.items()},
         }
-        nothing: tuple[Any, ...] = ({}, [], None)
-        return {
-            name: value
-            for name, value in stored.items()
-            if value not in nothing and (name, value) != ("min_samples_leaf", 1)
-        }
+        nothing = asdict(Constraints()) | {"together": []}
+        if not self.monotone:  # nobody's class is meant
+            del stored["monotone_class"]
+        return {name: v for name, v in stored.items() if v != nothing[name]}
 
     def sentences(self) -> list[str]:
         """Return one phrase for each thing that is asked, as a page or a note says."""
@@ -369,12 +353,7 @@ class Constraints:
     ) -> None:
         """Raise ValueError for a column that a table lacks, or that has no order.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            All columns of the table.
-        categories : sequence of str
-            Those that hold categories.
+        ``columns`` are all of the table, ``categories`` those that hold categories.
         """
         read_columns(self.columns, columns)
         for name in self.monotone:
@@ -418,7 +397,7 @@ class Constraints:
 # for every possible row and not for those of a sample.
 
 
-SIGNS = {"up": 1, "down": -1}
+SIGNS = {UP: 1, DOWN: -1}
 
 
 @dataclass(frozen=True)
@@ -438,13 +417,9 @@ class Boxes:
 
     def of(self, nodes: np.ndarray) -> "Boxes":
         """Boxes of some of the nodes."""
-        return Boxes(
-            self.low[nodes],
-            self.high[nodes],
-            self.missing[nodes],
-            self.numbers,
-            tuple(own[nodes] for own in self.categories),
-        )
+        sets = tuple(own[nodes] for own in self.categories)
+        low, high, missing = self.low[nodes], self.high[nodes], self.missing[nodes]
+        return Boxes(low, high, missing, self.numbers, sets)
 
     def ordered(self, monotone: Mapping[str, str]) -> np.ndarray:
         """Return the pairs whose values must be in order, int (n_pairs, 2).
@@ -480,15 +455,7 @@ class Boxes:
 def node_boxes(tree: Tree) -> Boxes:
     """Return the box of every node of a tree.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of splits that test one column each.
-
-    Raises
-    ------
-    ValueError
-        If a split tests several columns, or leaves are linear.
+    ValueError if a split tests several columns, or leaves are linear.
     """
     if (tree.feature == OBLIQUE).any() or tree.leaf_weights is not None:
         raise ValueError(
@@ -501,9 +468,7 @@ def node_boxes(tree: Tree) -> Boxes:
     shape = (tree.n_nodes, len(numbers))
     low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
     missing = np.ones(shape, dtype=bool)
-    names = dict.fromkeys(
-        tree.features[j].column for j in tested if kinds[j] != "number"
-    )
+    names = [tree.features[j].column for j in tested if kinds[j] != "number"]
     # Every category, an unseen one and a missing value can reach the root.
     sets = {
         name: np.ones((tree.n_nodes, len(_labels(tree, name)) + 2), dtype=bool)
@@ -540,13 +505,12 @@ def _labels(tree: Tree, column: str) -> list[str]:
 def _goes_left(tree: Tree, node: int) -> np.ndarray:
     """Which categories of a column go left at a split, unseen and missing ones, too."""
     feature = tree.features[tree.feature[node]]
-    known = dict(zip(feature.categories, feature.scores))
+    known = feature.scored
     labels = _labels(tree, feature.column)
     scores = [known.get(label, feature.unseen) for label in labels]
     score = np.array([*scores, feature.unseen, np.nan])
-    return np.where(
-        np.isnan(score), tree.missing_left[node], score <= tree.threshold[node]
-    )
+    left = score <= tree.threshold[node]
+    return np.where(np.isnan(score), tree.missing_left[node], left)
 
 
 # Leaf values that are nearest to those wanted and in the order that is asked.
@@ -560,20 +524,10 @@ def isotonic(value: np.ndarray, weight: np.ndarray, pairs: np.ndarray) -> np.nda
     """Return the values nearest to these, by weighted squares, that are in order.
 
     Isotonic regression over a partial order: minimise ``sum w (v - value)^2`` where
-    ``v[a] <= v[b]`` for each pair. Its dual is least squares without negative
-    multipliers (Lawson and Hanson, 1974), over the pairs that are violated as far.
-
-    Parameters
-    ----------
-    value, weight : float arrays of shape (n,)
-        Weights count by their ratios; 0 is nearly nothing.
-    pairs : int array of shape (n_pairs, 2)
-        Without a circle.
-
-    Returns
-    -------
-    float array of shape (n,)
-        In order to the last bit.
+    ``v[a] <= v[b]`` for each of the pairs (n_pairs, 2), which form no circle; weights
+    count by their ratios, 0 is nearly nothing. Its dual is least squares without
+    negative multipliers (Lawson and Hanson, 1974), over the pairs that are violated as
+    far. In order to the last bit.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from scipy.optimize import nnls
@@ -673,11 +627,8 @@ def _with_ties(value: np.ndarray) -> np.ndarray:
 def _exactly_ordered(value: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Take rounding out: no value is below one that must not exceed it."""
     fitted = value.copy()
-    for _ in range(len(value)):
-        before = fitted.copy()
+    while (fitted[pairs[:, 0]] > fitted[pairs[:, 1]]).any():
         np.maximum.at(fitted, pairs[:, 1], fitted[pairs[:, 0]])
-        if (fitted == before).all():
-            break
     return fitted
 
 
@@ -700,29 +651,26 @@ class ConstraintCheck:
 
 
 def constraint_checks(tree: Tree, constraints: Constraints) -> list[ConstraintCheck]:
-    """Check each thing that is asked of a tree.
+    """Check each thing that is asked of a tree with its training rows.
 
     Class costs and column costs weigh; they forbid nothing and are not among them.
-
-    Parameters
-    ----------
-    tree : Tree
-        In the user's columns, with the training rows at its nodes.
-    constraints : Constraints
     """
     found = []
     for name, way in constraints.monotone.items():
         broken = _out_of_order(tree, constraints, name)
         found.append(ConstraintCheck(f"{name} {way}", broken))
-    if constraints.allowed:
-        only = Constraints(allowed=constraints.allowed)
-        broken = _named(tree, wrong_splits(tree, only), "at level {level}")
-        found.append(ConstraintCheck("columns by level", broken))
-    if constraints.together:
-        only = Constraints(together=constraints.together)
-        where = "below columns of another group"
-        broken = _named(tree, wrong_splits(tree, only), where)
-        found.append(ConstraintCheck("columns together on a path", broken))
+    for part, asked, where in (
+        ("allowed", "columns by level", "at level {level}"),
+        ("together", "columns together on a path", "below columns of another group"),
+    ):
+        if own := getattr(constraints, part):
+            wrong = np.flatnonzero(wrong_splits(tree, Constraints(**{part: own})))
+            sentences = tuple(
+                f"Node {node} tests {tree.features[tree.feature[node]].column} "
+                f"{where.format(level=tree.level[node])}."
+                for node in wrong.tolist()
+            )
+            found.append(ConstraintCheck(asked, sentences))
     if constraints.max_columns is not None:
         n, most = len(tree.columns), constraints.max_columns
         too_many = (f"It tests {n} columns.",) if n > most else ()
@@ -776,15 +724,6 @@ def _out_of_order(tree: Tree, constraints: Constraints, name: str) -> tuple[str,
     )
 
 
-def _named(tree: Tree, wrong: np.ndarray, where: str) -> tuple[str, ...]:
-    """Write a sentence for each wrong split."""
-    return tuple(
-        f"Node {node} tests {tree.features[tree.feature[node]].column} "
-        f"{where.format(level=tree.level[node])}."
-        for node in np.flatnonzero(wrong).tolist()
-    )
-
-
 # The last step of a constrained fit: the leaves are put in order, for good.
 #
 # Learners grow and train within the constraints; what encoded and user's columns, rows
@@ -799,13 +738,8 @@ def kept(tree: Tree, constraints: Constraints) -> Tree:
 
     A split that is wrong where it stands, or parts too few rows, becomes a leaf. Leaves
     out of order take the nearest values that are in order (isotonic regression), and
-    those that become equal are merged.
-
-    Parameters
-    ----------
-    tree : Tree
-        With the training rows at its nodes and a prediction at each.
-    constraints : Constraints
+    those that become equal are merged. The tree has its training rows, and a prediction
+    at each node.
     """
     if not constraints.limits_splits:
         return tree
@@ -851,12 +785,8 @@ def votes(
     the worst for the row. So the class with most votes is the one with the lowest
     expected cost; of two classes this is weighting the rows by the cost of their error.
 
-    Returns
-    -------
-    values : ndarray of shape (C, C)
-        Fractions of a row's vote, a row of it a class; the identity without costs.
-    weights : ndarray of shape (C,)
-        Weight of a row of each class.
+    Returned are fractions of a row's vote (C, C), a row of it a class, the identity
+    without costs; and the weight (C,) of a row of each class.
     """
     if classes is None:
         return np.ones((1, 1)), np.ones(1)

@@ -33,13 +33,8 @@ _ROUNDED = 1e-3  # seconds by which a year with decimals may miss a whole second
 def part_name(part: str, column: str, first: str = "") -> str:
     """Name the column that holds a part of the dates in a column.
 
-    Parameters
-    ----------
-    part : str
-        One of ``PARTS``.
-    column : str
-    first : str, default=""
-        Of "days": the day that they are counted from, such as "2019-03-01".
+    ``part`` is one of ``PARTS``; of "days", ``first`` is the day that they are counted
+    from, such as "2019-03-01".
     """
     return f"days from {first} to {column}" if part == "days" else f"{part} of {column}"
 
@@ -68,19 +63,9 @@ def with_date_parts(
 ) -> pd.DataFrame:
     """Return a table with those of these columns that it lacks, where it has the dates.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    names : iterable of str
-        Any names; one that is no part of a column's dates is passed over.
-    forms : mapping of name to CellForm
-        How the dates of each part were written in the training rows.
-
-    Raises
-    ------
-    ValueError
-        If a cell is no date, or text that is not written so: without a form, as ISO
-        8601 has it.
+    A name that is no part of a column's dates is passed over. ``forms`` say how the
+    dates of each part were written in the training rows; ValueError for text that is
+    not written so, without a form as ISO 8601 has it, or a cell that is no date.
     """
     own = {str(name): place for place, name in enumerate(frame.columns)}
     added = {}

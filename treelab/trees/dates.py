@@ -44,19 +44,9 @@ STYLES = {
 def read_dates(texts: pd.Series, style: str) -> pd.Series:
     """Return dates that are written in one style, or so that it does not matter.
 
-    Whatever the style, ISO 8601 can be read, and so can years first and named months.
-
-    Parameters
-    ----------
-    texts : Series of str
-        Without missing values.
-    style : str
-        ``ISO``, or one of ``STYLES``.
-
-    Returns
-    -------
-    Series of datetime64
-        In UTC, without a time zone; NaT where a text is no such date.
+    Whatever the style, ``ISO`` or one of ``STYLES``, ISO 8601 can be read, and so can
+    years first and named months. Texts are not missing. Dates are datetime64 in UTC,
+    without a time zone; NaT where a text is no such date.
     """
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
     iso = iso.str.replace("UTC", "Z").str.replace(r" (?=[Z+-])", "", regex=True)
@@ -106,20 +96,9 @@ def _plain(texts: pd.Series) -> pd.Series:
 def find_style(texts: pd.Series) -> tuple[str, str]:
     """Return the style in which all of some dates are written, and what to note.
 
-    Points say that the day comes first; else the column must show it by a day above
-    12.
-
-    Parameters
-    ----------
-    texts : Series of str
-        Without missing values; all of one column.
-
-    Returns
-    -------
-    style : str
-        "" if they are no dates, or it is unclear which is the day.
-    note : str
-        What to say of it; "" for nothing.
+    Points say that the day comes first; else the column must show it by a day above 12.
+    Texts are those of one column, not missing. The style is "" if they are no dates, or
+    it is unclear which is the day; the note "" where there is nothing to say.
     """
     head = texts.iloc[:100]  # most columns of words are known by their first
     if texts.empty:
@@ -218,15 +197,8 @@ _MONTHS = (
 def decimal_years(times: pd.Series) -> pd.Series:
     """Return times as years with decimals, the middle of 2019 being 2019.5.
 
-    Parameters
-    ----------
-    times : Series of datetime64, shape (n_rows,)
-        In any unit. Times with a time zone are taken as those of Greenwich.
-
-    Returns
-    -------
-    Series of float64, shape (n_rows,)
-        NaN where the date is missing.
+    Times are datetime64 of any unit; those with a time zone are taken as those of
+    Greenwich. NaN where one is missing.
     """
     # Microseconds reach far enough for every date that people write, and a year with
     # decimals does not tell apart times that lie closer.
@@ -301,10 +273,7 @@ def last_before(moment: date) -> float:
 def moment_text(years: float) -> str:
     """Return a year with decimals as a date, with its time of day where it has one.
 
-    Returns
-    -------
-    str
-        Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
+    Such as "12 May 2019", "12 May 2019 10:30" or "12 May 2019 10:30:05".
     """
     moment = from_decimal_years(np.array([years], dtype=float))[0].item()
     if not isinstance(moment, datetime):  # beyond the dates that people write
@@ -335,18 +304,10 @@ def first_moment_after(
 ) -> str:
     """Return the moment of which rows at or below a threshold are before.
 
-    Parameters
-    ----------
-    threshold : float
-        A year with decimals.
-    low, high : float
-        Largest training value at or below it, smallest above it; NaN where unknown.
-
-    Returns
-    -------
-    str
-        The first day after the threshold, so that no day changes sides; where
-        training rows of that day are parted by their time, the first minute or second.
+    The first day after the threshold, so that no day changes sides; where training rows
+    of that day are parted by their time, the first minute or second. ``low`` is the
+    largest training value at or below the threshold, ``high`` the smallest above it;
+    NaN where unknown.
     """
     moment = from_decimal_years(np.array([threshold], dtype=float))[0]
     if np.isnat(moment):

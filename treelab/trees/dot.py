@@ -23,7 +23,7 @@ from treelab.trees.text import (
     split_text,
     value_word,
 )
-from treelab.trees.tree import Tree, sum_up
+from treelab.trees.tree import Tree, check_single, sum_up
 from treelab.trees.words import clean, counted, percent, short, with_unit
 
 # Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
@@ -85,11 +85,7 @@ class _Picture:
             words = "" if tree.levels else f"{value_word(tree)} "
             lines.append(self._small(clean(words + number_text(tree, node))))
         lines.append(self._bar(node))
-        cells = "".join(f"<TR><TD>{line}</TD></TR>" for line in lines)
-        return (
-            '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">'
-            f"{cells}</TABLE>"
-        )
+        return _table([f"<TD>{line}</TD>" for line in lines], spacing=0)
 
     def legend(self) -> str:
         """Return the colours of classes, or of values, and the tree's notes."""
@@ -97,30 +93,21 @@ class _Picture:
             self._chip(color, name) for color, name in self.colors.classes_with_color()
         ]
         rows = [
-            f"<TR>{''.join(chips[first : first + _CHIPS_A_LINE])}</TR>"
+            "".join(chips[first : first + _CHIPS_A_LINE])
             for first in range(0, len(chips), _CHIPS_A_LINE)
         ]
-        rows += [
-            f'<TR><TD COLSPAN="8">{self._small(clean(note), _NOTE_WRAP)}</TD></TR>'
-            for note in self.tree.notes
-        ]
+        for note in self.tree.notes:
+            small = self._small(clean(note), _NOTE_WRAP)
+            rows.append(f'<TD COLSPAN="8">{small}</TD>')
         if self.colors.scale is not None:
-            rows.insert(0, f"<TR>{self._scale(self.colors.scale)}</TR>")
-        if not rows:
-            return ""
-        return (
-            '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="1">'
-            f"{''.join(rows)}</TABLE>"
-        )
+            rows.insert(0, self._scale(self.colors.scale))
+        return _table(rows, spacing=4) if rows else ""
 
     def _scale(self, scale: ValueScale) -> str:
         """Return the lowest and the highest value of the colours, and these between."""
         low, high = scale.words()
         colors = map(self.colors.color, np.linspace(scale.low, scale.high, 6).tolist())
-        cells = (
-            f'<TD FIXEDSIZE="TRUE" WIDTH="12" HEIGHT="12" BGCOLOR="{color}"></TD>'
-            for color in colors
-        )
+        cells = (_patch(color) for color in colors)
         tree = self.tree
         name = tree.outputs[tree.main_output] if tree.outputs else ""
         name = short(name or f"{value_word(tree)} {tree.target}", self.layout.max_name)
@@ -132,10 +119,8 @@ class _Picture:
 
     def _chip(self, color: str, name: str) -> str:
         """Return a colour and the name of what has it, as two cells."""
-        return (
-            f'<TD FIXEDSIZE="TRUE" WIDTH="12" HEIGHT="12" BGCOLOR="{color}"></TD>'
-            f'<TD ALIGN="LEFT">{self._small(short(name, self.layout.max_name))}</TD>'
-        )
+        text = self._small(short(name, self.layout.max_name))
+        return f'{_patch(color)}<TD ALIGN="LEFT">{text}</TD>'
 
     def _bar(self, node: int) -> str:
         """Return the classes at a node as a bar, or the colour of its mean."""
@@ -143,21 +128,12 @@ class _Picture:
             pieces = [(_BAR, self.colors.of(node)[0], "")]
         else:
             pieces = [
-                (
-                    max(1, round(_BAR * fraction)),
-                    color,
-                    f"{clean(name)}: {percent(fraction)}",
-                )
-                for fraction, color, name in self._fractions(node)
-                if fraction > 0.0005
+                (max(1, round(_BAR * part)), color, f"{clean(name)}: {percent(part)}")
+                for part, color, name in self._fractions(node)
+                if part > 0.0005
             ]
         width = sum(width for width, _, _ in pieces)
-        cells = "".join(
-            f'<TD FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="7" BGCOLOR="{color}"'
-            + (f' TITLE="{escape(words)}"' if words else "")
-            + "></TD>"
-            for width, color, words in pieces
-        )
+        cells = "".join(_patch(color, own, 7, words) for own, color, words in pieces)
         return (
             '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" '
             f'FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="7"><TR>{cells}</TR></TABLE>'
@@ -223,6 +199,21 @@ class _Picture:
             f'fontcolor="{self.theme.muted}", fontsize="10"];',
             f'n{node} -> more{node} [style="dotted"];',
         ]
+
+
+def _table(rows: list[str], spacing: int) -> str:
+    """Return rows of cells as a table without lines."""
+    return (
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="{spacing}" CELLPADDING="1">'
+        f"{''.join(f'<TR>{row}</TR>' for row in rows)}</TABLE>"
+    )
+
+
+def _patch(color: str, width: int = 12, height: int = 12, title: str = "") -> str:
+    """Return a cell of one colour."""
+    title = f' TITLE="{escape(title)}"' if title else ""
+    size = f'WIDTH="{width}" HEIGHT="{height}"'
+    return f'<TD FIXEDSIZE="TRUE" {size} BGCOLOR="{color}"{title}></TD>'
 
 
 def _wrapped(text: str, wrap: int) -> str:
@@ -319,6 +310,7 @@ def to_dot(
     ValueError
         If an option is none of the above, or a highlighted node is not in the tree.
     """
+    check_single(tree)
     layout = layout or DotLayout()
     theme = palette_of(mode)
     if mode == "dark":

@@ -105,14 +105,11 @@ class WeightedTrees(Arrays):
     loss: Loss | None = None
 
     array_types: ClassVar[dict[str, type]] = {
+        **dict.fromkeys(("threshold", "leaf_value", "leaf_weight"), np.float64),
+        **dict.fromkeys(("weight", "class_weights"), np.float64),
         "feature": np.int32,
-        "threshold": np.float64,
         "missing_left": np.bool_,
-        "leaf_value": np.float64,
-        "leaf_weight": np.float64,
         "n_rows": np.int64,
-        "weight": np.float64,
-        "class_weights": np.float64,
     }
 
     def __post_init__(self):
@@ -430,39 +427,25 @@ def at_nodes(leaves: np.ndarray) -> np.ndarray:
 
 def check_ensemble(ensemble: "WeightedTrees") -> None:
     """Raise ValueError unless arrays and settings of ``ensemble`` fit each other."""
-    _check_ensemble_shapes(ensemble)
-    _check_ensemble_values(ensemble)
-    _check_outputs(ensemble)
-    check_class_weights(ensemble.class_weights, len(ensemble.classes or ()), (1, 2))
-    limit = ensemble.max_deciders
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")
-
-
-def _check_ensemble_shapes(ensemble: "WeightedTrees") -> None:
-    """Check that every array has one row a tree, and the columns that it needs."""
     shape = ensemble.leaf_value.shape
     if len(shape) != 3 or 0 in shape:
         raise ValueError(
             "leaf_value must have the shape (trees, leaves, outputs), none of "
             f"them 0, got {shape}."
         )
-    n_trees, n_leaves, _ = shape
+    n_trees, n_leaves, n_outputs = shape
     if n_leaves & (n_leaves - 1):
         raise ValueError(f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}.")
-    splits = (n_trees, n_leaves - 1)
-    shapes = dict.fromkeys(("feature", "threshold", "missing_left"), splits)
-    shapes["leaf_weight"] = (n_trees, n_leaves)
-    shapes["n_rows"] = shapes["weight"] = (n_trees, 2 * n_leaves - 1)
-    for name, wanted in shapes.items():
+    shapes = dict.fromkeys(("feature", "threshold", "missing_left"), n_leaves - 1)
+    shapes |= {"leaf_weight": n_leaves}
+    shapes |= {"n_rows": 2 * n_leaves - 1, "weight": 2 * n_leaves - 1}
+    for name, n_columns in shapes.items():
         array = getattr(ensemble, name)
-        if array is not None and array.shape != wanted:
-            raise ValueError(f"{name} must have the shape {wanted}, got {array.shape}.")
-
-
-def _check_ensemble_values(ensemble: "WeightedTrees") -> None:
-    """Splits and leaves hold numbers that make sense."""
-    n_features = len(ensemble.features)
+        if array is not None and array.shape != (n_trees, n_columns):
+            raise ValueError(
+                f"{name} must have the shape {(n_trees, n_columns)}, got {array.shape}."
+            )
+    n_features, n_classes = len(ensemble.features), len(ensemble.classes or ())
     if ((ensemble.feature < 0) | (ensemble.feature >= n_features)).any():
         raise ValueError(f"Splits must test a feature from 0 to {n_features - 1}.")
     proba = ensemble.classes is not None and ensemble.leaf_output == "probabilities"
@@ -474,19 +457,17 @@ def _check_ensemble_values(ensemble: "WeightedTrees") -> None:
             raise ValueError(f"{name} cannot be negative.")
     if np.isnan(ensemble.threshold).any():
         raise ValueError("threshold must not be NaN.")
-
-
-def _check_outputs(ensemble: "WeightedTrees") -> None:
-    """Leaves hold what ``leaf_output`` names."""
-    known = {"weighting": WEIGHTINGS, "leaf_output": LEAF_OUTPUTS}
-    for name, choices in known.items():
-        if (given := getattr(ensemble, name)) not in choices:
-            raise ValueError(f"{name} must be one of {choices}, got {given!r}.")
-    n_outputs = ensemble.leaf_value.shape[2]
-    wanted = {1} if ensemble.classes is None else {len(ensemble.classes)}
-    if len(ensemble.classes or ()) == 2 and ensemble.leaf_output == "logits":
+    for name, known in (("weighting", WEIGHTINGS), ("leaf_output", LEAF_OUTPUTS)):
+        if (given := getattr(ensemble, name)) not in known:
+            raise ValueError(f"{name} must be one of {known}, got {given!r}.")
+    wanted = {n_classes or 1}
+    if n_classes == 2 and ensemble.leaf_output == "logits":
         wanted.add(1)
     if n_outputs not in wanted:
         raise ValueError(
             f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
         )
+    check_class_weights(ensemble.class_weights, n_classes, (1, 2))
+    limit = ensemble.max_deciders
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")

@@ -161,10 +161,7 @@ class Feature:
     def missing_interval(self) -> tuple[float, float] | None:
         """The numbers that count as missing, for exported code; None where none do.
 
-        Raises
-        ------
-        ValueError
-            If they are several numbers.
+        ValueError if they are several numbers.
         """
         marks = () if self.form is None else self.form.missing_numbers
         if self.missing_range is not None or not marks or self.kind != "number":
@@ -256,28 +253,15 @@ def feature_matrix(
 ) -> np.ndarray:
     """Read the features from the user's table, one column of numbers a feature.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        What to read.
-    X : DataFrame or array of shape (n_rows, n_columns)
-        The user's table, a frame of pandas or another library. An array's columns are
-        called x0, x1, ...; where the features have other names, it must have one
-        column for each of their columns, in their order.
-    used : array of int or None, default=None
-        Indices of the features that are needed; the others are left NaN, and their
-        columns may be absent. None: all are needed.
+    The table is a frame of pandas or another library, or an array, whose columns are
+    called x0, x1, ...; where the features have other names, it must have one column for
+    each of their columns, in their order. Features that are not ``used`` (indices;
+    None: all are) are left NaN, and their columns may be absent.
 
-    Returns
-    -------
-    float64 array of shape (n_rows, n_features), one column behind the other
-        Numbers as they are and categories by their score. Missing values are NaN;
-        unknown categories have the feature's ``unseen`` score.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent, appears twice, or holds text where numbers are expected.
+    Returned is float64 (n_rows, n_features), one column behind the other: numbers as
+    they are and categories by their score, missing values NaN, unknown categories the
+    feature's ``unseen`` score. ValueError if a column is absent, appears twice, or
+    holds text where numbers are expected.
     """
     read, X = features, as_pandas(X)
     if used is not None and isinstance(X, pd.DataFrame):  # of thousands a tree uses few
@@ -286,14 +270,9 @@ def feature_matrix(
 
 
 class FeatureReader:
-    """One table that many trees read: what they share of it is read once.
+    """One table, as ``feature_matrix`` takes it, that many trees read.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        Whose columns are read.
-    X : DataFrame or array of shape (n_rows, n_columns)
-        As in ``feature_matrix``.
+    What they share of it is read once.
     """
 
     def __init__(self, features: Sequence[Feature], X):

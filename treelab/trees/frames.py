@@ -37,19 +37,8 @@ _MEASURES = {"date", "duration", "time of day"}  # these do not mix with others
 def as_pandas(X):
     """Return a table of any library that narwhals knows as a pandas frame.
 
-    Parameters
-    ----------
-    X : DataFrame of pandas, polars, pyarrow, modin, cudf, ...; or anything else
-
-    Returns
-    -------
-    DataFrame, or ``X`` itself where it is no table with names; masked cells of an array
-    are NaN
-
-    Raises
-    ------
-    TypeError
-        If the table is lazy: its rows have no order yet.
+    What is no table with names stays as it is; masked cells of an array become NaN.
+    TypeError if the table is lazy: its rows have no order yet.
     """
     if isinstance(X, np.ma.MaskedArray):  # numpy would take what lies below the mask
         return (pd.DataFrame if X.ndim == 2 else pd.Series)(X).to_numpy()
@@ -74,17 +63,9 @@ def plain_frame(
 ) -> pd.DataFrame:
     """Return a frame in which whatever can be measured is a number.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    kinds : mapping of column name to "number" or "category", or None
-        The columns that matter, and how each will be read: a category is only checked,
-        and stays as it is written. None: all become plain.
-
-    Returns
-    -------
-    DataFrame
-        The frame itself where all is plain; see ``plain_column``.
+    ``kinds`` are the columns that matter, and how each will be read: a category is only
+    checked, and stays as it is written. None: all become plain. The frame itself where
+    all is plain; see ``plain_column``.
     """
     dtypes = frame.dtypes.to_numpy()
     odd = {id(t) for t in {id(t): t for t in dtypes}.values() if not _is_plain(t)}
@@ -107,15 +88,8 @@ def plain_column(column: pd.Series) -> pd.Series:
     date on which it starts; durations become days, times of day hours since midnight,
     and exact decimals float64. Objects become what all of them are.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If a cell holds a list or another container, or dates, durations or times stand
-        beside other things; names the column, the row and what it holds.
+    ValueError if a cell holds a list or another container, or dates, durations or times
+    stand beside other things; it names the column, the row and what it holds.
     """
     try:
         column = column.infer_objects()  # objects that are all numbers, text or moments

@@ -11,6 +11,8 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from io import BytesIO
@@ -163,10 +165,18 @@ def load(path):
     return model_from_dict(stored)
 
 
-def model_from_zip(content: bytes, name: str):
-    """Return the model that ``to_bytes`` wrote; ValueError where there is none."""
+def model_from_zip(content: bytes | zipfile.ZipFile, name: str, folder: str = ""):
+    """Return the model that ``to_bytes`` wrote; ValueError where there is none.
+
+    Of a zip that holds more, it is that in ``folder``, whose name ends in "/".
+    """
     try:
-        files = _unzipped(content)
+        if isinstance(content, bytes):
+            content = zipfile.ZipFile(BytesIO(content))
+        parts = [content.getinfo(folder + part) for part in MODEL_FILES]
+        most = MOST_BYTES, MOST_ARRAY_BYTES
+        is_readable = all(part.file_size <= n for part, n in zip(parts, most))
+        files = [content.read(part) for part in parts] if is_readable else []
     except (
         *(zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, OSError),
         *(KeyError, EOFError, ValueError, NotImplementedError, IndexError),
@@ -174,21 +184,10 @@ def model_from_zip(content: bytes, name: str):
         raise ValueError(
             f"{name} is not a treelab model in one file, or it is damaged: {error}."
         ) from error
-    if files is None:
+    if not files:
         raise ValueError(f"{name} unpacks to more than can be read.")
     settings, arrays = files
     return _from_files(settings, arrays, Stored, f"in {name}")
-
-
-def _unzipped(content: bytes) -> list[bytes] | None:
-    """Return a model's two files of a zip; None where one is too large to read."""
-    files = []
-    with zipfile.ZipFile(BytesIO(content)) as archive:
-        for part, most in zip(MODEL_FILES, (MOST_BYTES, MOST_ARRAY_BYTES)):
-            if archive.getinfo(part).file_size > most:
-                return None
-            files.append(archive.read(part))
-    return files
 
 
 def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):
@@ -209,12 +208,7 @@ def model_from_dict(stored: dict):
 def read_regular_file(path: Path, most_bytes: int) -> bytes:
     """Return the content of a file that a person named, which may be no file at all.
 
-    Raises
-    ------
-    OSError
-        If there is none, or it cannot be read.
-    ValueError
-        If it has more bytes, or is a pipe or a device, of which some never end.
+    ValueError if it has more bytes, or is a pipe or a device, of which some never end.
     """
     if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
         raise ValueError(
@@ -256,18 +250,23 @@ def _rebuild(header, arrays: dict, wanted: type):
     settings = header.get("settings")
     if not isinstance(settings, dict):
         raise ValueError("This is not a treelab model: it has no settings.")
-    try:
+    with refusing_damage(f"This saved {kind} is damaged: {{}}."):
         settings = {name: _unplain(value) for name, value in settings.items()}
         return cls.unpack(settings, arrays)
-    except ValueError as error:
-        if str(error).endswith("."):  # a sentence of ours, which says what is wrong
-            raise
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+
+
+@contextmanager
+def refusing_damage(sentence: str) -> Iterator[None]:
+    """Turn what a damaged file may lead to into a ValueError of this sentence."""
+    try:
+        yield
     except (
-        *(TypeError, KeyError, AttributeError, IndexError),
+        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
         *(OverflowError, RecursionError),
     ) as error:
-        raise ValueError(f"This saved {kind} is damaged: {error}.") from error
+        if isinstance(error, ValueError) and str(error).endswith("."):
+            raise  # a sentence of ours, which says what is wrong
+        raise ValueError(sentence.format(error)) from error
 
 
 def _plain(value):

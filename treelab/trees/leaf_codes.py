@@ -25,18 +25,8 @@ class RowsAt:
     """The rows that pass each node: ``rows_at[node]`` are their positions.
 
     In depth-first order the nodes below any node lie side by side. So the rows are
-    sorted by their leaf's place once, and each node's rows are one stretch of them.
-
-    Parameters
-    ----------
-    tree : Tree
-    leaf : int array of shape (n_rows,)
-        Leaf of each row, as ``tree.apply`` returns it.
-
-    Attributes
-    ----------
-    nodes : int64 array of shape (n_nodes,)
-        The nodes, depth first.
+    sorted by the place of their ``leaf``, as ``tree.apply`` returns it, once, and each
+    node's rows are one stretch of them. ``nodes`` are the nodes, depth first.
     """
 
     def __init__(self, tree: Tree, leaf: np.ndarray):
@@ -70,15 +60,7 @@ _CACHE_BYTES = 2**19  # what one step works on: about one core's second-level ca
 
 
 class LeafCodes:
-    """Thresholds of complete trees as ranks, ready to place rows.
-
-    Parameters
-    ----------
-    feature : int array of shape (E, N)
-        Feature of each split, breadth first.
-    threshold : float64 array of shape (E, N)
-    missing_left : bool array of shape (E, N)
-    """
+    """Thresholds of complete trees (E, N), breadth first, as ranks."""
 
     def __init__(self, feature, threshold, missing_left):
         n_trees, n_splits = feature.shape

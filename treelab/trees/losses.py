@@ -234,11 +234,8 @@ class Loss:
 
         Of arrays, or with ``log=torch.log`` of tensors: its gradient is the loss's.
         With ``has_means`` it is affine in ``y``, but for the squared error's ``y^2``.
-
-        Raises
-        ------
-        ValueError
-            Of a function in Python that a stored model had; as do all that ask it.
+        ValueError of a function in Python that a stored model had; as do all that ask
+        it.
         """
         if self.name == CALLABLE:
             raise ValueError(
@@ -313,25 +310,13 @@ class Loss:
         n_groups: int,
         base: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the constant that costs each group of rows least.
+        """Return the constant that costs each group of rows least, (n_groups,).
 
-        Parameters
-        ----------
-        group : int array of shape (n,)
-        y : ndarray of shape (n,) or (n, C)
-            Targets.
-        weight : ndarray of shape (n,)
-            What the rows weigh, above 0.
-        n_groups : int
-        base : ndarray of shape (n,) or None, default=None
-            Of losses whose predictions may be below 0: what is predicted already, to
-            which the constant is added.
-
-        Returns
-        -------
-        float64 array of shape (n_groups,), or (n_groups, C)
-            NaN for a group without rows. Where an interval of constants costs least
-            (a median of two rows), its middle.
+        Rows have a group, targets ``y`` (n,) or (n, C), and a weight above 0; of
+        several outputs constants are (n_groups, C). ``base`` (n,), of losses whose
+        predictions may be below 0, is what is predicted already, to which the constant
+        is added. NaN for a group without rows. Where an interval of constants costs
+        least (a median of two rows), its middle.
         """
         if y.ndim == 2:
             each = [

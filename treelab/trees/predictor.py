@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treelab.trees.tree import frozen
+
 _ACTIVATIONS = {
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
     "relu": lambda x: np.maximum(x, 0),
@@ -80,12 +82,8 @@ class NodePredictor:
     def __call__(self, z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
         """Return logits or values, float64 (n_rows, n_outputs).
 
-        Parameters
-        ----------
-        z : float array of shape (n_rows, n_nodes)
-            Traversal of each node.
-        x : float array of shape (n_rows, n_features) or None
-            Features, missing values filled; read only where ``uses_x``.
+        ``z`` (n_rows, n_nodes) is the traversal of each node, ``x`` (n_rows,
+        n_features) are the features, missing values filled; read only where ``uses_x``.
         """
         hidden = np.asarray(z, dtype=np.float64)
         if self.uses_x:
@@ -102,9 +100,24 @@ class NodePredictor:
         weight, bias = self.layers[-1]
         return hidden @ weight.T + bias
 
+    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
+        arrays = {name: getattr(self, name) for name in ("x_mean", "x_scale")}
+        for k, (weight, bias) in enumerate(self.layers):
+            arrays |= {f"weight{k}": weight, f"bias{k}": bias}
+        settings = {"activation": self.activation, "uses_x": self.uses_x}
+        settings["n_layers"] = len(self.layers)
+        return settings, {name: a for name, a in arrays.items() if a is not None}
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "NodePredictor":
+        """Rebuild the predictor; its arrays are taken out of a tree's."""
+        layers = range(settings.pop("n_layers"))
+        read = [(arrays.pop(f"weight{k}"), arrays.pop(f"bias{k}")) for k in layers]
+        scale = {k: arrays.pop(k) for k in ("x_mean", "x_scale") if k in arrays}
+        return cls(read, **settings, **scale)  # type: ignore[arg-type]
+
 
 def _floats(array) -> np.ndarray:
     """Return a read-only float64 copy."""
-    array = np.array(array, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+    return frozen(np.array(array, dtype=np.float64))

@@ -1,6 +1,6 @@
 """Smaller trees of a tree, and trees by their number of leaves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from heapq import heapify, heappop, heappush
 from typing import Any, ClassVar, Self
@@ -20,10 +20,7 @@ from treelab.trees.words import counted, significant
 class ScoredTrees(Stored):
     """Trees that predict one target from one table, each with its scores.
 
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
+    ValueError if the parts do not fit each other.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
@@ -63,47 +60,37 @@ class ScoredTrees(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        trees, arrays = _pack(self.trees)
+        packed = [tree.pack() for tree in self.trees]
+        trees, arrays = [own for own, _ in packed], numbered(own for _, own in packed)
+        for own, tree in zip(trees[1:], self.trees[1:]):
+            if tree.features == self.trees[0].features:  # they may be thousands
+                del own["features"]
         settings = {"trees": trees, "scores": self.scores, "chosen": int(self.chosen)}
         return settings, arrays
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
         """Rebuild what ``pack`` took apart."""
-        trees = _unpack(settings["trees"], arrays)
+        trees: list[Tree] = []
+        for own, named in zip(settings["trees"], by_number(settings["trees"], arrays)):
+            shared = {"features": trees[0].features} if trees else {}
+            trees.append(Tree.unpack(shared | own, named))
         more = {own.name: settings[own.name] for own in fields(cls)[1:]}
         return cls(trees=tuple(trees), **more)
 
 
-def _pack(trees: Sequence[Tree]) -> tuple[list[dict], dict[str, np.ndarray]]:
-    """Take several trees apart, as ``Stored.pack`` does one.
-
-    Features that a tree shares with the first are stored there alone: they may be
-    thousands.
-    """
-    settings: list[dict] = []
-    arrays: dict[str, np.ndarray] = {}
-    for i, tree in enumerate(trees):
-        own, parts = tree.pack()
-        if i and tree.features == trees[0].features:
-            del own["features"]
-        settings.append(own)
-        arrays |= {f"{i}.{name}": part for name, part in parts.items()}
-    return settings, arrays
+def numbered(parts: Iterable[dict]) -> dict[str, np.ndarray]:
+    """Return arrays of several things as one's: "0.left" is "left" of the first."""
+    return {f"{i}.{name}": a for i, own in enumerate(parts) for name, a in own.items()}
 
 
-def _unpack(settings: list[dict], arrays: dict[str, np.ndarray]) -> list[Tree]:
-    """Rebuild the trees that ``_pack`` took apart."""
-    parts: list[dict] = [{} for _ in settings]
+def by_number(things: Sequence, arrays: dict[str, np.ndarray]) -> list[dict]:
+    """Return the arrays of each thing that ``numbered`` named."""
+    parts: list[dict] = [{} for _ in things]
     for name, array in arrays.items():
         i, _, part = name.partition(".")
         parts[int(i)][part] = array
-    trees: list[Tree] = []
-    for own, named in zip(settings, parts):
-        if trees and "features" not in own:
-            own = {**own, "features": trees[0].features}
-        trees.append(Tree.unpack(own, named))
-    return trees
+    return parts
 
 
 # SizePath: the best tree at each number of leaves, with its cross-validated score.
@@ -116,21 +103,9 @@ COLUMNS = ("n_leaves", "score", "standard_error")
 class SizePath(ScoredTrees):
     """One tree for each size, ascending, of one learner and one fit.
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        Ascending in leaves, of the same features and classes.
-    scores : DataFrame
-        A row a tree: ``n_leaves`` (most leaves at which this was the best), ``score``
-        (cross-validated macro F1 or R², NaN where none was measured) and
-        ``standard_error`` of it over the folds.
-    chosen : int
-        Which tree the learner's ``tree_`` is.
-
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
+    Trees ascend in leaves; of ``scores`` ``n_leaves`` is the most at which the tree was
+    the best, ``score`` cross-validated macro F1 or R², NaN where none was measured, and
+    ``standard_error`` that over the folds. ``chosen`` is the learner's ``tree_``.
     """
 
     columns: ClassVar[tuple[str, ...]] = COLUMNS
@@ -147,13 +122,7 @@ class SizePath(ScoredTrees):
         return f"SizePath(n_leaves={leaves}, chosen={self.chosen})"
 
     def at(self, n_leaves: int) -> Tree:
-        """Return the largest tree with at most ``n_leaves`` leaves.
-
-        Raises
-        ------
-        ValueError
-            If no tree is that small.
-        """
+        """Return the largest tree with at most ``n_leaves``; ValueError without one."""
         small = [tree for tree in self.trees if tree.n_leaves <= n_leaves]
         if not small:
             raise ValueError(
@@ -170,16 +139,8 @@ def within_one_standard_error(fold_scores: np.ndarray) -> tuple[int, np.ndarray]
     1984, section 3.4.3. The error is that of the difference from the best size: the
     same folds score both, so what makes a fold hard or easy cancels out.
 
-    Parameters
-    ----------
-    fold_scores : ndarray of shape (n_sizes, n_folds)
-        Higher is better; sizes ascending.
-
-    Returns
-    -------
-    chosen : int
-    standard_error : ndarray of shape (n_sizes,)
-        Of each size's mean score over the folds; 0 with one fold.
+    ``fold_scores`` (n_sizes, n_folds), higher is better, ascend in size. Returned with
+    the standard error (n_sizes,) of each size's mean over the folds; 0 with one fold.
     """
     n_folds = fold_scores.shape[1]
     mean = fold_scores.mean(1)
@@ -199,17 +160,9 @@ _BY_NODE = tuple(name for name in PER_NODE if name not in ("left", "right"))
 
 
 def cut_at(tree: Tree, nodes: np.ndarray) -> Tree:
-    """Make leaves of these nodes; each predicts its own value.
+    """Make leaves of these nodes, bool (n_nodes,); each predicts its own value.
 
-    Parameters
-    ----------
-    tree : Tree
-    nodes : bool array of shape (n_nodes,)
-
-    Returns
-    -------
-    Tree
-        Nodes are numbered anew, depth first.
+    Nodes are numbered anew, depth first.
     """
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return rebuild(tree, cut=nodes)
@@ -226,13 +179,8 @@ def rebuild(
 ) -> Tree:
     """Return the tree with nodes replaced and branches cut, numbered depth first.
 
-    Parameters
-    ----------
-    tree : Tree
-    replacement : int array of shape (n_nodes,) or None
-        The node that takes each node's place; itself where it stays.
-    cut : bool array of shape (n_nodes,) or None
-        Nodes that become leaves.
+    ``replacement`` (n_nodes,) is the node that takes each node's place, itself where it
+    stays; nodes with ``cut`` (n_nodes,) become leaves.
     """
     if replacement is None:
         replacement = np.arange(tree.n_nodes)
@@ -266,11 +214,10 @@ def _take(tree: Tree, nodes: np.ndarray, left: np.ndarray, right: np.ndarray) ->
     arrays["feature"] = np.where(leaf, LEAF, arrays["feature"])
     arrays["threshold"] = np.where(leaf, np.nan, arrays["threshold"])
     arrays["missing_left"] = arrays["missing_left"] & ~leaf
-    for name, empty in {"weights": 0.0, "between": np.nan}.items():
+    for name, empty in {"weights": 0, "between": np.nan, "missing_rows": 0}.items():
         if arrays[name] is not None:
-            arrays[name] = np.where(leaf[:, None], empty, arrays[name])
-    if arrays["missing_rows"] is not None:
-        arrays["missing_rows"] = np.where(leaf, 0, arrays["missing_rows"])
+            at = leaf if arrays[name].ndim == 1 else leaf[:, None]
+            arrays[name] = np.where(at, empty, arrays[name])
     return replace(tree, left=left, right=right, **arrays)
 
 
@@ -311,13 +258,8 @@ class CostComplexityPath:
 
     def table(self) -> pd.DataFrame:
         """Return a row a subtree: alpha, impurity, n_leaves."""
-        return pd.DataFrame(
-            {
-                "alpha": self.alphas,
-                "impurity": self.impurities,
-                "n_leaves": self.n_leaves,
-            }
-        )
+        columns = self.alphas, self.impurities, self.n_leaves
+        return pd.DataFrame(dict(zip(("alpha", "impurity", "n_leaves"), columns)))
 
 
 class _Trees(Sequence):
@@ -340,102 +282,56 @@ class _Trees(Sequence):
 def cost_complexity_path(tree: Tree) -> CostComplexityPath:
     """Find the order in which the weakest links of a tree are cut.
 
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities, as ``with_rows`` gives them.
-
-    Raises
-    ------
-    ValueError
-        If the tree has no rows, or not all impurities.
+    ValueError unless it has rows and their impurities, as ``with_rows`` gives them.
     """
     if tree.n_rows[0] == 0 or np.isnan(tree.impurity[tree.n_rows > 0]).any():
         raise ValueError(
             "Cost-complexity pruning needs rows and impurities at each node. "
             "Call tree.with_rows(X, y) with the training rows first."
         )
-    links = _Links(tree)
-    tie = _TIE * max(links.risk[0], np.finfo(float).tiny)
-    alphas, impurities, n_leaves = [0.0], [links.leaf_risk[0]], [links.n_leaves[0]]
-    step = np.full(tree.n_nodes, -1)
-    for alpha, pruned in links.cut_all():
+    # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of the
+    # leaves under it; and |T_t|, how many these are.
+    own = tree.mass / tree.mass[0] * np.where(tree.n_rows > 0, tree.impurity, 0.0)
+    below = sum_up(tree, np.where(tree.is_leaf, own, 0.0)).tolist()
+    n_below = sum_up(tree, tree.is_leaf.astype(np.int64)).tolist()
+    risk, parent = own.tolist(), tree.parent.tolist()
+    left, right = tree.left.tolist(), tree.right.tolist()
+
+    def strength(node: int) -> float:
+        """Strength g(t) = (R(t) - R(T_t)) / (|T_t| - 1) of a link: its alpha."""
+        return (risk[node] - below[node]) / (n_below[node] - 1)
+
+    tie = _TIE * max(risk[0], np.finfo(float).tiny)
+    alphas, impurities, n_leaves = [0.0], [below[0]], [n_below[0]]
+    step = [-1] * tree.n_nodes
+    links = [(strength(node), node) for node in np.flatnonzero(~tree.is_leaf).tolist()]
+    heapify(links)
+    while links:
+        alpha, node = heappop(links)
+        if step[node] >= 0 or alpha != strength(node):
+            continue  # it was pruned, or something below it was cut
         if len(alphas) == 1 or alpha > alphas[-1] + tie:
             alphas.append(max(alpha, alphas[-1]))
             impurities.append(0.0)
             n_leaves.append(0)
-        step[pruned] = len(alphas) - 1
-        impurities[-1], n_leaves[-1] = links.leaf_risk[0], links.n_leaves[0]
-    step[step < 0] = len(alphas)
-    return CostComplexityPath(
-        tree, np.array(alphas), np.array(impurities), np.array(n_leaves), step
-    )
-
-
-class _Links:
-    """A tree that is cut further and further, as lists by node."""
-
-    def __init__(self, tree: Tree):
-        # R(t), the impurity of each node by its rows, or their weights; R(T_t), that of
-        # the leaves under it; and |T_t|, how many these are.
-        fraction = tree.mass / tree.mass[0]
-        risk = fraction * np.where(tree.n_rows > 0, tree.impurity, 0.0)
-        self.risk = risk.tolist()
-        self.leaf_risk = sum_up(tree, np.where(tree.is_leaf, risk, 0.0)).tolist()
-        self.n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64)).tolist()
-        self.left, self.right = tree.left.tolist(), tree.right.tolist()
-        self.parent = tree.parent.tolist()
-        self.is_pruned = [False] * tree.n_nodes
-        # g(t) of each split; None for leaves and pruned nodes.
-        self.strength = [
-            self._strength(node) if n > 1 else None
-            for node, n in enumerate(self.n_leaves)
-        ]
-
-    def cut_all(self) -> Iterator[tuple[float, list[int]]]:
-        """Cut the weakest link until the root is a leaf; yield g(t), nodes pruned."""
-        # A node's entry is out of date once something below it was cut.
-        heap = [(g, node) for node, g in enumerate(self.strength) if g is not None]
-        heapify(heap)
-        while heap:
-            strength, node = heappop(heap)
-            if self.strength[node] != strength:
-                continue
-            pruned = self._cut(node)
-            for above in self._update_above(node):
-                heappush(heap, (self._strength(above), above))
-            yield strength, pruned
-
-    def _strength(self, node: int) -> float:
-        """Strength g(t) = (R(t) - R(T_t)) / (|T_t| - 1) of a link: its alpha."""
-        lost = self.risk[node] - self.leaf_risk[node]
-        return lost / (self.n_leaves[node] - 1)
-
-    def _cut(self, node: int) -> list[int]:
-        """Make a leaf of a node; return it and all that was still below it."""
-        pruned, waiting = [], [node]
+        waiting = [node]
         while waiting:
-            below = waiting.pop()
-            if self.is_pruned[below]:
-                continue
-            self.is_pruned[below], self.strength[below] = True, None
-            pruned.append(below)
-            if self.left[below] >= 0:
-                waiting += [self.left[below], self.right[below]]
-        return pruned
-
-    def _update_above(self, node: int) -> Iterator[int]:
-        """Count a node as a leaf at all nodes above it; yield these."""
-        n_lost = self.n_leaves[node] - 1
-        gained = self.risk[node] - self.leaf_risk[node]
-        self.leaf_risk[node], self.n_leaves[node] = self.risk[node], 1
-        above = self.parent[node]
-        while above >= 0:
-            self.leaf_risk[above] += gained
-            self.n_leaves[above] -= n_lost
-            self.strength[above] = self._strength(above)
-            yield above
-            above = self.parent[above]
+            pruned = waiting.pop()
+            if step[pruned] < 0:
+                step[pruned] = len(alphas) - 1
+                waiting += [left[pruned], right[pruned]] if left[pruned] >= 0 else []
+        gained, n_lost = risk[node] - below[node], n_below[node] - 1
+        below[node], n_below[node] = risk[node], 1
+        while (node := parent[node]) >= 0:
+            below[node] += gained
+            n_below[node] -= n_lost
+            heappush(links, (strength(node), node))
+        impurities[-1], n_leaves[-1] = below[0], n_below[0]
+    steps = np.array(step)
+    steps[steps < 0] = len(alphas)
+    return CostComplexityPath(
+        tree, np.array(alphas), np.array(impurities), np.array(n_leaves), steps
+    )
 
 
 # Trees by size: which numbers of leaves are tried, and the pruning for each.
@@ -490,39 +386,25 @@ def path_of_sizes(
 ) -> SizePath:
     """Bind the trees of all sizes; of several with equally many leaves the best.
 
-    Parameters
-    ----------
-    trees : sequence of S trees
-        Each with at most as many leaves as its size.
-    sizes, scores, standard_errors : ndarray of shape (S,)
-        Most leaves, cross-validated score and its standard error over the folds.
-    chosen : int
-        Which tree is the learner's own; it stays, whatever its score.
+    Of S trees each has at most as many leaves as its size; ``sizes``, cross-validated
+    ``scores`` and their ``standard_errors`` over the folds are (S,). The tree that is
+    ``chosen`` is the learner's own; it stays, whatever its score.
     """
     best: dict[int, int] = {}
     for i in np.argsort(-scores, kind="stable").tolist():
         best.setdefault(trees[i].n_leaves, i)
     best[trees[chosen].n_leaves] = chosen
     order = [best[n_leaves] for n_leaves in sorted(best)]
-    table = pd.DataFrame(
-        {
-            "n_leaves": np.asarray(sizes)[order],
-            "score": np.asarray(scores)[order],
-            "standard_error": np.asarray(standard_errors)[order],
-        }
-    )
+    columns = zip(COLUMNS, (sizes, scores, standard_errors))
+    table = pd.DataFrame({name: np.asarray(own)[order] for name, own in columns})
     return SizePath(tuple(trees[i] for i in order), table, order.index(chosen))
 
 
 def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
     """Return a tree and its cost-complexity prunings, none of which was scored.
 
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities at its nodes; it is the chosen one.
-    most_leaves : int
-        Of the largest pruning; the tree itself may have more.
+    The tree has rows and impurities at its nodes and is the chosen one, be it larger
+    than ``most_leaves``, which bound the prunings.
     """
     sizes = size_grid(min(tree.n_leaves, most_leaves))
     if tree.n_leaves > sizes[-1]:
@@ -548,19 +430,9 @@ def simplify(tree: Tree) -> Tree:
 def prune_empty(tree: Tree) -> Tree:
     """Drop branches that no training row takes; the other branch moves up.
 
-    So is a split that sends every possible row to one side (an infinite threshold).
-    The prediction for every training row stays the same. A tree without rows loses
-    only splits of that second kind.
-
-    Parameters
-    ----------
-    tree : Tree
-        Branches are empty where its ``n_rows`` are 0.
-
-    Returns
-    -------
-    Tree
-        Nodes are numbered anew, depth first.
+    So is a split that sends every possible row to one side (an infinite threshold). The
+    prediction for every training row stays the same. A tree without rows loses only
+    splits of that second kind. Nodes are numbered anew, depth first.
     """
     has_rows = tree.n_rows[0] > 0
     replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
@@ -569,11 +441,8 @@ def prune_empty(tree: Tree) -> Tree:
             continue
         left, right = tree.left[node], tree.right[node]
         only = _only_branch(tree, node)
-        if only is None and has_rows:
-            if tree.n_rows[right] == 0:
-                only = left
-            elif tree.n_rows[left] == 0:
-                only = right
+        if only is None and has_rows and not tree.n_rows[[left, right]].all():
+            only = left if tree.n_rows[right] == 0 else right
         if only is not None:
             replacement[node] = replacement[only]
     return rebuild(tree, replacement)
@@ -602,33 +471,21 @@ def merge_equal(
 ) -> Tree:
     """Merge sibling leaves of equal predictions, from the bottom up.
 
-    Parameters
-    ----------
-    tree : Tree
-    same_class : bool, default=False
-        Merge leaves that predict the same class with whatever probabilities; the
-        merged leaf predicts their mean, weighted by rows. Changes nothing for
-        regression.
-    tolerance : float, default=1e-9
-        Values that differ by at most this fraction of the range of all are equal.
-
-    Returns
-    -------
-    Tree
-        With the same predictions; nodes are numbered anew, depth first.
+    Values that differ by at most the fraction ``tolerance`` of the range of all are
+    equal. With ``same_class`` leaves merge that predict the same class with whatever
+    probabilities; the merged leaf predicts their mean, weighted by rows. Nodes are
+    numbered anew, depth first.
     """
-    value, leaf = tree.value.copy(), tree.is_leaf.copy()
-    decision = None if tree.decision is None else tree.decision.copy()
+    names = ("value", "decision", "leaf_weights", "leaf_bias")
+    given = {name: getattr(tree, name) for name in names}
+    own = {name: array.copy() for name, array in given.items() if array is not None}
+    value, decision, leaf = own["value"], own.get("decision"), tree.is_leaf.copy()
     linear = _linear_leaves(tree)
     axis = 0 if tree.outputs else None  # each has a range of its own
     close = tolerance * (np.ptp(value, axis) + ROUNDED * np.abs(value).max(axis))
-    bias = None if tree.leaf_bias is None else tree.leaf_bias.copy()
-    leaf_weights = None if tree.leaf_weights is None else tree.leaf_weights.copy()
     for node in _bottom_up(tree):
-        if tree.is_leaf[node]:
-            continue
         pair = [tree.left[node], tree.right[node]]
-        if not leaf[pair].all():
+        if tree.is_leaf[node] or not leaf[pair].all():
             continue
         first, second = value[pair]
         same = (np.abs(first - second) <= close).all()
@@ -641,22 +498,14 @@ def merge_equal(
         if not same:
             continue
         leaf[node] = True
-        fraction = tree.mass[pair] / (tree.mass[pair].sum() or 1)
-        if not fraction.any():
-            fraction = np.array([0.5, 0.5])
+        for array in (*own.values(), *([] if linear is None else [linear])):
+            array[node] = array[pair[0]]
         # Leaves that agree to the last bit stay so: rounding a mean could move them.
-        mean = fraction[0] * first + fraction[1] * second
-        value[node] = first if (first == second).all() else mean
-        if decision is not None:
-            decision[node] = decision[pair[0]]
-        if linear is not None:
-            linear[node] = linear[pair[0]]
-        if leaf_weights is not None and bias is not None:
-            leaf_weights[node], bias[node] = leaf_weights[pair[0]], bias[pair[0]]
-    changed = replace(
-        tree, value=value, decision=decision, leaf_weights=leaf_weights, leaf_bias=bias
-    )
-    return rebuild(changed, cut=leaf)
+        if not (first == second).all():
+            fraction = tree.mass[pair] / (tree.mass[pair].sum() or 1)
+            fraction = fraction if fraction.any() else np.array([0.5, 0.5])
+            value[node] = fraction[0] * first + fraction[1] * second
+    return rebuild(replace(tree, **own), cut=leaf)
 
 
 def _linear_leaves(tree: Tree) -> np.ndarray | None:
@@ -684,21 +533,9 @@ def _bottom_up(tree: Tree) -> list[int]:
 def without_small_terms(tree: Tree, fraction: float) -> Tree:
     """Drop the terms of each weighted sum that matter less than a fraction of it.
 
-    A term counts by ``term_fractions``. What is dropped counts as
-    the number that stands for a missing value, so that the split stays where it was
-    for a row of usual values; the largest term always stays.
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree without weighted sums comes back as it is.
-    fraction : float
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If ``fraction`` is not in [0, 1].
+    A term counts by ``term_fractions``. What is dropped counts as the number that
+    stands for a missing value, so that the split stays where it was for a row of usual
+    values; the largest term always stays. ValueError unless ``fraction`` is in [0, 1].
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"fraction must be in [0, 1], got {fraction!r}.")
@@ -736,22 +573,13 @@ N_COLUMNS = (1, 2, 3, 5, 8, 13, 21)  # that a split may be left with, fewest fir
 def approximations(
     x: np.ndarray, weights: np.ndarray
 ) -> list[tuple[np.ndarray, float]]:
-    """Approximate a weighted sum with 1, 2, 3, 5, ... of its columns.
+    """Approximate a weighted sum (F,) with 1, 2, 3, 5, ... of its columns.
 
     Orthogonal matching pursuit: the column that explains most of the residual enters
-    next, and all weights are fitted again.
+    next, and all weights are fitted again, on the rows ``x`` (n, F).
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-        The rows on which the sums shall agree.
-    weights : ndarray of shape (F,)
-
-    Returns
-    -------
-    list of (weights (F,), float)
-        For each number in ``N_COLUMNS`` below that of the sum's own columns: weights,
-        and what the approximation lacks to the sum on average.
+    Returned for each number in ``N_COLUMNS`` below that of the sum's own columns:
+    weights (F,), and what the approximation lacks to the sum on average.
     """
     used = np.flatnonzero(weights)
     x, own = x[:, used], weights[used]
@@ -791,12 +619,7 @@ def dropped_words(
 ) -> str:
     """Write how many terms a tree without small ones has, and what that changes.
 
-    Parameters
-    ----------
-    tree, smaller : Tree
-        Before and after; see ``without_small_terms``.
-    before, after : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        What they predict for the same test rows.
+    ``before`` and ``after`` are what both predict for the same test rows.
     """
     changed = (before != after).reshape(len(before), -1).any(axis=1)
     now, was = (significant(terms_per_split(own), 2) for own in (smaller, tree))

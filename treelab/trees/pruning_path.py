@@ -1,22 +1,22 @@
 """A path of trees over pruning strengths, and which of them is shown."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from treelab.trees.cells import CellForm
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.feature import feature_matrix
 from treelab.trees.io import Stored
 from treelab.trees.logits import class_probabilities
-from treelab.trees.losses import Loss
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning import prune_empty, rebuild
+from treelab.trees.pruning import by_number, numbered, prune_empty, rebuild
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
     filled,
+    frozen,
     margins,
     most_probable,
     used_features,
@@ -27,6 +27,11 @@ from treelab.trees.tree import (
 
 class PredictorOnTopError(ValueError, AttributeError):
     """No tree alone is the model; both kinds of error, as ``NotFittedError`` is."""
+
+
+def _shared(name: str) -> Any:
+    """Return a property in which all trees of a path agree."""
+    return property(lambda path: getattr(path.trees[0], name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +72,7 @@ class PruningPath(Stored):
 
     def __post_init__(self):
         put = object.__setattr__
-        strengths = np.array(self.strengths, dtype=np.float64)
-        strengths.flags.writeable = False
+        strengths = frozen(np.array(self.strengths, dtype=np.float64))
         put(self, "strengths", strengths)
         put(self, "trees", tuple(self.trees))
         put(self, "predictors", tuple(self.predictors))
@@ -104,40 +108,9 @@ class PruningPath(Stored):
 
     # On all of this the trees agree
 
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """Return the features of every tree."""
-        return self.trees[0].features
-
-    @property
-    def classes(self) -> tuple | None:
-        """Return the class labels; None for regression."""
-        return self.trees[0].classes
-
-    @property
-    def target(self) -> str:
-        """Return the name of what is predicted."""
-        return self.trees[0].target
-
-    @property
-    def target_unit(self) -> str:
-        """Return the unit of what is predicted."""
-        return self.trees[0].target_unit
-
-    @property
-    def target_form(self) -> CellForm | None:
-        """Return how the target's cells of training rows were written."""
-        return self.trees[0].target_form
-
-    @property
-    def loss(self) -> Loss | None:
-        """Return the loss that was trained for; None for squared error and classes."""
-        return self.trees[0].loss
-
-    @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return self.trees[0].task
+    features, classes = _shared("features"), _shared("classes")
+    target, target_unit = _shared("target"), _shared("target_unit")
+    target_form, loss, task = _shared("target_form"), _shared("loss"), _shared("task")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -257,64 +230,34 @@ class PruningPath(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        arrays = {"strengths": self.strengths}
-        trees: list[dict] = []
-        predictors: list[dict | None] = []
-        for i, (tree, predictor) in enumerate(zip(self.trees, self.predictors)):
-            settings, parts = tree.pack()
-            trees.append(settings)
-            if predictor is None:
-                predictors.append(None)
-            else:
-                predictors.append(
-                    {
-                        "activation": predictor.activation,
-                        "uses_x": predictor.uses_x,
-                        "n_layers": len(predictor.layers),
-                    }
-                )
-                for k, (weight, bias) in enumerate(predictor.layers):
-                    parts |= {f"weight{k}": weight, f"bias{k}": bias}
-                for name in ("x_mean", "x_scale"):
-                    if getattr(predictor, name) is not None:
-                        parts[name] = getattr(predictor, name)
-            arrays |= {f"{i}.{name}": part for name, part in parts.items()}
-        settings = {
-            "trees": trees,
-            "predictors": predictors,
+        packed = [tree.pack() for tree in self.trees]
+        settings: dict[str, Any] = {
+            "trees": [own for own, _ in packed],
+            "predictors": [],
             "chosen": int(self.chosen),
             "scores": self.scores,
             "split": self.split,
         }
-        return settings, arrays
+        for predictor, (_, arrays) in zip(self.predictors, packed):
+            own, more = (None, {}) if predictor is None else predictor.pack()
+            settings["predictors"].append(own)
+            arrays |= more
+        arrays = numbered(own for _, own in packed)
+        return settings, {"strengths": self.strengths, **arrays}
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "PruningPath":
         """Rebuild the path that ``pack`` took apart."""
-        parts: list[dict] = [{} for _ in settings["trees"]]
         strengths = arrays.pop("strengths")
-        for name, array in arrays.items():
-            i, _, part = name.partition(".")
-            parts[int(i)][part] = array
-        predictors = []
-        for own, stored in zip(parts, settings["predictors"]):
-            if stored is not None:
-                layers = range(stored.pop("n_layers"))
-                stored["layers"] = [
-                    (own.pop(f"weight{k}"), own.pop(f"bias{k}")) for k in layers
-                ]
-                stored |= {k: own.pop(k) for k in ("x_mean", "x_scale") if k in own}
-                stored = NodePredictor(**stored)
-            predictors.append(stored)
-        trees = [Tree.unpack(s, own) for s, own in zip(settings["trees"], parts)]
-        return cls(
-            strengths,
-            tuple(trees),
-            tuple(predictors),
-            settings["chosen"],
-            settings["scores"],
-            settings.get("split", "linear"),
+        parts = by_number(settings["trees"], arrays)
+        predictors = tuple(
+            None if stored is None else NodePredictor.unpack(stored, own)
+            for stored, own in zip(settings["predictors"], parts)
         )
+        trees = (Tree.unpack(s, own) for s, own in zip(settings["trees"], parts))
+        chosen, scores = settings["chosen"], settings["scores"]
+        split = settings.get("split", "linear")
+        return cls(strengths, tuple(trees), predictors, chosen, scores, split)
 
 
 def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
@@ -376,18 +319,8 @@ def shown_tree(
     single column is a split of that column: not −0.95·Mg ≤ −2.51, but Mg ≤ 2.63, with
     the branches exchanged. A note says where a predictor on top of it predicts.
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    estimator : int or None, default=None
-        Which tree of an ensemble.
-    strength : int or None, default=None
-        Which tree of a pruning path; None: the chosen one.
-
-    Raises
-    ------
-    ValueError
-        If an ensemble has no such tree, or none is named.
+    ``estimator`` is a tree of an ensemble, ``strength`` one of a pruning path, None the
+    chosen one. ValueError if an ensemble has no such tree, or none is named.
     """
     if isinstance(model, WeightedTrees):
         if estimator is None:
@@ -417,9 +350,15 @@ def _without_single_sums(tree: Tree) -> Tree:
     fill = np.array([tree.features[j].fill for j in column])
     missing = weight * fill <= bound
     swapped = weight < 0
-    bound = bound / weight
-    # What was at least the bound went left; below it is now left, and it is not.
-    bound[swapped] = np.nextafter(bound[swapped], -np.inf)
+    # The last number whose product, rounded as it is, is at most the bound.
+    size, last = np.abs(weight), bound / np.abs(weight)
+    for _ in range(2):
+        last = np.where(size * last > bound, np.nextafter(last, -np.inf), last)
+    for _ in range(2):
+        after = np.nextafter(last, np.inf)
+        last = np.where(size * after <= bound, after, last)
+    # What was at least that went left; below it is now left, and it is not.
+    bound = np.where(swapped, np.nextafter(-last, -np.inf), last)
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     feature[nodes], threshold[nodes] = column, bound
     missing_left, weights = tree.missing_left.copy(), tree.weights.copy()
@@ -427,27 +366,17 @@ def _without_single_sums(tree: Tree) -> Tree:
     left, right = tree.left.copy(), tree.right.copy()
     left[nodes[swapped]] = tree.right[nodes[swapped]]
     right[nodes[swapped]] = tree.left[nodes[swapped]]
-    changed = replace(
-        tree,
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=threshold,
-        missing_left=missing_left,
-        weights=weights if weights.any() else None,
-    )
+    has_sums = weights.any() or (feature == OBLIQUE).any()  # a sum may be of nothing
+    own = weights if has_sums else None
+    changed = replace(tree, feature=feature, threshold=threshold, weights=own)
+    changed = replace(changed, left=left, right=right, missing_left=missing_left)
     return rebuild(changed)
 
 
 def takes_empty_branch(model: Model, X, estimator: int | None = None) -> np.ndarray:
     """Return which rows take a branch that ``shown_tree`` leaves out, bool (n_rows,).
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-    X : DataFrame of shape (n_rows, n_columns)
-    estimator : int or None, default=None
-        Which tree of an ensemble.
+    Of an ensemble ``estimator`` is the tree.
     """
     if isinstance(model, WeightedTrees):
         if model.n_rows is None:

@@ -24,12 +24,8 @@ class Completeness:
     def sentences(self, least: float, best: float, within: str = "") -> str:
         """Say of which trees none is left out, in Markdown.
 
-        Parameters
-        ----------
-        least, best : float
-            The lowest score that is asked for, and the highest that there is.
-        within : str, default=""
-            What limits the trees beside depth and thresholds.
+        ``least`` is the lowest score that is asked for, ``best`` the highest that there
+        is, and ``within`` what limits the trees beside depth and thresholds.
         """
         over = (
             f"tree of depth {self.depth} over the "

@@ -17,20 +17,12 @@ from treelab.trees.tree import Tree
 def shrunk_fractions(
     tree: Tree, counts: np.ndarray, strength: float | np.ndarray
 ) -> np.ndarray:
-    """Return the probabilities of the classes at every node.
+    """Return the probabilities (n_nodes, n_classes) of the classes at every node.
 
-    Parameters
-    ----------
-    tree : Tree
-    counts : ndarray of shape (n_nodes, n_classes)
-        Rows of each class that pass each node; at least one row at the root.
-    strength : float or ndarray of shape (n_strengths,)
-        Rows that each node's parent counts for, at least 0.
-
-    Returns
-    -------
-    float64 array of shape (n_nodes, n_classes) or (n_strengths, n_nodes, n_classes)
-        The root has its plain fractions; a node without rows those of its parent.
+    ``counts`` of that shape are rows of each class that pass, at least one at the root.
+    ``strength``, of at least 0, is how many rows each node's parent counts for; several
+    (n_strengths,) give as many probabilities along a first axis. The root has its plain
+    fractions; a node without rows those of its parent.
     """
     strength = np.asarray(strength)[..., None, None]
     value = np.empty(strength.shape[:-2] + counts.shape)
@@ -48,12 +40,8 @@ def shrunk_fractions(
 def with_shrunk_values(tree: Tree, strength: float) -> Tree:
     """Return a tree that predicts the same classes, with shrunk probabilities.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of classes, with its training rows; each node's class is what its value says.
-    strength : float
-        See ``shrunk_fractions``.
+    It has its training rows, and each node's class is what its value says; ``strength``
+    as in ``shrunk_fractions``.
     """
     assert tree.class_counts is not None
     chosen = tree.predicted_class

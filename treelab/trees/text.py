@@ -1,8 +1,8 @@
 """A tree in words: cells, conditions, nodes and rules."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf, isnan
@@ -16,6 +16,7 @@ from treelab.trees.feature import Feature, as_table, feature_matrix
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
+    check_single,
     knows_interval,
     plain_label,
     read_features,
@@ -45,28 +46,23 @@ from treelab.trees.words import (
 
 def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
     """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
-    assert tree.weights is not None  # as of every tree with an oblique split
-    terms = combination(tree.features, tree.weights[node], most, length)
+    terms = combination(tree.features, _weights(tree, node), most, length)
     return f"{terms} {sign} {bound_text(tree, node)}"
+
+
+def _weights(tree: Tree, node: int) -> np.ndarray:
+    """Return the weights (n_features,) of an oblique split."""
+    assert tree.weights is not None  # as of every tree with an oblique split
+    return tree.weights[node]
 
 
 def term_fractions(features, weights: np.ndarray) -> np.ndarray:
     """Return the fraction of a weighted sum's spread that each of its terms has.
 
-    By these fractions words, pictures and pruning rank the terms. A term moves the
-    sum by its weight times its column's standard deviation among the training rows;
-    where one of these is not known, weights are compared as they are.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (..., n_features)
-        Of one sum, or of many.
-
-    Returns
-    -------
-    float64 array of shape (..., n_features)
-        The terms of a sum add up to 1, or to 0 where nothing moves it.
+    By these fractions words, pictures and pruning rank the terms. A term moves the sum
+    by its weight times its column's standard deviation among the training rows; where
+    one of these is not known, weights are compared as they are. ``weights`` may be of
+    many sums, (..., n_features); fractions add up to 1, or to 0 where nothing moves it.
     """
     spread = np.array([feature.spread for feature in features])
     size = np.abs(weights)
@@ -90,31 +86,24 @@ def sum_nears(features, weights: np.ndarray) -> tuple[float, np.ndarray]:
 
 def bound_text(tree: Tree, node: int) -> str:
     """Return the threshold of an oblique split, as ``sum_nears`` allows."""
-    assert tree.weights is not None  # as of every tree with an oblique split
-    near, _ = sum_nears(tree.features, tree.weights[node])
+    near, _ = sum_nears(tree.features, _weights(tree, node))
     return near_text(float(tree.threshold[node]), near)
+
+
+def _by_fraction(features, weights: np.ndarray) -> np.ndarray:
+    """Return the features of a sum, int (k,), the one that moves it most first."""
+    used = np.flatnonzero(weights)
+    fractions = term_fractions(features, weights)[used]
+    return used[np.argsort(-fractions, kind="stable")]
 
 
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-    weights : float array of shape (n_features,)
-    most : int or None, default=None
-        Terms that are written before "... 7 more terms"; None: all.
-    length : int or None, default=None
-        Letters of a name before it is shortened; None: all.
-    start : str
-        What the sum begins with, such as a constant.
+    See ``term_fractions``; ``most`` terms are written before "... 7 more terms",
+    ``length`` letters of a name, None being all. A ``start`` is a constant ahead of it.
     """
-    used = np.flatnonzero(weights)
-    fractions = term_fractions(features, weights)[used]
-    order = used[np.argsort(-fractions, kind="stable")]
-    _, nears = sum_nears(features, weights)
+    order, (_, nears) = _by_fraction(features, weights), sum_nears(features, weights)
     numbers, text = score_numbers(features), start
     for j in order[:most]:
         size = near_text(abs(weights[j]), nears[j])
@@ -173,47 +162,74 @@ def has_scores(feature) -> bool:
 # Conditions on columns: of one split, or of all splits on a decision path.
 
 
-@dataclass
-class NumberCondition:
-    """An interval of a number column: above ``low``, at most ``high``.
-
-    Without a ``low_text`` there is no lower bound: minus infinity passes, too.
-    """
+@dataclass(frozen=True)
+class _ColumnCondition(ABC):
+    """What passes of one column."""
 
     feature: Feature
-    low: float = -inf
-    high: float = inf
-    low_text: str = ""
-    high_text: str = ""
-    missing: bool = True
+    missing: bool = field(default=True, kw_only=True)  # whether rows without a value do
 
     @property
     def column(self) -> str:
         """Column that it is about."""
         return self.feature.column
 
+    def text(self, mention_missing: bool, most=None, length=None) -> str:
+        """Return the condition in words, or "" where everything passes.
+
+        ``mention_missing``: whether the text mentions rows without a value. ``most``
+        categories are listed before "... more", ``length`` letters of a name; None:
+        all.
+        """
+        name = short(self.feature.column, length)
+        some, every = self._known()
+        if not some:
+            return f"{name} is missing" if self.missing else f"no {name} passes"
+        if every:
+            return "" if self.missing else f"{name} is known"
+        text = self._text(name, most, length)
+        return f"{text} (or missing)" if self.missing and mention_missing else text
+
+    @abstractmethod
+    def _known(self) -> tuple[bool, bool]:
+        """Whether some of the values that are known pass, and whether all do."""
+
+    @abstractmethod
+    def _text(self, name: str, most, length) -> str:
+        """Return in words which of the values that are known pass."""
+
+
+@dataclass(frozen=True)
+class NumberCondition(_ColumnCondition):
+    """An interval of a number column: above ``low``, at most ``high``.
+
+    Without a ``low_text`` there is no lower bound: minus infinity passes, too.
+    """
+
+    low: float = -inf
+    high: float = inf
+    low_text: str = ""
+    high_text: str = ""
+
     @property
     def is_empty(self) -> bool:
         """Whether no value passes."""
-        return not self.missing and not self.has_numbers
+        return bool(not self.missing and self.low_text and self.low >= self.high)
 
-    @property
-    def has_numbers(self) -> bool:
-        """Whether any number passes."""
-        return not self.low_text or self.low < self.high
-
-    def narrow(self, threshold: float, left: bool, missing_left: bool, text: str):
-        """Narrow the interval by one split, its threshold shown with this text."""
-        self.missing = self.missing and missing_left == left
+    def narrowed(self, tree: Tree, node: int, left: bool) -> "NumberCondition":
+        """Return the interval narrowed by one split."""
+        threshold, text = float(tree.threshold[node]), shown_threshold(tree, node)
+        missing = self.missing and bool(tree.missing_left[node]) == left
         # The text has the bound that is tightest as shown: of two thresholds that are
         # rounded, that need not be the tightest one.
         shown = parse_moment if self.feature.is_date else parse
         if left:
-            self.high = min(self.high, threshold)
-            self.high_text = min(self.high_text or text, text, key=shown)
-        else:
-            self.low = max(self.low, threshold)
-            self.low_text = max(self.low_text or text, text, key=shown)
+            text = min(self.high_text or text, text, key=shown)
+            high = min(self.high, threshold)
+            return replace(self, missing=missing, high=high, high_text=text)
+        text = max(self.low_text or text, text, key=shown)
+        low = max(self.low, threshold)
+        return replace(self, missing=missing, low=low, low_text=text)
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
@@ -221,23 +237,18 @@ class NumberCondition:
         above = (x > self.low) | (not self.low_text)
         return np.where(np.isnan(x), self.missing, above & (x <= self.high))
 
-    def text(self, mention_missing: bool, most=None, length=None) -> str:
-        """Return the condition in words, or "" where everything passes."""
-        name, unit = short(self.feature.column, length), self.feature.unit
+    def _known(self) -> tuple[bool, bool]:
         # In words minus infinity is no number: nobody reads "at most minus infinity".
-        if not self.low < self.high:
-            return f"{name} is missing" if self.missing else f"no {name} passes"
-        if self.low == -inf and self.high == inf:
-            return "" if self.missing else f"{name} is known"
-        if self.low != -inf and self.high != inf:
-            low, high = self.low_text, self.high_text
-            signs = ("≤", "<") if self.feature.is_date else ("<", "≤")
-            if not self.feature.is_date:
-                low, high = evened(low, high)
-            text = with_unit(f"{low} {signs[0]} {name} {signs[1]} {high}", unit)
-        else:
-            text = with_unit(f"{name} {self.bound}", unit)
-        return f"{text} (or missing)" if self.missing and mention_missing else text
+        return self.low < self.high, self.low == -inf and self.high == inf
+
+    def _text(self, name: str, most, length) -> str:
+        is_date, low, high = self.feature.is_date, self.low_text, self.high_text
+        if self.low == -inf or self.high == inf:
+            return with_unit(f"{name} {self.bound}", self.feature.unit)
+        signs = ("≤", "<") if is_date else ("<", "≤")
+        low, high = (low, high) if is_date else evened(low, high)
+        text = f"{low} {signs[0]} {name} {signs[1]} {high}"
+        return with_unit(text, self.feature.unit)
 
     @property
     def bound(self) -> str:
@@ -251,41 +262,34 @@ class NumberCondition:
         return ", ".join(bounds)
 
 
-@dataclass
-class CategoryCondition:
-    """The categories of a column that pass."""
+@dataclass(frozen=True)
+class CategoryCondition(_ColumnCondition):
+    """The categories of a column that pass; ``new`` ones no training row held."""
 
-    feature: Feature
-    allowed: set = field(default_factory=set)
+    allowed: frozenset[str]
     new: bool = True
-    missing: bool = True
-
-    def __post_init__(self):
-        self.allowed = set(self.feature.categories)
-
-    @property
-    def column(self) -> str:
-        """Column that it is about."""
-        return self.feature.column
 
     @property
     def is_empty(self) -> bool:
         """Whether no value passes."""
         return not (self.missing or self.new or self.allowed)
 
-    def narrow(self, feature: Feature, threshold: float, left: bool, missing_left):
-        """Narrow the categories by a split on the scores of ``feature``."""
-        passes = {
-            category
-            for category, score in zip(feature.categories, feature.scores)
-            if score_goes_left(score, threshold, missing_left) == left
-        }
-        self.allowed = self.allowed & passes
-        self.new = (
-            self.new
-            and score_goes_left(feature.unseen, threshold, missing_left) == left
+    def narrowed(self, tree: Tree, node: int, left: bool) -> "CategoryCondition":
+        """Return the categories narrowed by a split on scores of the column."""
+        feature = tree.features[tree.feature[node]]
+        missing_left = bool(tree.missing_left[node])
+
+        def passes(score: float) -> bool:
+            threshold = float(tree.threshold[node])
+            return score_goes_left(score, threshold, missing_left) == left
+
+        allowed = {category for category, s in feature.scored.items() if passes(s)}
+        return CategoryCondition(
+            self.feature,
+            self.allowed & allowed,
+            self.new and passes(feature.unseen),
+            missing=self.missing and missing_left == left,
         )
-        self.missing = self.missing and missing_left == left
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row of the table passes, bool (n_rows,)."""
@@ -296,37 +300,21 @@ class CategoryCondition:
         passes += [self.new, self.missing]  # places -2 and -1
         return np.array(passes)[np.where(np.isnan(x), -1, x).astype(int)]
 
-    def text(self, mention_missing: bool, most=None, length=None) -> str:
-        """Return the condition in words, or "" where everything passes.
+    def _known(self) -> tuple[bool, bool]:
+        every = self.allowed >= set(self.feature.categories)
+        return bool(self.allowed or self.new), self.new and every
 
-        Parameters
-        ----------
-        mention_missing : bool
-            Whether the text mentions rows with no category.
-        most : int or None
-            Categories that are listed before "... more"; None: all.
-        length : int or None
-            Letters of a name before it is shortened; None: all.
-        """
-        name = short(self.feature.column, length)
+    def _text(self, name: str, most, length) -> str:
         known = self.feature.categories
         inside = [c for c in known if c in self.allowed]
         outside = [c for c in known if c not in self.allowed]
-        if not inside and not self.new:
-            return f"{name} is missing" if self.missing else f"no {name} passes"
-        if not outside and self.new:
-            return "" if self.missing else f"{name} is known"
         if not inside:
-            text = f"{name} is a new category"
-        elif len(known) == 2:  # of two, the other one is named, not what it is not
-            text = self._listed(inside, most, length)
-        elif self.new and len(outside) <= len(inside):
-            text = self._listed(outside, most, length, no=True)
-        else:
-            text = self._listed(inside, most, length) + (
-                " (or new)" if self.new else ""
-            )
-        return f"{text} (or missing)" if self.missing and mention_missing else text
+            return f"{name} is a new category"
+        if len(known) == 2:  # the other one is named, not what it is not
+            return self._listed(inside, most, length)
+        if self.new and len(outside) <= len(inside):
+            return self._listed(outside, most, length, no=True)
+        return self._listed(inside, most, length) + " (or new)" * self.new
 
     def _listed(self, categories: list, most, length, no: bool = False) -> str:
         """Return "name is A", "name in {A, B}", or with ``no`` their opposites."""
@@ -342,7 +330,7 @@ class CategoryCondition:
         return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class ObliqueCondition:
     """One side of an oblique split."""
 
@@ -367,9 +355,7 @@ Condition = NumberCondition | CategoryCondition | ObliqueCondition
 
 def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
     """Return the condition under which a split sends a row left, or right."""
-    found: dict = {}
-    _add_split(found, tree, node, left)
-    (condition,) = found.values()
+    (condition,) = narrowed({}, tree, node, left).values()
     return condition
 
 
@@ -382,7 +368,7 @@ def path_conditions(tree: Tree, node: int) -> list[Condition]:
     """
     found: dict = {}
     for above, below in pairwise(tree.path_to(node)):
-        _add_split(found, tree, above, bool(tree.left[above] == below))
+        found = narrowed(found, tree, above, bool(tree.left[above] == below))
     return list(found.values())
 
 
@@ -404,29 +390,15 @@ def leaf_conditions(tree: Tree) -> Iterator[tuple[int, list[Condition]]]:
 
 def narrowed(found: dict, tree: Tree, node: int, left: bool) -> dict:
     """Return conditions by column, narrowed to one side of a split; none changes."""
-    below = dict(found)
-    if tree.feature[node] != OBLIQUE:
-        column = tree.features[tree.feature[node]].column
-        if column in below:
-            below[column] = copy(below[column])
-    _add_split(below, tree, node, left)
-    return below
-
-
-def _add_split(found: dict, tree: Tree, node: int, left: bool) -> None:
-    """Narrow the conditions found so far, by column, to one side of a split."""
     if tree.feature[node] == OBLIQUE:
-        found[("oblique split", node)] = ObliqueCondition(tree, node, left)
-        return
+        return found | {("oblique split", node): ObliqueCondition(tree, node, left)}
     feature = tree.features[tree.feature[node]]
-    threshold = float(tree.threshold[node])
-    missing_left = bool(tree.missing_left[node])
-    if feature.kind == "category":
-        known = found.setdefault(feature.column, CategoryCondition(feature))
-        known.narrow(feature, threshold, left, missing_left)
-    else:
-        known = found.setdefault(feature.column, NumberCondition(feature))
-        known.narrow(threshold, left, missing_left, shown_threshold(tree, node))
+    known = found.get(feature.column) or (
+        CategoryCondition(feature, frozenset(feature.categories))
+        if feature.kind == "category"
+        else NumberCondition(feature)
+    )
+    return found | {feature.column: known.narrowed(tree, node, left)}
 
 
 def shown_threshold(tree: Tree, node: int) -> str:
@@ -458,9 +430,8 @@ def rare_apart(
     rare = set(feature.rare)
     if not rare or not rare <= set(categories):
         return list(categories), []
-    return [name for name in categories if name not in rare], [
-        f"{len(rare):,} rare values"
-    ]
+    others = [name for name in categories if name not in rare]
+    return others, [f"{len(rare):,} rare values"]
 
 
 # Splits, predictions and decision paths in words, those of the user's table.
@@ -469,31 +440,13 @@ def rare_apart(
 def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -> str:
     """Return the condition of a split; where it holds is left.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-        A split.
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-    length : int or None, default=None
-        Letters of a column's or category's name before it is shortened; None: all.
-    missing : bool, default=True
-        Whether "(or missing)" may follow.
-
-    Returns
-    -------
-    str
-        "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or
-        "0.61·age − 0.42·bmi ≤ 1.3". A threshold has three significant digits, or as
-        many more as keep every training row on its side; for the numbers of an oblique
-        split see ``sum_nears``. "(or missing)" follows where training rows with a
-        missing value reached the split and went left.
-
-    Raises
-    ------
-    ValueError
-        If the node is a leaf, or the tree has no such node.
+    "petal width ≤ 0.8 cm", "occupation in {Sales, Tech}", or "0.61·age − 0.42·bmi ≤
+    1.3". A threshold has three significant digits, or as many more as keep every
+    training row on its side; for the numbers of an oblique split see ``sum_nears``.
+    "(or missing)" follows, unless ``missing`` is False, where training rows with a
+    missing value reached the split and went left. ``most`` categories, or columns of an
+    oblique split, are listed, and ``length`` letters of a name; None: all. ValueError
+    if the node is no split.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -508,10 +461,7 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
 def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
     """Return the known categories that go left at a split of a category column.
 
-    Raises
-    ------
-    ValueError
-        If the node does not split a category column.
+    ValueError at any other node.
     """
     check_split(tree, node)
     condition = split_condition(tree, node)
@@ -530,19 +480,9 @@ def node_title(tree: Tree, node: int) -> str:
 def prediction_text(tree: Tree, node: int, *, most=None, length=None) -> str:
     """Return the prediction for a row that ends at a node.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    most, length : int or None
-        As in ``split_text``.
-
-    Returns
-    -------
-    str
-        "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of
-        the classes choose another than the most probable one; "152 mm", or the sum of
-        a linear leaf.
+    "setosa (0.98)", with its probability; "bad (0.31; good 0.69)" where weights of the
+    classes choose another than the most probable one; "152 mm", or the sum of a linear
+    leaf, written as ``split_text`` does.
     """
     tree.check_node(node)
     if tree.classes is not None:
@@ -658,17 +598,11 @@ def rows_text(tree: Tree, node: int) -> str:
 def node_text(tree: Tree, node: int) -> str:
     """Return a node in words: its condition or its prediction, and its rows.
 
-    Returns
-    -------
-    str
-        "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
+    "petal width ≤ 0.8 cm? · 150 rows, 100%" or "setosa (1.00) · 50 rows, 33.3%".
     """
     tree.check_node(node)
-    text = (
-        prediction_text(tree, node)
-        if tree.is_leaf[node]
-        else f"{split_text(tree, node)}?"
-    )
+    is_leaf = tree.is_leaf[node]
+    text = prediction_text(tree, node) if is_leaf else f"{split_text(tree, node)}?"
     rows = rows_text(tree, node)
     return f"{text} · {rows}" if rows else text
 
@@ -676,17 +610,8 @@ def node_text(tree: Tree, node: int) -> str:
 def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a sentence a node.
 
-    Parameters
-    ----------
-    tree : Tree
-    row : DataFrame or array of one row
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-
-    Returns
-    -------
-    list of str
-        Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction.
+    Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction;
+    ``most`` as in ``split_text``.
     """
     nodes = tree.path(row)
     matrix = read_features(tree, row)
@@ -708,14 +633,7 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
     """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-        A split.
-    matrix : float64 array of shape (1, n_features)
-        The row as ``walk.read_features`` returns it.
-    row : DataFrame or array of one row
+    ``matrix`` is the row as ``read_features`` returns it.
     """
     j = tree.feature[node]
     if j == OBLIQUE:
@@ -754,18 +672,8 @@ MOST_CONDITIONS = 200  # in a text: nobody reads more, and those of all leaves a
 def rule_text(tree: Tree, node: int, *, most: int | None = None) -> str:
     """Return the conditions on the decision path to a node, one a column.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-    most : int or None
-        As in ``split_text``.
-
-    Returns
-    -------
-    str
-        Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at
-        the root.
+    Such as "2.1 < petal length ≤ 4.9 cm and sepal width > 3 cm"; "every row" at the
+    root; ``most`` as in ``split_text``.
     """
     return conditions_text(tree, path_conditions(tree, node), most)
 
@@ -826,6 +734,7 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
         are of training rows; confidence is the predicted class's probability, or NaN
         for regression.
     """
+    check_single(tree)
     leaves = np.flatnonzero(tree.is_leaf)
     n_rows = tree.n_rows[leaves]
     if tree.classes is None:
@@ -837,16 +746,9 @@ def to_rules(tree: Tree, *, most: int | None = None) -> pd.DataFrame:
         confidence = tree.value[leaves, best]
     share = n_rows / tree.n_rows[0] if tree.n_rows[0] else np.full(len(leaves), np.nan)
     rule = leaf_rules(tree, most)
-    table = pd.DataFrame(
-        {
-            "leaf": leaves,
-            "rule": [rule[leaf] for leaf in leaves.tolist()],
-            "n_rows": n_rows,
-            "share": share,
-            **predictions,
-            "confidence": confidence,
-        }
-    )
+    texts = [rule[leaf] for leaf in leaves.tolist()]
+    columns = {"leaf": leaves, "rule": texts, "n_rows": n_rows, "share": share}
+    table = pd.DataFrame({**columns, **predictions, "confidence": confidence})
     if tree.weight is not None:
         table["weight"] = tree.weight[leaves]
     if tree.leaf_weights is not None:
@@ -870,21 +772,19 @@ def to_text(tree: Tree) -> str:
                ├─ yes: versicolor (0.907) · 54 rows, 36%
                └─ no: virginica (0.978) · 46 rows, 30.7%
     """
+    check_single(tree)
     lines = []
-    waiting = [(0, "", "", "")]  # node, what stands before it, before its children
+    waiting = [(0, "", "")]  # node, what stands before it, before its children
     while waiting:
-        node, before, below, side = waiting.pop()
+        node, before, below = waiting.pop()
         if tree.is_leaf[node]:
             text = node_text(tree, node)
         else:
             text = f"{split_text(tree, node)}?"
-            waiting.append(
-                (int(tree.right[node]), f"{below}└─ ", f"{below}   ", "no: ")
-            )
-            waiting.append(
-                (int(tree.left[node]), f"{below}├─ ", f"{below}│  ", "yes: ")
-            )
-        lines.append(f"{before}{side}{text}")
+            sides = int(tree.right[node]), int(tree.left[node])
+            waiting.append((sides[0], f"{below}└─ no: ", f"{below}   "))
+            waiting.append((sides[1], f"{below}├─ yes: ", f"{below}│  "))
+        lines.append(f"{before}{text}")
     return "\n".join([*lines, *tree.notes])
 
 
@@ -894,20 +794,9 @@ def to_text(tree: Tree) -> str:
 def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
     """Return the decision path of one row, a line a column.
 
-    Several splits of one column are one interval, or one set of categories.
-
-    Parameters
-    ----------
-    tree : Tree
-    row : DataFrame or array of one row
-    most : int or None, default=None
-        Categories, or columns of an oblique split, that are listed; None: all.
-
-    Returns
-    -------
-    list of str
-        Such as "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has
-        a line with its sum.
+    Several splits of one column are one interval, or one set of categories, such as
+    "0.8 < petal width ≤ 1.75 cm: it is 1.3 cm"; an oblique split each has a line with
+    its sum. ``most`` as in ``split_text``.
     """
     lines, table = [], as_table(tree.features, row)
     for condition in path_conditions(tree, tree.path(row)[-1]):
@@ -921,38 +810,22 @@ def path_lines(tree: Tree, row, *, most: int | None = None) -> list[str]:
 def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """Return what a row holds where a condition asks, as a person would say it.
 
-    Parameters
-    ----------
-    tree : Tree
-    condition : Condition
-    value : str
-        As ``value_within`` writes it.
-
-    Returns
-    -------
-    str
-        Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
-        oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)".
+    Such as "age is 38 (> 30.5, ≤ 45)", "job is Sales", "bmi is missing", or of an
+    oblique split "the weighted sum of age and bmi is 1.2 (≤ 1.3)"; ``value`` is what
+    ``value_within`` writes.
     """
     if isinstance(condition, ObliqueCondition):
-        threshold = bound_text(tree, condition.node)
-        bound = f"{'≤' if condition.left else '>'} {threshold}"
-        return (
-            f"the weighted sum of {sum_name(tree, condition.node)} is {value} ({bound})"
-        )
-    name = clean(condition.column)
+        name = f"the weighted sum of {sum_name(tree, condition.node)}"
+        bound = f"{'≤' if condition.left else '>'} {bound_text(tree, condition.node)}"
+        return f"{name} is {value} ({bound})"
     bound = condition.bound if isinstance(condition, NumberCondition) else ""
-    if not bound or value == "missing":
-        return f"{name} is {value}"
-    return f"{name} is {value} ({bound})"
+    shown = f" ({bound})" if bound and value != "missing" else ""
+    return f"{clean(condition.column)} is {value}{shown}"
 
 
 def sum_name(tree: Tree, node: int) -> str:
     """Return the columns of an oblique split, those that move its sum most first."""
-    assert tree.weights is not None  # as of every tree with an oblique split
-    fractions = term_fractions(tree.features, tree.weights[node])
-    used = np.flatnonzero(tree.weights[node])
-    order = used[np.argsort(-fractions[used], kind="stable")]
+    order = _by_fraction(tree.features, _weights(tree, node))
     numbers = score_numbers(tree.features)
     names = [term_name(tree.features[j], number=numbers[j]) for j in order[:3]]
     if rest := len(order) - len(names):
@@ -987,22 +860,10 @@ def value_within(
 def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
     """Return what to do with one cell of a row, as a person would say it.
 
-    Parameters
-    ----------
-    feature : Feature
-        Of the cell's column.
-    before, now : object
-        The cell, and what it becomes.
-    tree : Tree or None
-        With it, the words say how far other values lead to the same leaf.
-    row : DataFrame of one row
-        With ``now``, and all else that becomes of the row.
-
-    Returns
-    -------
-    str
-        Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
-        “Tech”" or "leave bmi empty".
+    Such as "lower age from 38 to 30.5 years or less", "change job from “Sales” to
+    “Tech”" or "leave bmi empty", where the cell ``before`` becomes ``now``, as the
+    ``row`` has it already. With a ``tree``, the words say how far other values lead to
+    the same leaf.
     """
     name = clean(feature.column)
     before, now = feature.cell(before), feature.cell(now)
@@ -1023,13 +884,11 @@ def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
         if is_own and isinstance(condition, NumberCondition):
             low, high = condition.low_text, condition.high_text
             if falls and high and not low:
-                if is_date:
-                    return f"{found} before {high}"
-                return f"{found} {with_unit(high, feature.unit)} or less"
+                text = f"{with_unit(high, feature.unit)} or less"
+                return f"{found} {f'before {high}' if is_date else text}"
             if not falls and low and not high:
-                if is_date:
-                    return f"{found} {low} or later"
-                return f"{found} more than {with_unit(low, feature.unit)}"
+                text = f"more than {with_unit(low, feature.unit)}"
+                return f"{found} {f'{low} or later' if is_date else text}"
     return f"{found} {cell_text(feature, now)}"
 
 

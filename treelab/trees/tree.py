@@ -156,20 +156,10 @@ def read_features(tree: "Tree", X, *, leaves: bool = False) -> np.ndarray:
 
 
 def filled(features, matrix: np.ndarray, index: int, rows=None) -> np.ndarray:
-    """Return one column of the matrix with its missing values filled.
+    """Return one column (n_rows,) of the matrix with its missing values filled.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-    matrix : float64 array of shape (n_rows, n_features)
-    index : int
-    rows : int array of shape (k,) or None, default=None
-        The rows wanted, in this order; None: all.
-
-    Raises
-    ------
-    ValueError
-        If a value is missing and the feature knows no number that stands for it.
+    Of the ``rows`` wanted, in this order; None: all. ValueError if a value is missing
+    and the feature knows no number that stands for it.
     """
     x = matrix[:, index]
     if rows is not None:
@@ -209,22 +199,29 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
     axis = ~oblique
     left[axis] = _axis_left(tree, matrix, node[axis], rows[axis])
     node, rows = node[oblique], rows[oblique]
-    # One column after the other: the sum of a row never depends on the other rows,
-    # as it would in a matrix product, so no row changes sides with the batch.
     total = np.zeros(len(node))
     assert tree.weights is not None  # as `check_tree` holds for an oblique split
-    weights = tree.weights.T
+    _add_terms(total, tree, matrix, tree.weights, node, rows)
+    left[oblique] = total <= tree.threshold[node]
+    return left
+
+
+def _add_terms(total, tree: "Tree", matrix, weights, node, rows) -> None:
+    """Add to ``total[i]`` what the weights of ``node[i]`` make of row ``rows[i]``.
+
+    One column after the other: the sum of a row never depends on the other rows, as it
+    would in a matrix product, so no row changes sides with the batch.
+    """
+    weights = weights.T
     tested = np.bincount(node, minlength=tree.n_nodes) > 0
     for j in np.flatnonzero((weights[:, tested] != 0).any(axis=1)).tolist():
         weight = weights[j][node]
         if weight.all():
             total += weight * filled(tree.features, matrix, j, rows)
-        else:  # a split that ignores a column needs no fill
+        else:  # a node that ignores a column needs no fill
             reads = np.flatnonzero(weight)
             x = filled(tree.features, matrix, j, rows[reads])
             total[reads] += weight[reads] * x
-    left[oblique] = total <= tree.threshold[node]
-    return left
 
 
 def rows_at(tree: "Tree", matrix: np.ndarray, node: int) -> np.ndarray:
@@ -303,12 +300,7 @@ def regression_values(tree: "Tree", matrix: np.ndarray) -> np.ndarray:
     if tree.leaf_weights is None or tree.leaf_bias is None:
         return tree.value[leaf, 0]
     value = tree.leaf_bias[leaf, 0]
-    used = (tree.leaf_weights[np.unique(leaf)] != 0).any(axis=0)
-    for j in np.flatnonzero(used).tolist():
-        weight = tree.leaf_weights[leaf, j]
-        reads = np.flatnonzero(weight)  # a leaf that ignores a column needs no fill
-        x = filled(tree.features, matrix, j, reads)
-        value[reads] += weight[reads] * x
+    _add_terms(value, tree, matrix, tree.leaf_weights, leaf, np.arange(len(leaf)))
     return value
 
 
@@ -325,21 +317,10 @@ def sum_up(tree: "Tree", at_leaf: np.ndarray) -> np.ndarray:
 def rows_through(
     tree: "Tree", leaf: np.ndarray, code=None, n_classes: int = 0, weight=None
 ) -> np.ndarray:
-    """Count the rows that pass each node, or add up their weights.
+    """Count the rows that pass each node, (n_nodes,), or add up their weights.
 
-    Parameters
-    ----------
-    leaf : int array of shape (n_rows,)
-        Leaf of each row.
-    code : int array of shape (n_rows,) or None
-        Class of each row; counts are then made for each class.
-    weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count 1.
-
-    Returns
-    -------
-    int64 array of shape (n_nodes,), or (n_nodes, n_classes) where classes are given
-        float64 where there are weights.
+    By the ``leaf`` of each row. With the class ``code`` of each row counts are made for
+    each class, (n_nodes, n_classes). Counts are int64, sums of weights float64.
     """
     n = tree.n_nodes
     if code is None:
@@ -379,6 +360,15 @@ def check_tree(tree: "Tree") -> None:
     _check_outputs(tree)
 
 
+def check_single(tree) -> None:
+    """Raise TypeError for a model of several trees where one is shown."""
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"One tree can be shown, got a {type(tree).__name__}. Give a Tree: one of "
+            "forest[0], ensemble.estimator(0), path.tree, or tree_ of an estimator."
+        )
+
+
 def _check_outputs(tree: "Tree") -> None:
     """Several outputs are numbers of different names; quantiles never cross."""
     if not tree.outputs:
@@ -400,15 +390,9 @@ def _check_shapes(tree: "Tree", n: int) -> None:
     n_features = len(tree.features)
     n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
     n_classes = 0 if tree.classes is None else len(tree.classes)
-    columns = {
-        "value": n_classes or n_outputs,
-        "class_counts": n_classes,
-        "weights": n_features,
-        "leaf_weights": n_features,
-        "leaf_bias": n_outputs,
-        "between": 2,
-        "interval": 2,
-    }
+    columns = {"value": n_classes or n_outputs, "class_counts": n_classes}
+    columns |= {"weights": n_features, "leaf_weights": n_features}
+    columns |= {"leaf_bias": n_outputs, "between": 2, "interval": 2}
     for name in PER_NODE:
         array = getattr(tree, name)
         if array is None:
@@ -540,13 +524,8 @@ def check_class_weights(
 def check_predictions(name: str, value: np.ndarray, *, proba: bool) -> None:
     """Raise ValueError unless values (..., n_outputs) can be predictions.
 
-    Parameters
-    ----------
-    name : str
-        What the values are called in the message.
-    value : float array of shape (..., n_outputs)
-    proba : bool
-        Whether they are class probabilities, which sum to 1.
+    ``name`` is what the message calls them; ``proba``: they are class probabilities,
+    which sum to 1.
     """
     bad = ~(np.abs(value) <= LARGEST_NUMBER)
     if bad.any():
@@ -590,10 +569,7 @@ def predicts_several(model: object) -> TypeGuard["Tree"]:
 def class_codes(classes: tuple, y, target: str = "target") -> np.ndarray:
     """Return the position of each label of ``y`` in ``classes``, int64 (n_rows,).
 
-    Raises
-    ------
-    ValueError
-        If a label is missing or not among the classes.
+    ValueError if a label is missing or not among the classes.
     """
     codes, labels = pd.factorize(np.asarray(y), use_na_sentinel=True)
     position = {label: i for i, label in enumerate(classes)}
@@ -642,17 +618,9 @@ def with_leaves(
 ) -> "Tree":
     """Return ``with_rows`` of rows whose numbers and leaves are known already.
 
-    Parameters
-    ----------
-    tree : Tree
-    matrix : float64 array of shape (n_rows, n_features) or None
-        As ``walk.read_features`` returns it; None: what the rows leave free around
-        the thresholds stays unknown where it was.
-    leaf : int64 array of shape (n_rows,)
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-        As ``check_target`` returns it.
-    weight : float array of shape (n_rows,) or None, default=None
-        Above 0.
+    ``matrix`` is as ``read_features`` returns it; None: what the rows leave free around
+    the thresholds stays unknown where it was. ``y`` is as ``check_target`` returns it,
+    weights are above 0.
     """
     n_rows = rows_through(tree, leaf)
     mass = n_rows if weight is None else rows_through(tree, leaf, weight=weight)
@@ -711,26 +679,12 @@ def _moments(
 def node_constants(
     tree: "Tree", leaf: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find what predicts the rows of every node best by a loss.
+    """Find what predicts the rows of every node of a regression best by a loss.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of regression.
-    leaf : int array of shape (n_rows,)
-        Leaf of each row.
-    y : float array of shape (n_rows,) or (n_rows, n_outputs)
-        Targets.
-    weight : float array of shape (n_rows,)
-        What the rows weigh.
-    loss : Loss
-
-    Returns
-    -------
-    constants : float64 array of shape (n_nodes, n_outputs)
-        ``tree.value`` where no row passes.
-    losses : float64 array of shape (n_nodes,)
-        Mean loss of the rows with their node's constant; 0 where no row passes.
+    Rows have a leaf, targets ``y`` (n_rows,) or (n_rows, n_outputs), and a weight.
+    Returned are constants (n_nodes, n_outputs), ``tree.value`` where no row passes, and
+    the mean loss (n_nodes,) of the rows with their node's constant, 0 where no row
+    passes.
     """
     constants, losses = tree.value.copy(), np.zeros(tree.n_nodes)
     for rows, node in rows_by_level(tree, leaf):
@@ -776,25 +730,17 @@ def _neighbours(tree: "Tree", matrix, leaf):
     between the two sends these rows the same way.
     """
     n = tree.n_nodes
-    between = np.tile([-np.inf, np.inf], (n, 1))
+    between = np.where(tree.feature[:, None] >= AXIS, [-np.inf, np.inf], np.nan)
     missing_rows = np.zeros(n, dtype=np.int64)
-    rows = np.arange(len(leaf))
-    node = leaf.copy()
-    for level in range(tree.depth, 0, -1):
-        climb = tree.level[node] == level
-        rows_here = rows[climb]
-        parent = tree.parent[node[climb]]
-        node[climb] = parent
-        axis = tree.feature[parent] != OBLIQUE
-        rows_here, parent = rows_here[axis], parent[axis]
-        x = matrix[rows_here, tree.feature[parent]]
+    for rows, node in rows_by_level(tree, leaf):
+        axis = tree.feature[node] >= AXIS
+        rows, node = rows[axis], node[axis]
+        x = matrix[rows, tree.feature[node]]
         missing = np.isnan(x)
-        missing_rows += np.bincount(parent[missing], minlength=n)
-        x, parent = x[~missing], parent[~missing]
-        below = x <= tree.threshold[parent]
-        np.maximum.at(between[:, 0], parent[below], x[below])
-        np.minimum.at(between[:, 1], parent[~below], x[~below])
-    between[(tree.feature < 0)] = np.nan
+        missing_rows += np.bincount(node[missing], minlength=n)
+        below, above = x <= tree.threshold[node], x > tree.threshold[node]
+        np.maximum.at(between[:, 0], node[below], x[below])
+        np.minimum.at(between[:, 1], node[above], x[above])
     return between, missing_rows
 
 
@@ -807,17 +753,8 @@ def with_midpoint_thresholds(tree: "Tree") -> "Tree":
     These are ``tree.between``: of the training rows that reach the split, the largest
     value on the left and the smallest on the right. No training row changes sides; of
     other rows those do whose value lies in that gap. So CART sets its thresholds: in
-    the unit of the column, as far as can be from the rows on both sides.
-
-    Parameters
-    ----------
-    tree : Tree
-        A tree with its training rows; see ``Tree.with_rows``.
-
-    Returns
-    -------
-    Tree
-        Splits with no training row on one side, and oblique ones, stay as they are.
+    the unit of the column, as far as can be from the rows on both sides. Splits with no
+    training row on one side, and oblique ones, stay as they are.
     """
     assert tree.between is not None  # as of every tree that saw its training rows
     low, high = tree.between.T
@@ -838,65 +775,12 @@ def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where((middle >= high) & np.isfinite(high), low, middle)
 
 
-# A complete tree, stored breadth first, becomes a Tree.
-
-
-def complete_arrays(feature, threshold, missing_left, leaf_value, weights=None) -> dict:
-    """Return the arrays of a Tree, every node at its breadth-first place.
-
-    Node ``t`` has the children ``2t + 1`` and ``2t + 2``; leaves follow the splits.
-    The value of an internal node is the mean of the leaves below it.
-    """
-    leaf_value = np.asarray(leaf_value, dtype=np.float64)
-    if leaf_value.ndim == 1:
-        leaf_value = leaf_value[:, None]
-    n_leaves, n_outputs = leaf_value.shape
-    n_splits = n_leaves - 1
-    if n_leaves & n_splits or n_leaves == 0:
-        raise ValueError(
-            f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves} leaf values."
-        )
-    given = {"threshold": threshold, "missing_left": missing_left}
-    if feature is None:
-        feature = np.full(n_splits, OBLIQUE)
-    for name, array in {"feature": feature, **given}.items():
-        if np.shape(array) != (n_splits,):
-            raise ValueError(
-                f"{name} must have one entry for each of the {n_splits} splits above "
-                f"{n_leaves} leaves, got shape {np.shape(array)}."
-            )
-    n = n_splits + n_leaves
-    split = np.arange(n_splits)
-    none = np.full(n_leaves, -1)
-    value = np.empty((n, n_outputs))
-    value[n_splits:] = leaf_value
-    first = n_splits
-    while first > 0:  # one level up: nodes (first - 1) / 2 to first - 1
-        up = (first - 1) // 2
-        value[up:first] = (
-            value[first : 2 * first + 1 : 2] + value[first + 1 : 2 * first + 1 : 2]
-        ) / 2
-        first = up
-    return {
-        "left": np.concatenate([2 * split + 1, none]),
-        "right": np.concatenate([2 * split + 2, none]),
-        "feature": np.concatenate([feature, np.full(n_leaves, LEAF)]),
-        "threshold": np.concatenate([threshold, np.full(n_leaves, np.nan)]),
-        "missing_left": np.concatenate([missing_left, np.zeros(n_leaves, dtype=bool)]),
-        "value": value,
-        "n_rows": np.zeros(n, dtype=np.int64),
-        "impurity": np.full(n, np.nan),
-        "weights": pad_nodes(weights, n_leaves, splits_first=True),
-    }
-
-
 def pad_nodes(array, n_fill: int, *, splits_first: bool):
     """Pad per-split rows with zeros for the leaves, or per-leaf rows for the splits."""
     if array is None:
         return None
     array = np.asarray(array, dtype=np.float64)
-    if array.ndim == 1:
-        array = array[:, None]
+    array = array[:, None] if array.ndim == 1 else array
     zeros = np.zeros((n_fill, array.shape[1]))
     return np.concatenate([array, zeros] if splits_first else [zeros, array])
 
@@ -1071,15 +955,44 @@ class Tree(Arrays):
         ValueError
             If the lengths do not fit one complete tree.
         """
-        arrays = complete_arrays(feature, threshold, missing_left, leaf_value, weights)
-        n_splits = (len(arrays["left"]) - 1) // 2
+        leaf_value = np.asarray(leaf_value, dtype=np.float64)
+        if leaf_value.ndim == 1:
+            leaf_value = leaf_value[:, None]
+        n_leaves = len(leaf_value)
+        n_splits = n_leaves - 1
+        if n_leaves & n_splits or n_leaves == 0:
+            raise ValueError(
+                f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves} leaf "
+                "values."
+            )
+        feature = np.full(n_splits, OBLIQUE) if feature is None else feature
+        given = {"feature": feature, "threshold": threshold}
+        for name, array in {**given, "missing_left": missing_left}.items():
+            if np.shape(array) != (n_splits,):
+                raise ValueError(
+                    f"{name} must have one entry for each of the {n_splits} splits "
+                    f"above {n_leaves} leaves, got shape {np.shape(array)}."
+                )
+        values = [leaf_value]  # each level's, the deepest first
+        while len(values[-1]) > 1:
+            values.append((values[-1][0::2] + values[-1][1::2]) / 2)
+        value = np.concatenate(values[::-1])
+        split, none = np.arange(n_splits), np.full(n_leaves, -1)
         if leaf_bias is not None:
             # Above the leaves the constant model is the value.
             leaf_bias = pad_nodes(leaf_bias, n_splits, splits_first=False)
-            leaf_bias[:n_splits] = arrays["value"][:n_splits]
+            leaf_bias[:n_splits] = value[:n_splits]
         return cls(
             features,
-            **arrays,
+            left=np.concatenate([2 * split + 1, none]),
+            right=np.concatenate([2 * split + 2, none]),
+            feature=np.concatenate([feature, np.full(n_leaves, LEAF)]),
+            threshold=np.concatenate([threshold, np.full(n_leaves, np.nan)]),
+            missing_left=np.concatenate([missing_left, np.zeros(n_leaves, dtype=bool)]),
+            value=value,
+            n_rows=np.zeros(len(value), dtype=np.int64),
+            impurity=np.full(len(value), np.nan),
+            weights=pad_nodes(weights, n_leaves, splits_first=True),
             leaf_weights=pad_nodes(leaf_weights, n_splits, splits_first=False),
             leaf_bias=leaf_bias,
             **described,
@@ -1191,8 +1104,7 @@ class Tree(Arrays):
         """Node above each node, int32 (n_nodes,); -1 at the root."""
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         splits = np.flatnonzero(~self.is_leaf)
-        parent[self.left[splits]] = splits
-        parent[self.right[splits]] = splits
+        parent[self.left[splits]] = parent[self.right[splits]] = splits
         return frozen(parent)
 
     @cached_property
@@ -1201,9 +1113,7 @@ class Tree(Arrays):
         level = np.zeros(self.n_nodes, dtype=np.int32)
         here = np.array([0])
         while len(here := here[~self.is_leaf[here]]):
-            below = level[here] + 1
-            level[self.left[here]] = below
-            level[self.right[here]] = below
+            level[self.left[here]] = level[self.right[here]] = level[here] + 1
             here = np.concatenate([self.left[here], self.right[here]])
         return frozen(level)
 
@@ -1246,13 +1156,10 @@ class Tree(Arrays):
 
     def decision_path(self, X) -> np.ndarray:
         """Return which nodes each row passes, bool (n_rows, n_nodes)."""
-        node = self.apply(X)
-        passed = np.zeros((len(node), self.n_nodes), dtype=bool)
-        rows = np.arange(len(node))
-        while len(rows):
+        leaf = self.apply(X)
+        passed = np.zeros((len(leaf), self.n_nodes), dtype=bool)
+        for rows, node in rows_by_level(self, leaf):
             passed[rows, node] = True
-            node = self.parent[node]
-            rows, node = rows[node >= 0], node[node >= 0]
         return passed
 
     def margin(self, X) -> np.ndarray:

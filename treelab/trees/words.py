@@ -20,22 +20,12 @@ def shortest(
 ) -> str:
     """Return a number with few digits, but enough to be true.
 
-    Parameters
-    ----------
-    value : float
-    fits : function of a float or None
-        Whether the rounded number may stand for the value. The fewest
-        significant digits that fit are shown, ``digits`` or more. Without it, a number
-        of up to 6 significant digits is shown whole (so is each midpoint of a column
-        with few decimals), and a longer one with 4.
-    digits : int, default=3
-        Fewest significant digits; trailing zeros go. Digits before the decimal point
-        are always shown.
-
-    Returns
-    -------
-    str
-        Such as "0.8", "−12.5", "1337.5", "2.1e−6", "∞" or "unknown" (NaN).
+    Such as "0.8", "−12.5", "1337.5", "2.1e−6", "∞" or "unknown" (NaN). ``fits`` tells
+    whether the rounded number may stand for the value: the fewest significant digits
+    that fit are shown, ``digits`` or more. Without it, a number of up to 6 significant
+    digits is shown whole (so is each midpoint of a column with few decimals), and a
+    longer one with 4. Trailing zeros go; digits before the decimal point are always
+    shown.
     """
     if isnan(value):
         return "unknown"
@@ -62,17 +52,8 @@ def rounded(value: float) -> str:
 def significant(value: float, digits: int = 3) -> str:
     """Return a number with significant digits, zeros and thousands separators shown.
 
-    Parameters
-    ----------
-    value : float
-        May be infinite or NaN.
-    digits : int, default=3
-        Significant digits, at least 1; digits before the point stay.
-
-    Returns
-    -------
-    str
-        As in a table of scores: "0.950", "1,520", "−0.0041", "2.10e−7", "no value".
+    As in a table of scores: "0.950", "1,520", "−0.0041", "2.10e−7", "∞", "no value"
+    (NaN). Digits before the point stay.
     """
     if isnan(value):
         return "no value"

@@ -84,6 +84,8 @@ def test_a_table_without_a_header_gets_names(text):
         "0,1,2,3\n5.5,2,8,1\n6.5,3,1,2\n",
         ",0,1,2\n0,5.5,2,8\n1,6.5,3,1\n",  # as pandas writes an array
         "name,age,2020\nx,30,5\ny,40,6\n",
+        "0,y\n5.5,p\n6.5,q\n7.0,p\n",
+        ",0\n0,5.5\n1,6.5\n",
         "a,b\nx,y\n",
     ],
 )

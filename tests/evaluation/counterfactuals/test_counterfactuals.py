@@ -95,12 +95,14 @@ def test_no_random_row_is_nearer_than_a_linear_programs(seed):
     for column in known:
         moves = rng.random(len(rows)) < 0.6
         rows[column] += moves * rng.normal(0, 1.5, len(rows))
-        ends = [*changes.observed(column)[[0, -1]], changes.value(column)]
+        ends = [*changes.known.distinct(column)[[0, -1]], changes.value(column)]
         rows[column] = rows[column].clip(min(ends), max(ends))  # none is invented
         for own in found:
             assert min(ends) - 1e-9 <= own.row[column].iloc[0] <= max(ends) + 1e-9
     good = wanted.accepts(tree.predict(rows))
-    cost = sum((rows[c] - changes.value(c)).abs() / changes.spreads[c] for c in known)
+    cost = sum(
+        (rows[c] - changes.value(c)).abs() / changes.known.spreads[c] for c in known
+    )
     for own in found:
         assert tree.predict(own.row)[0] == own.prediction
         assert set(own.changes) <= set(known)

@@ -69,7 +69,7 @@ def test_a_score_is_that_of_leaves_fitted_without_the_fold():
     X, y = table()
     own = tree([0, 1, 2], [0.5, 0.4, 0.6])
     codes = (y == "True").astype(int)
-    scorer = RefittedScorer.of("binary", codes, ONES)
+    scorer = RefittedScorer("binary", codes, ONES)
     leaf = own.apply(X)
     score, error = scorer.score(own, leaf)
     total = []
@@ -88,7 +88,7 @@ def test_where_errors_have_costs_a_score_is_what_a_tree_saves():
     X, y = table()
     own = tree([0, 1, 2], [0.5, 0.4, 0.6])
     codes, costs = (y == "True").astype(int), np.array([[0.0, 1.0], [5.0, 0.0]])
-    scorer = RefittedScorer.of("binary", codes, np.array([1.0, 5.0]), costs)
+    scorer = RefittedScorer("binary", codes, np.array([1.0, 5.0]), costs)
     leaf, cost = own.apply(X), 0.0
     for folds in scorer.folds:
         for fold, place in {*zip(folds.tolist(), leaf.tolist())}:

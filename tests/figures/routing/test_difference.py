@@ -5,7 +5,8 @@ import pytest
 
 from tests.figures.small_trees import stump_and_more
 from treelab.evaluation.routing import routing_table
-from treelab.figures.routing import difference_colors, difference_figure
+from treelab.figures.routing import difference_figure
+from treelab.trees.colors import palette
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -20,7 +21,7 @@ def test_nodes_are_coloured_around_0_by_the_difference_of_the_fractions(mode):
         tree, small, rough, names=["small", "rough"], marked=marked, mode=mode
     )
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
-    less, same, more = (color.upper() for color in difference_colors(mode))
+    less, same, more = (color.upper() for color in palette(mode).diverging)
     assert list(nodes.text) == ["0", "+100", "−100", "−100*", "0"]
     assert [c.upper() for c in nodes.marker.color] == [same, more, less, less, same]
     assert list(nodes.marker.line.width) == [1, 1, 1, 3, 1]
@@ -35,4 +36,4 @@ def test_a_smaller_scale_makes_small_differences_strong():
     fine = routing_table(tree, tree.node_counts(X[10:]))
     figure = difference_figure(tree, fine, every, names=["a", "b"], most=0.25)
     nodes = next(trace for trace in figure.data if trace.name == "nodes")
-    assert nodes.marker.color[1] == difference_colors()[0]
+    assert nodes.marker.color[1] == palette("light").diverging[0]

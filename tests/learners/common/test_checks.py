@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from treelab import CartClassifier
 from treelab.learners.common.settings import Setting
 
 DEPTH = Setting("depth", "", "", "int", 3, minimum=1)
@@ -37,3 +38,14 @@ def test_choices_are_listed():
     LEAVES.check("linear")
     with pytest.raises(ValueError, match="'constant', 'linear', got 'cubic'"):
         LEAVES.check("cubic")
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], [False, True], [0, 1]])
+def test_labels_are_scored_as_they_were_fitted_and_no_others(classes):
+    X = np.arange(40.0)[:, None]
+    y = np.array(classes)[np.arange(40) // 20]
+    model = CartClassifier(tune=False).fit(X, y)
+    assert model.score(X, y.tolist()) == model.score(X, y.astype(object)) == 1
+    other = [True, False] * 20 if classes[0] == "no" else ["True", "False"] * 20
+    with pytest.raises(ValueError, match=r"y holds the label .*, and the classes"):
+        model.score(X, other)

@@ -38,12 +38,11 @@ def restarts(task, n_restarts=4):
 @pytest.mark.parametrize("n_leaves", [2, 5, 40])
 def test_a_pruning_predicts_what_its_own_leaves_do(task, n_leaves):
     grown, search, encoder, X, y = restarts(task)
-    for own in grown.of(Candidate(4, 2, 0)):
-        tree = own.at(n_leaves)
+    for tree in grown.trees(Candidate(4, 2, 0), n_leaves):
         assert tree.n_leaves <= n_leaves
         assert tree.depth <= 4
         leaf = decoded_tree(tree, encoder).apply(X)
-        predicted = own.predicted(n_leaves, search, 0)
+        predicted = search.predicted(tree, to_float32(encoder.transform(X)), 0)
         for node in np.unique(leaf):
             here = y[leaf == node]
             expected = here.mean()

@@ -121,7 +121,7 @@ def test_a_greedy_start_has_the_greedy_trees_splits_each_ahead_of_all_others(wid
     rng = np.random.default_rng(0)
     x = torch.tensor(rng.normal(size=(200, max(width, 6))), dtype=torch.float32)
     y = (x[:, 0] > 0).long()
-    trained = Rows(x, y, torch.ones(200), torch.full((200,), -1), 200, 2)
+    trained = Rows(x, y, torch.ones(200), torch.full((200,), -1), 200)
     columns = np.tile(np.arange(width), (5, 1))
     network = draw_starts(
         trained,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.runs.conftest import problem_in
-from treelab.runs.care import diagnosis as leftovers
+from treelab.runs.care import doctor as leftovers
 from treelab.runs.store.workers import ProcessId
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree

@@ -12,9 +12,8 @@ import pytest
 from tests.runs.care.conftest import finished, stump
 from tests.runs.conftest import problem_in
 from treelab.runs.care import backup
-from treelab.runs.care.backup import back_up
+from treelab.runs.care.backup import back_up, restore
 from treelab.runs.care.doctor import examine
-from treelab.runs.care.restore import restore
 from treelab.runs.store.database import StoreError, change, writing
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId

@@ -8,7 +8,7 @@ import pytest
 
 from tests.runs.care.conftest import dead_process, finished, stump
 from tests.runs.conftest import problem_in
-from treelab.runs.care import diagnosis as leftovers
+from treelab.runs.care import doctor as leftovers
 from treelab.runs.care.doctor import examine
 from treelab.runs.store.database import StoreError, writing
 

@@ -65,9 +65,9 @@ def test_an_edited_tree_is_a_child_of_its_run(store):
     assert store.model(saved.id).notes[0] == saved.provenance
     assert {*saved.metrics} == {"train", "valid", "test"}
     assert saved.fitted_split == run.fitted_split
-    assert EditLog.from_json(store.edits(saved.id)) == replace(log, run=run.id)
+    assert EditLog.from_json(store.plan(saved.id, "edits")) == replace(log, run=run.id)
     assert save_edited(store, run, log) == saved.id
-    assert store.edits(run.id) is None
+    assert store.plan(run.id, "edits") is None
 
 
 def test_trained_around_the_root_stays_and_the_column_goes(store):

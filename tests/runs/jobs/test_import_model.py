@@ -14,7 +14,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treelab
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
-from treelab.runs.jobs.import_model import NOTE, model_from_bytes, read_model
+from treelab.runs.jobs.import_model import (
+    NOTE,
+    import_model,
+    model_from_bytes,
+    read_model,
+)
 from treelab.runs.store.run_store import RunStore
 
 
@@ -214,6 +219,12 @@ def test_a_forest_of_classes_becomes_a_run_that_predicts_alike(home, table, caps
     assert stored.leaf_output == "probabilities"
     wanted = model.predict_proba(encoded())
     assert stored.predict_proba(encoded()) == pytest.approx(wanted, abs=1e-12)
+    forest = treelab.from_sklearn(model)  # itself, too, and not only its file
+    again = import_model(RunStore(), forest, run.problem)
+    assert RunStore().model(again).n_estimators == 3
+    for name in ("to_text", "to_rules", "to_dot", "notebook_html"):
+        with pytest.raises(TypeError, match="One tree can be shown, got a Forest"):
+            getattr(treelab, name)(forest)
 
 
 def test_a_text_is_no_path_to_a_model_of_this_machine(tmp_path):

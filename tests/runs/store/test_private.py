@@ -12,7 +12,7 @@ from tests.runs.conftest import problem_in
 from tests.runs.store.test_run_store import grown_tree, running
 from treelab.runs.jobs.run_one import train
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers.worker_pool import WorkerPool
+from treelab.runs.workers.queue import Queue
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +42,7 @@ def test_no_other_account_reads_the_data_folder(tmp_path, open_umask, monkeypatc
     monkeypatch.setattr("treelab.runs.jobs.run_one.fit_learner", None)
     assert train(store, failed) == "failed"
     monkeypatch.setenv("TREELAB_SLOTS", "1")
-    pool = WorkerPool(store, [sys.executable, "-c", ""])
+    pool = Queue(store, [sys.executable, "-c", ""])
     pool.ensure_workers()
     pool.shut_down(1)
     assert mode(home) == 0o700

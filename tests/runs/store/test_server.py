@@ -124,7 +124,7 @@ def test_another_kind_of_address_is_refused(tmp_path, monkeypatch):
 def test_two_workers_train_the_runs_of_a_server_between_them(on_server, tmp_path):
     store = RunStore(tmp_path)
     problem = problem_in(store)
-    ids = [store.create("cart", {}, problem) for _ in range(8)]
+    ids = [store.create("cart", {"tune": False}, problem) for _ in range(8)]
     command = [sys.executable, "-m", "treelab", "worker", "--home", str(tmp_path)]
     workers = [
         subprocess.Popen([*command, "--slot", slot]) for slot in ("quick", "cpu:0")

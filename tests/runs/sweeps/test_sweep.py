@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
+from tests.runs.conftest import problem_in
 from tests.runs.workers.slow_tree import SPEC
 from treelab import CartClassifier
 from treelab.data.builtin import BUILTIN
@@ -23,12 +24,11 @@ from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_tried
 from treelab.runs.jobs import sweep
 from treelab.runs.jobs.run_one import run_one
-from treelab.runs.jobs.sweep import create_sweep, create_trial_run, help_sweep
+from treelab.runs.jobs.sweep import Search, create_sweep, create_trial_run, help_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.sweeps import (
     SweepPlan,
-    TrialScorer,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -110,7 +110,7 @@ def test_more_folds_than_rows_are_refused(store, problem):
     for task, what in ((problem.task, "rows of a class"), ("regression", "rows")):
         asked = replace(run, problem=replace(problem, task=task))
         with pytest.raises(ValueError, match=f"500 folds need at least 500 {what};"):
-            list(TrialScorer(asked, plan, split)._parts())
+            list(Search(asked, plan, split, None, ())._parts())
 
 
 def test_the_defaults_are_tried_first(store, problem):
@@ -236,16 +236,17 @@ def test_idle_workers_help_a_sweep(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_SLOTS", "2")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     queue = Queue(RunStore(tmp_path / "home"))
-    breast = BUILTIN["breast_cancer"]
-    columns = tuple(breast.load().columns.drop(breast.target))
-    table_id = queue.store.add_table(breast.load(), "breast")
-    problem = Problem(table_id, "breast", breast.target, columns, task="binary")
     space = {"max_leaf_nodes": Values((4, 8)), "n_steps": Values((10, 20))}
-    plan = SweepPlan(space, n_trials=12, scoring="validation")
-    run_id = create_sweep(queue.store, "gradtree", {}, problem, plan)
+    plan = SweepPlan(space, n_trials=8, scoring="validation")
+    problem = problem_in(queue.store)
+    run_id = create_sweep(queue.store, "gradtree", {"n_restarts": 2}, problem, plan)
+    until = time.monotonic() + 200
     try:
+        while [worker.state for worker in queue.workers()] != ["idle"] * 3:
+            queue.check()
+            assert time.monotonic() < until
+            time.sleep(0.2)
         queue.submit(run_id)
-        until = time.monotonic() + 200
         while not queue.store.run(run_id).is_finished and time.monotonic() < until:
             queue.check()
             time.sleep(0.2)
@@ -253,7 +254,7 @@ def test_idle_workers_help_a_sweep(tmp_path, monkeypatch):
         queue.shut_down()
     assert queue.store.run(run_id).state == "done"
     trials = read_study(queue.store.folder(run_id)).trials
-    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 12
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 8
     assert len({trial.user_attrs["process"] for trial in trials}) == 2
 
 
@@ -317,7 +318,7 @@ def test_a_trial_becomes_a_run(store, problem):
     own = create_trial_run(store, run, settings)
     run_one(own, store.home)
     assert store.run(own).settings == settings
-    assert store.sweep(own) is None
+    assert store.plan(own, "sweep") is None
 
 
 def test_other_runs_are_trained_before_a_sweep(store, problem):

@@ -3,6 +3,7 @@
 import inspect
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -51,7 +52,8 @@ def test_a_private_run_is_not_there_for_another(store, ann, bob, admin):
     assert [run.id for run in bob.runs()] == []
     with pytest.raises(LookupError, match="no run"):
         bob.run(run_id)
-    for reads in (bob.model, bob.log, bob.path, bob.edits, bob.snapshots):
+    edits_of = partial(bob.plan, name="edits")
+    for reads in (bob.model, bob.log, bob.path, edits_of, bob.snapshots):
         with pytest.raises(LookupError):
             reads(run_id)
     assert admin.run(run_id) == store.run(run_id)

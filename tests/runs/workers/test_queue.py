@@ -11,8 +11,7 @@ from treelab.cli.main import main
 from treelab.runs.store import workers as process
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
-from treelab.runs.workers.queue import Queue
-from treelab.runs.workers.worker_pool import WorkerPool, planned_slots
+from treelab.runs.workers.queue import Queue, planned_slots
 from treelab.training.events import Progress
 
 
@@ -81,7 +80,7 @@ def test_with_a_cluster_the_one_worker_here_hands_runs_on(
     pytest.importorskip("distributed")
     monkeypatch.setenv("TREELAB_CLUSTER", "tcp://somewhere:8786")
     assert planned_slots() == ["cluster"]
-    monkeypatch.setattr(WorkerPool, "ensure_workers", lambda _: None)
+    monkeypatch.setattr(Queue, "ensure_workers", lambda _: None)
     store = RunStore(tmp_path)
     queue = Queue(store, command=BROKEN)
     run_id = store.create("slow", {}, problem_in(store))

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from treelab.runs.workers import worker_pool as slots
+from treelab.runs.workers import queue as slots
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from filelock import FileLock
 
 from treelab.runs.store.workers import ProcessId
-from treelab.runs.workers import worker_pool
-from treelab.runs.workers.worker_pool import MOST_FAILURES, WorkerPool, lower_priority
+from treelab.runs.workers import queue as queues
+from treelab.runs.workers.queue import MOST_FAILURES, Queue, lower_priority
 
 BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
 
@@ -19,8 +19,8 @@ BROKEN = (sys.executable, "-c", "raise SystemExit('torch is not installed')")
 @pytest.fixture
 def pool(store, monkeypatch):
     """The pool of a machine that gets one worker, which cannot start."""
-    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["cpu:0"])
-    pool = WorkerPool(store, BROKEN)
+    monkeypatch.setattr(queues, "planned_slots", lambda: ["cpu:0"])
+    pool = Queue(store, BROKEN)
     yield pool
     pool.shut_down(timeout=10)
 
@@ -38,8 +38,8 @@ def test_workers_that_cannot_start_are_given_up_with_a_reason(pool):
 
 def test_workers_start_two_at_a_time(store, monkeypatch):
     slots = ["quick", "cpu:0", "cpu:1", "cpu:2"]
-    monkeypatch.setattr(worker_pool, "planned_slots", lambda: slots)
-    pool = WorkerPool(store, (sys.executable, "-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(queues, "planned_slots", lambda: slots)
+    pool = Queue(store, (sys.executable, "-c", "import time; time.sleep(60)"))
     pool.ensure_workers()
     pool.ensure_workers()
     first, _ = pool.workers()
@@ -61,7 +61,7 @@ def test_a_worker_without_a_heartbeat_counts_as_dead(pool, store, monkeypatch):
     elsewhere = replace(ProcessId.here(), host="elsewhere")
     store.worker_registry.register("cpu:0", elsewhere)
     assert [worker.process for worker in pool.workers()] == [elsewhere]
-    monkeypatch.setattr(worker_pool, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(queues, "SILENT_SECONDS", 0.0)
     assert pool.workers() == []
     pool.ensure_workers()
     (worker,) = store.worker_registry.workers()

@@ -16,7 +16,7 @@ from tests.runs.workers.slow_tree import SPEC
 from treelab.cli.main import main
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.workers import worker_pool
+from treelab.runs.workers import queue as queues
 from treelab.runs.workers.queue import Queue
 
 COMMAND = (sys.executable, "-m", "tests.runs.workers.slow_worker")
@@ -207,7 +207,7 @@ def test_a_worker_that_hangs_is_replaced_and_ends_when_it_wakes(
     suspend_between_writes(process, store)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(worker_pool, "SILENT_SECONDS", 4.0)
+            patch.setattr(queues, "SILENT_SECONDS", 4.0)
             wait(lambda: "cpu:0" not in slots_of(queue), "the silence")
             queue.check()
         assert worker_of(queue) != process
@@ -238,7 +238,7 @@ def test_a_slot_that_is_filled_takes_no_second_worker(queue, store, capsys):
 @pytest.mark.slow
 def test_a_deleted_home_ends_its_workers(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_SLOTS", "1")
-    monkeypatch.setattr(worker_pool, "planned_slots", lambda: ["quick"])
+    monkeypatch.setattr(queues, "planned_slots", lambda: ["quick"])
     store = RunStore(tmp_path / "home")
     queue = Queue(store, command=COMMAND)
     queue.ensure_workers()
@@ -253,11 +253,11 @@ def test_a_worker_ends_when_no_app_is_left(tmp_path):
     """The app here is a script that asks for workers and ends."""
     script = (
         "import sys\n"
-        "from treelab.runs.workers import worker_pool\n"
+        "from treelab.runs.workers import queue as queues\n"
         "from treelab.runs.store.run_store import RunStore\n"
-        "worker_pool.planned_slots = lambda: ['quick']\n"
+        "queues.planned_slots = lambda: ['quick']\n"
         "command = (sys.executable, '-m', 'tests.runs.workers.slow_worker')\n"
-        "worker_pool.WorkerPool(RunStore(sys.argv[1]), command).ensure_workers()\n"
+        "queues.Queue(RunStore(sys.argv[1]), command).ensure_workers()\n"
     )
     home = tmp_path / "home"
     subprocess.run([sys.executable, "-c", script, str(home)], check=True)

@@ -75,3 +75,26 @@ def test_a_sum_of_a_single_column_is_shown_as_a_split_of_that_column(weight):
     assert sum(shown.feature == OBLIQUE) == 1
     np.testing.assert_array_equal(shown.predict(X), tree.predict(X))
     np.testing.assert_array_equal(shown.node_counts(X), shown.n_rows)
+
+
+def test_a_sum_of_a_single_column_keeps_the_side_of_numbers_on_its_bound():
+    rng = np.random.default_rng(0)
+    for weight, x in rng.normal(size=(200, 2)):
+        tree = Tree.complete(
+            (Feature("x"),), None, [weight * x], [False], [0.0, 1.0], weights=[[weight]]
+        )
+        X = pd.DataFrame({"x": [x, np.nextafter(x, 9), np.nextafter(x, -9)]})
+        np.testing.assert_array_equal(shown_tree(tree).predict(X), tree.predict(X))
+
+
+def test_a_sum_of_nothing_stays_where_no_other_sum_does():
+    tree = Tree.complete(
+        (Feature("x"),),
+        None,
+        np.array([1.0, 2.0, 3.0]),
+        np.zeros(3, bool),
+        np.arange(4.0)[:, None],
+        weights=[[1.0], [0.0], [1.0]],
+    )
+    X = pd.DataFrame({"x": [0.0, 2.0, 4.0]})
+    np.testing.assert_array_equal(shown_tree(tree).predict(X), tree.predict(X))

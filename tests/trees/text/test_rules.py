@@ -207,14 +207,14 @@ def test_the_rules_of_all_leaves_are_those_of_each(seed):
 
 def test_the_rules_of_a_tree_of_depth_3000_take_no_square_of_that(monkeypatch):
     n_narrowed = 0
-    narrow = NumberCondition.narrow
+    narrowed = NumberCondition.narrowed
 
     def counted(*given):
         nonlocal n_narrowed
         n_narrowed += 1
-        narrow(*given)
+        return narrowed(*given)
 
-    monkeypatch.setattr(NumberCondition, "narrow", counted)
+    monkeypatch.setattr(NumberCondition, "narrowed", counted)
     rules = to_rules(chain(3000))
     assert n_narrowed == 6000
     assert rules["rule"].iloc[-1] == "a > 2997 and b > 2998 and c > 2999"

@@ -177,8 +177,8 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     """Whether the first of some rows names the columns.
 
     It does not where columns of numbers have a number in it, unless these count up by
-    one as positions or years do, or are whole beside a word; nor where most of its
-    words are found again below.
+    one as positions or years do, or are 0, 1, ... above decimals alone, or are whole
+    beside a word; nor where most of its words are found again below.
     """
     first = [cell.strip() for cell in sample[0]]
     below = [
@@ -199,6 +199,10 @@ def looks_like_header(sample: list[list[str]]) -> bool:
         return len(new) == len(numbers)
     if numbers:
         places = [name for name, _ in numbers]
+        above = [own for own, name in zip(columns, first) if NUMBER.match(name)]
+        is_whole = any(cell.isdecimal() for column in above for cell in column)
+        if places == [*map(str, range(len(places)))] and not (is_whole or any(again)):
+            return True
         from_start = _counts_up(places) and (
             int(places[0]) <= 1 or 1800 <= int(places[0]) <= 2200
         )

@@ -212,7 +212,8 @@ def notebook_html(tree: Tree) -> str:
 
     The frame runs the viewer's script and has no access to the notebook.
     """
-    page = viewer_page(tree_payload(tree), text=to_text(tree))
+    text = to_text(tree)
+    page = viewer_page(tree_payload(tree), text=text)
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="allow-scripts '
         f'allow-downloads" title="Decision tree that predicts '

@@ -152,7 +152,6 @@ def number_bins(
         Without missing values.
     code : int array of shape (n_rows,)
         Class of each row, below ``n_codes``.
-    n_codes : int
     threshold : float or None
         Becomes an edge of a bar, unless it is infinite; a row on it counts as below.
     most : int, default=24
@@ -177,15 +176,7 @@ def number_bins(
         edges = _edges_of_values(values, threshold)
     else:
         edges = _even_edges(ordered, threshold, most)
-    # Bars are closed on the right, as a split is: x <= threshold goes left.
-    n_bars = len(edges) - 1
-    bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
-    counts = np.bincount(bar * n_codes + code, minlength=n_bars * n_codes)
-    return {
-        "edges": rounded_edges(edges),
-        "counts": counts.reshape(n_bars, n_codes).tolist(),
-        "open": [bool(values[0] < edges[0]), bool(values[-1] > edges[-1])],
-    }
+    return bars_between(edges, x, code, n_codes)
 
 
 def category_bars(
@@ -205,7 +196,6 @@ def category_bars(
         Whether it goes left.
     category, code : int arrays of shape (n_rows,)
         Category and class of each row.
-    n_codes : int
 
     Returns
     -------
@@ -224,19 +214,15 @@ def category_bars(
     n_own = MOST_CATEGORIES - 2
     shown = order if len(order) <= MOST_CATEGORIES else order[:n_own]
     rest = order[len(shown) :]
-    bars, sides, counts = [], [], []
+    bars: list[tuple] = []
     known = short_names(tuple(names), _NAME_LENGTH)
     for side in (True, False):
-        here = shown[left[shown] == side]
-        bars += [known[names[c]] for c in here]
-        counts += table[here].tolist()
-        sides += [side] * len(here)
-        more = rest[left[rest] == side]
+        here, more = (own[left[own] == side] for own in (shown, rest))
+        bars += [(known[names[c]], side, table[c].tolist()) for c in here]
         if len(more):
-            bars.append(counted(len(more), "more", "more"))
-            counts.append(table[more].sum(axis=0).tolist())
-            sides.append(side)
-    return {"categories": bars, "left": sides, "counts": counts}
+            total = table[more].sum(axis=0).tolist()
+            bars.append((counted(len(more), "more", "more"), side, total))
+    return dict(zip(("categories", "left", "counts"), map(list, zip(*bars))))
 
 
 def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
@@ -245,11 +231,21 @@ def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
     return np.linspace(low, high if high > low else low + 1, n_bars + 1)
 
 
-def counts_between(x: np.ndarray, edges: np.ndarray) -> list[list[int]]:
-    """Count numbers by bar, one count a bar; the ends hold what lies beyond, too."""
+def bars_between(
+    edges: np.ndarray, x: np.ndarray, code: np.ndarray, n_codes: int
+) -> dict:
+    """Count numbers by bar and class; the ends hold what lies beyond, too.
+
+    Bars are closed on the right, as a split is: x <= threshold goes left.
+    """
     n_bars = len(edges) - 1
     bar = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, n_bars - 1)
-    return np.bincount(bar, minlength=n_bars)[:, None].tolist()
+    counts = np.bincount(bar * n_codes + code, minlength=n_bars * n_codes)
+    return {
+        "edges": rounded_edges(edges),
+        "counts": counts.reshape(n_bars, n_codes).tolist(),
+        "open": [bool((x < edges[0]).any()), bool((x > edges[-1]).any())],
+    }
 
 
 def rounded_edges(edges: np.ndarray) -> list[float]:
@@ -347,8 +343,6 @@ def row_path(
 
     Parameters
     ----------
-    tree : Tree
-    row : DataFrame of one row
     label : str
         What the row is called, such as "row 812".
     color : str
@@ -377,7 +371,6 @@ def class_entries(
 
     Parameters
     ----------
-    tree : Tree
     codes : int array of shape (n_rows,)
         Class of each row.
     colors : mapping of label to hex colour, or None
@@ -415,9 +408,8 @@ def value_scale(trees: Sequence[Tree]) -> dict | None:
         return None
     scale = ValueScale.of(trees)
     cut = {"below": scale.is_cut_below, "above": scale.is_cut_above}
-    return {"low": plain_number(scale.low), "high": plain_number(scale.high)} | {
-        side: True for side, is_cut in cut.items() if is_cut
-    }
+    ends = {"low": plain_number(scale.low), "high": plain_number(scale.high)}
+    return ends | {side: True for side, is_cut in cut.items() if is_cut}
 
 
 def output_entries(trees: Sequence[Tree]) -> list[dict]:
@@ -430,10 +422,7 @@ def output_entries(trees: Sequence[Tree]) -> list[dict]:
     if trees[0].levels:
         low[:], high[:] = low.min(), high.max()
     ends = zip(trees[0].outputs, low.tolist(), high.tolist())
-    return [
-        {"name": short(name, NAME_LENGTH), "low": first, "high": last}
-        for name, first, last in ends
-    ]
+    return [{"name": short(n, NAME_LENGTH), "low": a, "high": b} for n, a, b in ends]
 
 
 # Sentences below the picture of a tree, made from its rows.
@@ -470,25 +459,19 @@ def sum_notes(trees, X) -> list[str]:
     used = np.flatnonzero(np.any(read_by, axis=0))
     numbers = score_numbers(features)
     scored = [_scores(features[j], numbers[j]) for j in used if has_scores(features[j])]
-    notes = [_listed("† counts by its category: ", scored)] if scored else []
+    filled = []
+    matrix = np.zeros((0, len(features)))
     if X is not None:
         matrix = feature_matrix(features, X, used)
-        missed = [j for j in used if np.isnan(matrix[:, j]).any()]
-        filled = [
-            f"{brief_name(features[j], NAME_LENGTH, numbers[j])} "
-            f"{_fill_text(features[j])}"
-            for j in missed
-        ]
-        if filled:
-            notes.append(_listed("In a sum, a missing value counts as: ", filled))
-    return notes
-
-
-def _fill_text(feature) -> str:
-    """Write what a missing value of a column counts as."""
-    if feature.is_date:
-        return cell_text(feature, feature.fill)
-    return with_unit(rounded(feature.fill), feature.unit)
+    for j in (j for j in used if np.isnan(matrix[:, j]).any()):
+        own = features[j]
+        value = with_unit(rounded(own.fill), own.unit)
+        value = cell_text(own, own.fill) if own.is_date else value
+        filled.append(f"{brief_name(own, NAME_LENGTH, numbers[j])} {value}")
+    return [
+        *_listed("† counts by its category: ", scored),
+        *_listed("In a sum, a missing value counts as: ", filled),
+    ]
 
 
 def _scores(feature, number: str) -> str:
@@ -505,13 +488,13 @@ def _scores(feature, number: str) -> str:
     return f"{name if number else name[:-1]} {', '.join(shown)}"
 
 
-def _listed(start: str, words: list[str]) -> str:
-    """Return a sentence that lists something of each column."""
+def _listed(start: str, words: list[str]) -> list[str]:
+    """Return a sentence that lists something of each column; none without any."""
     words = list(dict.fromkeys(words))  # features of one column may be called alike
     shown = words[:MOST_COLUMNS]
     if len(words) > MOST_COLUMNS:
         shown.append(counted(len(words) - MOST_COLUMNS, "more column"))
-    return f"{start}{'; '.join(shown)}."
+    return [f"{start}{'; '.join(shown)}."] if words else []
 
 
 # The nodes of one tree as the viewer in the browser reads them.
@@ -522,7 +505,6 @@ class TreeWriter:
 
     Parameters
     ----------
-    tree : Tree
     rows : tuple of (X, y, weight)
         Rows of the user's table, their labels or values of the target, and what each
         counts; X is None: the tree has the numbers that were stored with it, weight
@@ -557,8 +539,6 @@ class TreeWriter:
         plain = np.zeros(len(self.leaf), dtype=np.int64)
         self.code = plain if fold is None else fold[self.y]
         self.target_edges = target_edges
-        if target_edges is not None:
-            self._shown_edges = rounded_edges(target_edges)
         self._columns = columns
 
     def nodes(self, most: int, wording: Wording = WORDINGS[0]) -> list[dict]:
@@ -569,7 +549,6 @@ class TreeWriter:
         most : int
             Nodes to write; of a larger tree those that the most rows pass. Where a
             split's children are left out, ``hidden`` counts what hangs below.
-        wording : Wording
         """
         is_written = self._is_written(most)
         shown = [int(n) for n in self.rows_at.nodes if is_written[n]]
@@ -595,9 +574,8 @@ class TreeWriter:
         is_written = np.ones(tree.n_nodes, dtype=bool)
         if tree.n_nodes <= most:
             return is_written
-        # No child has more rows than its parent, and of equals the parent comes
-        # first: whatever is cut off this list, the parent of each
-        # split that is left in it is in it, too.
+        # No child has more rows than its parent, and of equals the parent comes first:
+        # the parent of each split that is left in this list is in it, too.
         order = self.rows_at.nodes
         order = order[~tree.is_leaf[order]]
         order = order[np.argsort(-tree.n_rows[order], kind="stable")]
@@ -638,15 +616,17 @@ class TreeWriter:
         """What any node has: its rows, their impurity and their targets."""
         tree = self.tree
         n_rows, total = int(tree.n_rows[node]), int(tree.n_rows[0])
+        weight, activity = (
+            None if own is None else plain_number(own[node])
+            for own in (tree.weight, tree.activity)
+        )
         facts: dict[str, Any] = {
             "rows": n_rows,
-            "weight": None if tree.weight is None else plain_number(tree.weight[node]),
+            "weight": weight,
             "share": plain_number(n_rows / total if total else 0.0),
             "impurity": plain_number(tree.impurity[node]) if n_rows else None,
             "gain": plain_number(split_gain(tree, node)),
-            "activity": None
-            if tree.activity is None
-            else plain_number(tree.activity[node]),
+            "activity": activity,
         }
         if tree.classes is None:
             facts["mean"] = plain_number(tree.value[node, tree.main_output])
@@ -655,9 +635,8 @@ class TreeWriter:
                     [plain_number(own), text]
                     for own, text in zip(tree.value[node], output_texts(tree, node))
                 ]
-            is_linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
             level = tree.interval_fraction
-            if level is not None and not is_linear:
+            if level is not None and not self._is_linear(node):
                 ends = tree.value[node, [0, -1]]
                 if tree.interval is not None:
                     ends = tree.ends(np.array([node]), tree.value[[node], 0])[0]
@@ -665,35 +644,24 @@ class TreeWriter:
             if n_rows and (tree.levels or not tree.outputs):
                 facts["std"] = plain_number(np.sqrt(tree.impurity[node]))
             if len(rows := self.rows_at[node]):
-                own, edges = self.y[rows], self.target_edges
-                facts["target_hist"] = {
-                    "edges": self._shown_edges,
-                    "counts": counts_between(own, edges),
-                    "open": [
-                        bool((own < edges[0]).any()),
-                        bool((own > edges[-1]).any()),
-                    ],
-                }
+                own = self.y[rows], self.code[rows]
+                facts["target_hist"] = bars_between(self.target_edges, *own, 1)
             return facts
         best = int(tree.predicted_class[node])
-        counts = tree.value[node]
+        chance = tree.value[node]
+        counts = chance
         if n_rows and tree.class_counts is not None:
             counts = tree.class_counts[node]
         folded = np.bincount(self.fold, counts, minlength=self.n_codes)
-        facts["shares"] = [
-            plain_number(share) for share in folded / max(folded.sum(), 1e-300)
-        ]
+        facts["shares"] = [*map(plain_number, folded / max(folded.sum(), 1e-300))]
         labels = tuple(map(str, tree.classes))
         name = short_names(labels, wording.length)
         facts["class"] = int(self.fold[best])  # its place in the legend
         facts["prediction"] = name[labels[best]]
-        facts["confidence"] = plain_number(tree.value[node, best])
-        likeliest = int(tree.value[node].argmax())
-        if tree.value[node, likeliest] > tree.value[node, best]:
-            facts["likeliest"] = [
-                name[labels[likeliest]],
-                plain_number(tree.value[node, likeliest]),
-            ]
+        facts["confidence"] = plain_number(chance[best])
+        most = int(chance.argmax())
+        if chance[most] > chance[best]:
+            facts["likeliest"] = [name[labels[most]], plain_number(chance[most])]
         return facts
 
     def _leaf(self, node: int, wording: Wording) -> dict:
@@ -702,8 +670,12 @@ class TreeWriter:
         if tree.classes is not None:
             return {}
         text = prediction_text(tree, node, most=wording.terms, length=wording.length)
-        linear = tree.leaf_weights is not None and tree.leaf_weights[node].any()
-        return {"formula" if linear else "prediction": text}
+        return {"formula" if self._is_linear(node) else "prediction": text}
+
+    def _is_linear(self, node: int) -> bool:
+        """Whether a node predicts by a linear model."""
+        weights = self.tree.leaf_weights
+        return weights is not None and bool(weights[node].any())
 
     def _split(self, node: int, wording: Wording) -> dict:
         """A split's condition, and what decides at it."""
@@ -853,28 +825,23 @@ class Frames:
     def take(self, places: Sequence[int]) -> "Frames":
         """Return the frames at some places; those that stay must be among them."""
         places = list(places)
-        return Frames(
-            self.kind,
-            self.name,
-            [self.values[i] for i in places],
-            [self.labels[i] for i in places],
-            places.index(self.chosen),
-            None if self.scores is None else [self.scores[i] for i in places],
-            self.score_label,
-            [(places.index(i), words) for i, words in self.marks],
-            places,
+        return replace(
+            self,
+            values=[self.values[i] for i in places],
+            labels=[self.labels[i] for i in places],
+            chosen=places.index(self.chosen),
+            scores=None if self.scores is None else [self.scores[i] for i in places],
+            marks=[(places.index(i), words) for i, words in self.marks],
+            places=places,
         )
 
     def to_dict(self) -> dict:
         """Return the frames as plain values, without their trees."""
         scores = self.scores
-        return {
-            "kind": self.kind,
-            "name": self.name,
+        return vars(self) | {
             "values": [plain_number(value) for value in self.values],
             "labels": list(self.labels),
             "scores": None if scores is None else [plain_number(s) for s in scores],
-            "score_label": self.score_label,
             "chosen": int(self.chosen),
             "marks": [[int(i), words] for i, words in self.marks],
             "places": list(self.places),
@@ -946,9 +913,6 @@ def tree_payload(
         own counts are shown, and no histograms.
     y : array-like of shape (n_rows,) or None, default=None
         Their labels, or values of the target.
-    weight : array of shape (n_rows,) or None, default=None
-        What each of them counts; None: all alike.
-    title : str, default=""
     split : {"train", "valid", "test", "train+valid"}, default="train"
         Which rows of the table these are.
     colors : mapping of label to hex colour, or None, default=None
@@ -1103,17 +1067,14 @@ def _add_histograms(writers, nodes, room: float, chosen: int) -> None:
             entry = nodes[frame][place]
             found.append((entry, writers[frame].histogram(entry["id"], n_bars)))
         size = len(to_json([histogram for _, histogram in found]).encode())
-        if size <= room:
-            room -= size
-            for entry, histogram in found:
-                entry |= histogram
-            continue
-        for entry, histogram in found:  # the last ones that there is room for
-            room -= len(to_json(histogram).encode())
-            if room < 0:
-                return
+        if size > room:  # the last ones that there is room for
+            each = np.cumsum([len(to_json(own).encode()) for _, own in found])
+            found = found[: int((each <= room).sum())]
+        for entry, histogram in found:
             entry |= histogram
-        return
+        if size > room:
+            return
+        room -= size
 
 
 # Many trees of one run as small pictures, of which one at a time is drawn.

@@ -1,6 +1,6 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
+from torch import Tensor
 
 from treelab.data.encoding import TableEncoder
 from treelab.evaluation.metrics import dendrogram_purity
@@ -16,11 +17,9 @@ from treelab.learners.argmin.fit import (
     TrainedTree,
     TreeExporter,
     WithPath,
-    check_rows,
-    predictor_row_scores,
     size_of,
 )
-from treelab.learners.argmin.network import ArgminTrees, ColumnMaskingTrees, RowTensors
+from treelab.learners.argmin.network import ArgminTrees, RowTensors, spawn
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits, random_splits
 from treelab.learners.common.base import TableEstimator, TrainingData
@@ -33,6 +32,41 @@ from treelab.trees.pruning_path import PruningPath
 from treelab.trees.tree import Tree
 
 MOST_CATEGORIES = 50  # of a category column; one with more is encoded as a constant
+
+
+class ColumnMaskingTrees(ArgminTrees):
+    """Argmin trees that predict each column from the others.
+
+    ``columns`` (J, F) says which features belong to each of J columns. A row's target
+    column is masked: a random one in each training batch, each in turn in validation. 0
+    is the mean of a z-score, so a mask is a factor 0.
+    """
+
+    def __init__(self, *args, columns: np.ndarray, generator, **options):
+        # Drawn first, so that the masks do not depend on what else is drawn.
+        mask_generator = spawn(generator, options["splits"][0].device)
+        super().__init__(*args, generator=generator, **options)
+        self.mask_generator = mask_generator
+        self.columns = torch.tensor(columns).to(self.rows.x)
+
+    def training_batch(self, rows: Tensor) -> RowTensors:
+        """Return the training rows of these indices, each without a random column."""
+        drawn, n_columns = self.mask_generator, len(self.columns)
+        column = torch.randint(
+            n_columns, rows.shape, generator=drawn, device=rows.device
+        )
+        return self._mask(super().training_batch(rows), column)
+
+    def validation_batches(self) -> Iterator[RowTensors]:
+        """Yield the validation rows without each of the columns in turn."""
+        for column in range(len(self.columns)):
+            for rows in super().validation_batches():
+                every = torch.full(rows.y.shape[:1], column, device=rows.y.device)
+                yield self._mask(rows, every)
+
+    def _mask(self, rows: RowTensors, column: Tensor) -> RowTensors:
+        """Rows without one column of each, (B,)."""
+        return replace(rows, x=rows.x * (1 - self.columns[column]).t())
 
 
 @estimator
@@ -92,7 +126,6 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         frame = self._read_frame(X, reset=True)
         train, valid = self._split(frame, X_valid)
         data, targets = encode_columns(train, valid, settings)
-        check_rows(settings, len(train))
         seed = int(check_random_state(self.random_state).randint(2**31))
         exporter = TreeExporter(data, settings.of_trees())
 
@@ -103,7 +136,6 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
             self._network(settings, data, targets, seed),
             seed,
             snapshot=lambda tree: with_clusters(export(tree), frame),
-            row_scores=predictor_row_scores,
             callbacks=callbacks,
         )
         training.run()

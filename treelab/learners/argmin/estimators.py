@@ -10,10 +10,8 @@ from treelab.learners.argmin.fit import (
     PathTraining,
     TreeExporter,
     WithPath,
-    check_rows,
     chosen_path,
-    drawn_row_scores,
-    predictor_row_scores,
+    row_scores,
 )
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
 from treelab.learners.argmin.settings import ArgminSettings
@@ -91,7 +89,6 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         weights = sample_weight, sample_weight_valid
         given = X, y, X_valid, y_valid, *weights, groups, groups_valid
         data = self._read(*given, numbers="zscore")
-        check_rows(settings, len(data.y))
         seed = int(check_random_state(self.random_state).randint(2**31))
         class_weight, scale = self._class_weight_or_scale(data)
         exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
@@ -99,9 +96,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
             self._network(exporter, seed),
             seed,
             snapshot=exporter.export,
-            row_scores=partial(drawn_row_scores, exporter)
-            if settings.reads_leaf
-            else predictor_row_scores,
+            row_scores=partial(row_scores, data=data) if settings.reads_leaf else None,
             callbacks=callbacks,
         )
         training.run()

@@ -17,7 +17,7 @@ from treelab.data.encoding import power_of_two
 from treelab.data.split import some_rows
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
-from treelab.learners.argmin.settings import ArgminSettings, TreeSettings
+from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.origin import (
     Origin,
@@ -123,9 +123,9 @@ class PathTraining:
         Draws the batches.
     snapshot : callable
         Exports a ``TrainedTree``.
-    row_scores : callable
-        Returns each validation row's score (E, n) by the network's trees as they are,
-        higher is better; by it trees with fewer columns lose nothing.
+    row_scores : callable or None
+        Returns each validation row's score (n,) by an exported tree, higher is better;
+        by it trees with fewer columns lose nothing. None: minus the predictor's loss.
     callbacks : sequence of callable
 
     Attributes
@@ -149,11 +149,18 @@ class PathTraining:
         seed: int,
         *,
         snapshot: Callable[[TrainedTree], Tree],
-        row_scores: Callable[[ArgminTrees], np.ndarray],
+        row_scores: Callable[[Tree], np.ndarray] | None = None,
         callbacks: Sequence[Callback] = (),
     ):
         self.network, self.settings, self.seed = network, network.settings, seed
         self.snapshot, self.row_scores = snapshot, row_scores
+        n_nodes, n_rows = self.settings.n_nodes, len(network.rows.y)
+        if n_rows < n_nodes:
+            raise ValueError(
+                f"depth={self.settings.depth} gives {n_nodes} nodes, but there are "
+                f"n_samples={n_rows} training rows; with so few, depth must be at most "
+                f"{max(int(np.log2(n_rows + 1)) - 1, 0)}."
+            )
         self.starts = trained_trees(network)
         self.simplified = np.zeros(network.n_candidates, dtype=bool)
         self.points: list[PathPoint] = []
@@ -161,7 +168,7 @@ class PathTraining:
         every = np.ones(network.n_candidates, dtype=bool)
         first = Monitor(self.settings.max_epochs, callbacks, snapshot=self._leader)
         self._stages = [(first, every)]  # and which trees came through it
-        drawn = some_rows(len(network.rows.y), REFERENCE_ROWS)
+        drawn = some_rows(n_rows, REFERENCE_ROWS)
         rows = torch.as_tensor(drawn, device=network.bias.device)
         with torch.no_grad():
             losses = network.batch_loss(rows), network.valid_loss()
@@ -216,7 +223,7 @@ class PathTraining:
         within one standard error, that of the difference, of the dense tree's.
         """
         network = self.network
-        dense = self.row_scores(network)
+        dense = self._row_scores()
         taken = {name: t.clone() for name, t in network.state_dict().items()}
         tried: list[np.ndarray] = []  # which trees each step was taken by
         for n_columns in N_COLUMNS[::-1]:
@@ -224,7 +231,7 @@ class PathTraining:
                 continue
             keep_columns(network, n_columns)
             self._train_again("fewer columns")
-            after = zip(dense, self.row_scores(network))
+            after = zip(dense, self._row_scores())
             fine = np.array([loses_nothing(*scores) for scores in after])
             tried.append(fine)
             for name, now in network.state_dict().items():
@@ -235,6 +242,13 @@ class PathTraining:
             at = i - len(tried)
             self._stages[at] = (self._stages[at][0], came)
             self.simplified |= came
+
+    def _row_scores(self) -> np.ndarray:
+        """Each validation row's score (E, n) by the trees as they are."""
+        if self.row_scores is None:
+            return -_array(self.network.valid_losses())
+        trees = map(self.snapshot, trained_trees(self.network))
+        return np.array([*map(self.row_scores, trees)])
 
     def _train_again(self, stage: str) -> None:
         """Train the trees as they now are for some more epochs."""
@@ -271,16 +285,6 @@ class PathTraining:
         """The tree of the lowest validation loss as it is now, exported."""
         loss = self.network.valid_loss().nan_to_num(nan=np.inf)
         return self.snapshot(trained_trees(self.network)[int(loss.argmin())])
-
-
-def check_rows(settings: TreeSettings, n_rows: int) -> None:
-    """Raise ValueError if a tree has more nodes than there are training rows."""
-    if n_rows < settings.n_nodes:
-        raise ValueError(
-            f"depth={settings.depth} gives {settings.n_nodes} nodes, but there are "
-            f"n_samples={n_rows} training rows; with so few, depth must be at most "
-            f"{max(int(np.log2(n_rows + 1)) - 1, 0)}."
-        )
 
 
 def loses_nothing(before: np.ndarray, after: np.ndarray) -> bool:
@@ -474,13 +478,23 @@ def scored_path(
     settings, data = exporter.settings, exporter.data
     trees, predictors = zip(*models)
     path = PruningPath(settings.strengths, trees, predictors, split=settings.split)
-    table = pd.DataFrame(
-        {"strength": strength}
-        | _on_validation(path, i, data)
-        | size_of(trees[i], settings.n_nodes)
-        for i, strength in enumerate(path.strengths)
-    )
-    return replace(path, scores=table)
+    frame, truth, weight = data.frame_valid, data.y_valid, data.weight_valid
+    labels = truth if path.classes is None else np.array(path.classes)[truth]
+    table = []
+    for i, (strength, tree) in enumerate(zip(path.strengths, trees)):
+        predicted = path.predict(frame, i)
+        if path.classes is None:
+            loss = np.average(_squares(predicted, truth), weights=weight)
+            loss *= power_of_two(truth) ** 2
+        else:
+            proba = path.predict_proba(frame, i)[np.arange(len(truth)), truth]
+            nats = -np.log(np.maximum(proba, SMALLEST_PROBABILITY))
+            loss = np.average(nats, weights=weight)
+        found = scores(path.task, labels, predicted, sample_weight=weight)
+        score = found[headline(path.task)]
+        row = {"strength": strength, "valid_loss": loss, "valid_score": score}
+        table.append(row | size_of(tree, settings.n_nodes))
+    return replace(path, scores=pd.DataFrame(table))
 
 
 def best_path(
@@ -504,17 +518,6 @@ def best_path(
     return every[chosen], places[chosen][0]
 
 
-def drawn_row_scores(exporter: TreeExporter, network: ArgminTrees) -> np.ndarray:
-    """Return each validation row's score (E, n) by a network's trees as drawn."""
-    trees = map(exporter.export, trained_trees(network))
-    return np.array([row_scores(tree, exporter.data) for tree in trees])
-
-
-def predictor_row_scores(network: ArgminTrees) -> np.ndarray:
-    """Return each validation row's score (E, n), minus its loss, by the predictor."""
-    return -_array(network.valid_losses())
-
-
 def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
     """Return each validation row's score (n,), higher is better.
 
@@ -534,21 +537,6 @@ def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
 def _squares(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Squared errors (n,), in no unit: of the size of the largest value."""
     return ((predicted - truth) / power_of_two(truth)) ** 2
-
-
-def _on_validation(path: PruningPath, i: int, data: TrainingData) -> dict[str, float]:
-    """Mean loss and headline score of the i-th tree."""
-    truth, frame, weight = data.y_valid, data.frame_valid, data.weight_valid
-    predicted = path.predict(frame, i)
-    if path.classes is None:
-        loss = np.average(_squares(predicted, truth), weights=weight)
-        loss *= power_of_two(truth) ** 2
-    else:
-        proba = path.predict_proba(frame, i)[np.arange(len(truth)), truth]
-        nats = -np.log(np.maximum(proba, SMALLEST_PROBABILITY))
-        loss, truth = np.average(nats, weights=weight), np.array(path.classes)[truth]
-    found = scores(path.task, truth, predicted, sample_weight=weight)
-    return {"valid_loss": loss, "valid_score": found[headline(path.task)]}
 
 
 def size_of(tree: Tree, n_nodes: int) -> dict[str, float]:

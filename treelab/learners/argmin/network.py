@@ -7,7 +7,7 @@ F features, B rows, C outputs.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -263,50 +263,6 @@ class ArgminTrees(nn.Module):
             child = 2 * t + (1 if self.fixed[e, t] > 0 else 2)
             read[e, :, child] += read[e, :, t]
             read[e, :, t] = 0
-
-
-class ColumnMaskingTrees(ArgminTrees):
-    """Argmin trees that predict each column from the others.
-
-    A row's target column is masked: a random one in each training batch, each in turn
-    in validation. 0 is the mean of a z-score, so a mask is a factor 0.
-
-    Parameters
-    ----------
-    *args, generator, **options
-        See ``ArgminTrees``.
-    columns : ndarray of shape (J, F)
-        Which features belong to each of J columns.
-    """
-
-    def __init__(self, *args, columns: np.ndarray, generator, **options):
-        device = options["splits"][0].device
-        # Drawn first, so that the masks do not depend on what else is drawn.
-        mask_generator = spawn(generator, device)
-        super().__init__(*args, generator=generator, **options)
-        self.mask_generator = mask_generator
-        self.columns = torch.tensor(columns).to(self.rows.x)
-
-    def training_batch(self, rows: Tensor) -> RowTensors:
-        """Return the training rows of these indices, each without a random column."""
-        column = torch.randint(
-            len(self.columns),
-            rows.shape,
-            generator=self.mask_generator,
-            device=rows.device,
-        )
-        return self._mask(super().training_batch(rows), column)
-
-    def validation_batches(self) -> Iterator[RowTensors]:
-        """Yield the validation rows without each of the columns in turn."""
-        for column in range(len(self.columns)):
-            for rows in super().validation_batches():
-                every = torch.full(rows.y.shape[:1], column, device=rows.y.device)
-                yield self._mask(rows, every)
-
-    def _mask(self, rows: RowTensors, column: Tensor) -> RowTensors:
-        """Rows without one column of each, (B,)."""
-        return replace(rows, x=rows.x * (1 - self.columns[column]).t())
 
 
 def spawn(generator: torch.Generator, device: torch.device) -> torch.Generator:

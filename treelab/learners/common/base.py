@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -59,19 +59,10 @@ def check_table(X):
 def in_fitted_order(X, names: Sequence[str] | None, columns: Sequence[str]):
     """Return a table with its columns in the order in which they were fitted.
 
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_rows, n_columns)
-    names : sequence of str or None
-        ``feature_names_in_``, None where the table that was fitted had no names.
-    columns : sequence of str
-        What its columns are called, x0, x1, ... those of an array.
-
-    Returns
-    -------
-    DataFrame or ndarray
-        The table itself where it is an array or has other columns. Where an array was
-        fitted, columns of other names are taken in their order, as scikit-learn does.
+    ``names`` are ``feature_names_in_``, None where the table that was fitted had none;
+    ``columns`` what its columns are called, x0, x1, ... those of an array. An array, or
+    a table of other columns, is returned as it is; where an array was fitted, columns
+    of other names are taken in their order, as scikit-learn does.
     """
     if not isinstance(X, pd.DataFrame):
         return X
@@ -466,7 +457,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
             y_valid=valid.y,
             frame=rows.frame,
             frame_valid=valid.frame,
-            n_outputs=self._n_outputs(),
+            n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
             weight=rows.weight,
             weight_valid=valid.weight,
@@ -542,19 +533,16 @@ class TableEstimator(CommonSettings, BaseEstimator):
 
     def _decode_target(self, y: np.ndarray) -> np.ndarray:
         """Return an encoded target as the caller gave it."""
-        raise NotImplementedError
+        return y
 
     def labels(self) -> tuple | None:
         """Return the classes as plain Python values; None for regression."""
-        raise NotImplementedError
+        return None
 
     def _task(self) -> str:
         """One of "binary", "multiclass" and "regression"."""
-        raise NotImplementedError
-
-    def _n_outputs(self) -> int:
-        """Classes, or 1."""
-        raise NotImplementedError
+        n_classes = len(self.labels() or ())
+        return {0: "regression", 2: "binary"}.get(n_classes, "multiclass")
 
 
 class TableClassifier(ClassifierMixin, TableEstimator):
@@ -589,29 +577,36 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """Return the labels of class codes."""
         return self.classes_[y]
 
-    def _task(self):
-        """Two classes are binary, more are multiclass."""
-        return "binary" if len(self.classes_) == 2 else "multiclass"
-
-    def _n_outputs(self):
-        """One output a class."""
-        return len(self.classes_)
-
     @property
     def _class_weight(self) -> Any:
         """The setting ``class_weight`` that is trained with, if any."""
         return getattr(read_settings(self), "class_weight", None)
 
-    def _class_weight_by_code(self):
-        """The setting ``class_weight``, a dict by class codes in place of labels.
+    def _class_weights(
+        self, y: np.ndarray, row_weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
+        given = self._class_weight
+        if given is None:
+            return np.ones(len(self.classes_))
+        if isinstance(given, dict):
+            weights = self._given_weights(given)
+        elif given == "balanced":
+            weights = self._balanced_weights(y, row_weight)
+        else:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dict of label to weight, "
+                f"got {given!r}."
+            )
+        return weights / np.average(weights[y], weights=row_weight)
+
+    def _given_weights(self, given: dict) -> np.ndarray:
+        """Weight of each class (n_classes,) by its label, 1 where none is given.
 
         As scikit-learn has it, a label that the rows lack is no mistake where every
         class has its weight: a fold may lack a rare class.
         """
-        given = self._class_weight
-        if not isinstance(given, dict):
-            return given
-        labels = self.classes_.tolist()
+        labels = self.labels()
         unknown = [label for label in given if label not in labels]
         missing = [label for label in labels if label not in given]
         if unknown and missing:
@@ -625,26 +620,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
                     "class_weight must hold finite numbers of at least 0, got "
                     f"{weight!r} for {label!r}."
                 )
-        return {labels.index(label): given[label] for label in given if label in labels}
-
-    def _class_weights(
-        self, y: np.ndarray, row_weight: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
-        given = self._class_weight_by_code()
-        weights = np.ones(len(self.classes_))
-        if given is None:
-            return weights
-        if isinstance(given, dict):
-            weights[[*given]] = [*given.values()]
-        elif given == "balanced":
-            weights = self._balanced_weights(y, row_weight)
-        else:
-            raise ValueError(
-                "class_weight must be None, 'balanced' or a dict of label to weight, "
-                f"got {given!r}."
-            )
-        return weights / np.average(weights[y], weights=row_weight)
+        return np.array([given.get(label, 1.0) for label in labels], dtype=float)
 
     def _balanced_weights(
         self, y: np.ndarray, row_weight: np.ndarray | None = None
@@ -678,6 +654,27 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     def labels(self) -> tuple:
         """Return the classes as plain Python values, as in the exported model."""
         return tuple(self.classes_.tolist())
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of the labels that are predicted for ``X``.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` holds text where the classes are none, or the other way round.
+        """
+        predicted = self.predict(X)
+        given = check_target(y, len(predicted), "y"), predicted, self.classes_
+        y, predicted, known = (
+            np.array([*own]) if own.dtype == object else own for own in given
+        )
+        if (y.dtype.kind == "U") != (known.dtype.kind == "U"):
+            fitted = ", ".join(map(label_text, known[:3]))
+            raise ValueError(
+                f"y holds the label {label_text(y[0])}, and the classes that were "
+                f"fitted are such as {fitted}. Give labels as they were fitted."
+            )
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def predict(self, X):
         """Predict a label for each row of ``X``."""
@@ -752,21 +749,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
                 f"as {name}. Give one column, or one quantile."
             )
         return np.repeat(y[:, None], len(self._levels), axis=1)
-
-    def _decode_target(self, y):
-        """Return the target as it is."""
-        return y
-
-    def _task(self):
-        """Regression."""
-        return "regression"
-
-    def _n_outputs(self):
-        """One value, or one of each target or level."""
-        return self.n_outputs_
-
-    def labels(self) -> None:
-        """Return None: regression has no classes."""
 
     def predict(self, X):
         """Predict a value, in the units of the target, for each row of ``X``.

@@ -149,14 +149,9 @@ def changed_splits_of_trees(
 ) -> int:
     """Count splits of complete trees that differ from the start's at the same place.
 
-    Those count that divide training rows, as far as the end knows its rows.
-
-    Parameters
-    ----------
-    start, end : WeightedTrees
-        As many trees of one depth, of the same features.
-    spread : ndarray of shape (n_features,)
-        See ``changed_splits``.
+    Those count that divide training rows, as far as the end knows its rows. Both have
+    as many trees of one depth, of the same features; ``spread`` is that of
+    ``changed_splits``.
     """
     equal = start.threshold == end.threshold  # infinite ones, too
     with np.errstate(invalid="ignore"):

@@ -149,13 +149,9 @@ class GrownTree(TableEstimator):
         leaf = leaf_of(tree, matrix)
         target = check_target(tree, len(leaf), self._decode_target(data.y))
         tree = with_leaves(tree, matrix, leaf, target, data.weight)
-        weights = self._row_weights(data.y, data.weight)
-        if class_weights is not None:
-            weights = class_weights[data.y]
-        weights = weights * self._vote_weights(data.y)
-        by_class = self._by_class(data.y, weights)
-        if data.weight is not None:
-            weights = weights * data.weight
+        by_class, weights = self._leaf_weights(data, class_weights), data.rows.weights
+        if by_class is not None:
+            weights = by_class[data.y] * weights
         if tree.loss is not None:
             value = node_constants(tree, leaf, data.y, weights, tree.loss)[0]
             return replace(tree, value=value)
@@ -163,19 +159,14 @@ class GrownTree(TableEstimator):
         return replace(tree, class_weights=by_class)
 
     def _values_of(self, y) -> np.ndarray:
-        """What leaves average, (n_rows, n_outputs)."""
-        raise NotImplementedError
+        """What leaves average, (n_rows, n_outputs): the targets as columns."""
+        return as_columns(y)
 
-    def _row_weights(self, y, weight) -> np.ndarray:
-        """What each row's class weighs, (n_rows,); ``weight`` is the row's own."""
-        raise NotImplementedError
+    def _leaf_weights(self, data: TrainingData, given) -> np.ndarray | None:
+        """What a row of each class counts in leaves, (n_classes,); None for numbers.
 
-    def _vote_weights(self, y) -> np.ndarray | float:
-        """What each row's weight is multiplied by in the nodes; see ``votes``."""
-        return 1.0
-
-    def _by_class(self, y, weights) -> np.ndarray | None:
-        """Weights of rows (n_rows,) by class, (n_classes,); None without classes."""
+        ``given`` are the weights of ``_with_rows``.
+        """
         return None
 
     def _loss(self, frame, target, weight=None) -> float:
@@ -190,15 +181,9 @@ class GrownClassifier(GrownTree, TableClassifier):
         """Class codes as indicators, (n_rows, n_classes)."""
         return np.eye(len(self.classes_))[y]
 
-    def _row_weights(self, y, weight):
-        """Weight of each row's class."""
-        return self._class_weights(y, weight)[y]
-
-    def _by_class(self, y, weights):
-        """Every row of a class has the same; every class has a row."""
-        by_class = np.ones(len(self.classes_))
-        by_class[y] = weights
-        return by_class
+    def _leaf_weights(self, data, given):
+        """Those of the settings where none are given."""
+        return self._class_weights(data.y, data.weight) if given is None else given
 
     def _loss(self, frame, target, weight=None):
         """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
@@ -215,14 +200,6 @@ class GrownRegressor(GrownTree, TableRegressor):
         self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
         path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
         return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
-
-    def _values_of(self, y):
-        """The targets as columns, (n_rows, n_outputs)."""
-        return as_columns(y)
-
-    def _row_weights(self, y, weight):
-        """There are no classes."""
-        return np.ones(len(y))
 
     def _loss(self, frame, target, weight=None):
         """Mean loss, the squared error in squared units of the target.
@@ -361,6 +338,13 @@ class Search:
             return with_node_means(tree, leaf, as_columns(y), weight)
         return weighted_impurity(tree, self.greedy.class_weight)
 
+    def predicted(self, tree: Tree, x: np.ndarray, weighting: int) -> np.ndarray:
+        """Class codes or values that a tree predicts for encoded rows (n, F)."""
+        leaf = leaf_of(tree, x)
+        if tree.class_counts is not None:
+            return self.predicted_class(tree.class_counts, weighting)[leaf]
+        return tree.value[leaf] if tree.outputs else tree.value[leaf, 0]
+
     def predicted_class(self, class_counts: np.ndarray, weighting: int) -> np.ndarray:
         """Class (...,) that leaves of so many rows of each (..., C) predict."""
         values, own = votes(self.greedy.constraints, self.greedy.classes)
@@ -431,8 +415,7 @@ def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
     ``mass * impurity`` is the weighted risk of a node but for a constant factor, so
     the tree is pruned by the measure it was grown by.
     """
-    if tree.class_counts is None:
-        return tree
+    assert tree.class_counts is not None
     weighted = tree.class_counts * weights
     total = weighted.sum(axis=1)
     fraction = weighted / np.maximum(total, 1e-300)[:, None]
@@ -490,8 +473,7 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
         each = np.ones(len(truth)) if weight is None else weight
         apart = [part == place for place in range(N_PARTS)]
         parts = [(leaf[own], truth[own], each[own]) for own in apart]
-        sums = value_sums(path, parts, search.loss)
-        return [sums[steps].transpose(1, 0, 2, 3)]
+        return [value_sums(path, parts, search.loss)[steps].transpose(1, 0, 2, 3)]
     assert tree.class_counts is not None
     n_classes = len(tree.classes)
     cell = part * n_classes + truth
@@ -518,35 +500,6 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
 # (bumping: Tibshirani and Knight, "Model search by bootstrap 'bumping'", 1999).
 
 
-@dataclass(frozen=True)
-class Restart:
-    """A deep greedy tree over encoded columns, to be pruned to any size."""
-
-    # Of the tree with the rows that it may know, cut at its depth.
-    path: CostComplexityPath
-    leaf: np.ndarray  # int (n_rows,): leaf of each of them, as prediction sees it
-
-    def at(self, n_leaves: int) -> Tree:
-        """Return its largest pruning with at most so many leaves."""
-        return self.path.trees[self._step(n_leaves)]
-
-    def predicted(self, n_leaves: int, search: Search, weighting: int) -> np.ndarray:
-        """Class code or value (n_rows,) that this pruning predicts for each row."""
-        tree, step = self.path.tree, self._step(n_leaves)
-        ends = np.where(tree.level > 0, self.path.step[tree.parent], np.inf)
-        node = self.leaf
-        while (is_cut := ends[node] <= step).any():
-            node = np.where(is_cut, tree.parent[node], node)
-        if tree.outputs:
-            return tree.value[node]
-        if tree.class_counts is None:
-            return tree.value[node, 0]
-        return search.predicted_class(tree.class_counts, weighting)[node]
-
-    def _step(self, n_leaves: int) -> int:
-        return int(steps_at(self.path, np.array([n_leaves]))[0])
-
-
 class Restarts:
     """Greedy trees of all rows, the first as it is, the others on bootstrap weights.
 
@@ -567,10 +520,10 @@ class Restarts:
         drawn = [random.exponential(size=n_rows) for _ in range(n_restarts - 1)]
         self._weights = [own, *(each if own is None else own * each for each in drawn)]
         self._deep: dict[int, list[Tree]] = {}
-        self._found: dict[tuple, list[Restart]] = {}
+        self._paths: dict[tuple, list[CostComplexityPath]] = {}
 
-    def of(self, candidate: Candidate) -> list[Restart]:
-        """Return the trees that grow by a candidate's depth and leaf size."""
+    def trees(self, candidate: Candidate, n_leaves: int) -> list[Tree]:
+        """Return a candidate's trees, pruned to at most so many leaves."""
         leaf_size, depth = candidate.min_samples_leaf, candidate.max_depth
         if leaf_size not in self._deep:
             X, seen, y, features, own = self._rows
@@ -578,24 +531,21 @@ class Restarts:
                 self.search.grow(X, seen, y, features, leaf_size, weight, own)
                 for weight in self._weights
             ]
-        if (depth, leaf_size) not in self._found:
+        if (depth, leaf_size) not in self._paths:
             paths = [cut_path(tree, depth) for tree in self._deep[leaf_size]]
-            self._found[depth, leaf_size] = [
-                Restart(path, leaf_of(path.tree, self._rows[1])) for path in paths
-            ]
-        return self._found[depth, leaf_size]
+            self._paths[depth, leaf_size] = paths
+        paths, most = self._paths[depth, leaf_size], np.array([n_leaves])
+        return [path.trees[int(steps_at(path, most)[0])] for path in paths]
 
     def retained(self, candidate: Candidate, n_leaves: int) -> Tree:
         """Return the tree of a size that is retained; see ``retained``."""
-        found = self.of(candidate)
-        if len(found) == 1:
-            return found[0].at(n_leaves)
-        predicted = [
-            own.predicted(n_leaves, self.search, candidate.weighting) for own in found
-        ]
-        y, weight = self._rows[2], self._rows[-1]
-        loss = self.search.loss
-        return found[retained(predicted, y, weight=weight, loss=loss)].at(n_leaves)
+        trees = self.trees(candidate, n_leaves)
+        if len(trees) == 1:
+            return trees[0]
+        _, seen, y, _, weight = self._rows
+        weighting, loss = candidate.weighting, self.search.loss
+        predicted = [self.search.predicted(tree, seen, weighting) for tree in trees]
+        return trees[retained(predicted, y, weight=weight, loss=loss)]
 
 
 def retained(
@@ -741,9 +691,10 @@ class TunedClassifier(TunedTree, GrownClassifier):
         """What each row votes for, its class unless errors have costs."""
         return votes(self.constraints_, self.labels())[0][y]
 
-    def _vote_weights(self, y):
-        """Weight of each row's vote, by the costs of its errors."""
-        return votes(self.constraints_, self.labels())[1][y]
+    def _leaf_weights(self, data, given):
+        """Times those of each class's votes, by the costs of its errors."""
+        own = votes(self.constraints_, self.labels())[1]
+        return super()._leaf_weights(data, given) * own
 
     def _class_weights(self, y, row_weight=None):
         """Equal weights where they are not set."""

@@ -264,8 +264,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             before = [place for group in groups for place in group.sizes]
             own = [z for z in range(end + 1) if z not in before and not leads[z]]
             n_trees = n if choice.chosen in own else -(-n // 3)
-            found = restarts.of(choice.candidates[end])[:n_trees]
-            trees = [restart.at(int(sizes[end])) for restart in found]
+            trees = restarts.trees(choice.candidates[end], int(sizes[end]))[:n_trees]
             most = max(tree.n_leaves for tree in trees)
             if most <= largest:
                 groups[-1].sizes.extend(own)  # all rows fill no more leaves

@@ -222,14 +222,14 @@ def held_out_predictions(network: WeightedTreesNetwork) -> np.ndarray:
     """
     n_train, objective = network.rows.n_train, network.objective
     predictions = np.full((n_train, max(objective.n_classes, 1)), np.nan)
-    for output, held_out in zip(network.valid_outputs(), network.held_out):
-        rows = held_out.cpu().numpy()
+    for output, rows in zip(network.valid_outputs(), network.held_out):
         if isinstance(objective, RegressionObjective):
             predicted = objective.scale.restore(output)
         else:
             predicted = log_proba(output).exp()
         trained = rows < n_train
-        predictions[rows[trained]] = predicted.t().double().cpu().numpy()[trained]
+        at = rows[trained].cpu().numpy()
+        predictions[at] = predicted[:, trained].t().double().cpu().numpy()
     return predictions
 
 

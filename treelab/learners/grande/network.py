@@ -31,7 +31,6 @@ class Rows:
     # (n,): the fold that holds the row out; -1 where every sub-ensemble trains on it.
     fold: Tensor
     n_train: int  # rows that some sub-ensemble trains on; they come first
-    n_classes: int  # 0 for regression
     # (n,): the row's own alone; None: all count alike.
     own_weight: np.ndarray | None = None
 
@@ -59,7 +58,6 @@ class Rows:
             torch.tensor(weight, dtype=torch.float32, device=device),
             torch.tensor(fold, device=device),
             len(data.y),
-            objective.n_classes,
             own if np.ptp(own) else None,
         )
 

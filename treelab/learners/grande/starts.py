@@ -7,7 +7,8 @@ weights are equal.
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -61,30 +62,18 @@ def begin_network(
     """
     rows = Rows.of(data, fold, objective, generator.device)
     random = np.random.RandomState(seed)
-    offered = [np.arange(rows.x.shape[1])] * (rows.n_folds * settings.n_estimators)
+    n_trees = rows.n_folds * settings.n_estimators
+    offered = [np.arange(rows.x.shape[1])] * n_trees
     rules, fraction = None, settings.selected_variables
     constraints = Constraints.read(settings.constraints)
     if constraints.limits_splits:
         rules = ColumnRules.of(constraints, data.encoder.features_, None)
-        offered = offered_columns(offered, rules, rows, settings.depth, random)
+        which = rows, objective, settings.depth, random
+        offered = offered_columns(n_trees, rules, *which)
         # Every level finds a column that it allows.
         fraction = 1.0 if constraints.allowed else fraction
     columns = draw_columns(offered, fraction, random)
     return draw_starts(rows, columns, objective, settings, generator, random, rules)
-
-
-def draw_columns(
-    offered: Sequence[np.ndarray], fraction: float, random: np.random.RandomState
-) -> np.ndarray:
-    """Draw a fraction of the features on offer to each tree, (E, K), ascending.
-
-    `FEWEST_COLUMNS` where there are, at least. Section 3.4 of arXiv:2309.17130, feature
-    subset.
-    """
-    n_offered = min(len(own) for own in offered)
-    n_columns = max(min(FEWEST_COLUMNS, n_offered), round(fraction * n_offered))
-    drawn = [random.permutation(own)[:n_columns] for own in offered]
-    return np.sort(drawn, axis=1)
 
 
 def draw_starts(
@@ -150,6 +139,20 @@ def draw_starts(
         parameters=(logits, threshold, leaf_value, leaf_weight),
         columns=None if uses_all else own,
     )
+
+
+def draw_columns(
+    offered: Sequence[np.ndarray], fraction: float, random: np.random.RandomState
+) -> np.ndarray:
+    """Draw a fraction of the features on offer to each tree, (E, K), ascending.
+
+    `FEWEST_COLUMNS` where there are, at least. Section 3.4 of arXiv:2309.17130, feature
+    subset.
+    """
+    n_offered = min(len(own) for own in offered)
+    n_columns = max(min(FEWEST_COLUMNS, n_offered), round(fraction * n_offered))
+    drawn = [random.permutation(own)[:n_columns] for own in offered]
+    return np.sort(drawn, axis=1)
 
 
 # Greedy trees, and how they are written into the parameters.
@@ -227,29 +230,23 @@ def _grow(
 ) -> list[GreedyTree]:
     """Grow the greedy trees of every fold, several folds at once."""
     train = slice(rows.n_train)
-    x, y = rows.x[train].cpu().numpy(), rows.target[train].cpu().numpy()
-    weight = rows.weight[train].double().cpu().numpy()
-    fold = rows.fold[train].cpu().numpy()
     loss = getattr(objective, "loss_of_rows", SQUARED_ERROR)
+    grower = Grower(
+        rows.x[train].cpu().numpy(),
+        rows.target[train].cpu().numpy(),
+        rows.weight[train].double().cpu().numpy(),
+        objective.n_classes,
+        settings.depth,
+        max(least, MIN_SAMPLES_LEAF),
+        loss,
+    )
     grow = GROWERS["forest" if loss.is_positive else settings.init]
+    fold = rows.fold[train].cpu().numpy()
+    by_fold = np.split(columns, rows.n_folds)
     seeds = random.randint(2**31, size=rows.n_folds)
     grown = Parallel(n_jobs=torch.get_num_threads(), prefer="threads")(
-        delayed(grow)(
-            Grower(
-                x,
-                y,
-                weight * (fold != held_out),
-                n_classes=rows.n_classes,
-                depth=settings.depth,
-                least=max(least, MIN_SAMPLES_LEAF),
-                loss=loss,
-            ),
-            own,
-            seed,
-        )
-        for held_out, (own, seed) in enumerate(
-            zip(np.split(columns, rows.n_folds), seeds)
-        )
+        delayed(grow)(replace(grower, weight=grower.weight * (fold != g)), own, seed)
+        for g, (own, seed) in enumerate(zip(by_fold, seeds))
     )
     return [tree for of_fold in grown for tree in of_fold]
 
@@ -395,24 +392,21 @@ N_TREES = 32  # of the forest that judges columns
 
 
 def offered_columns(
-    offered: Sequence[np.ndarray],
+    n_trees: int,
     rules: ColumnRules,
     rows: Rows,
+    objective: Objective,
     depth: int,
     random: np.random.RandomState,
 ) -> list[np.ndarray]:
     """Return the features that each tree may be given, all of one group of columns.
-
-    ``offered`` are those that each tree could have without constraints; ``random``
-    deals the groups among the trees, and seeds the forest that ranks the columns.
 
     Raises
     ------
     ValueError
         If no group has a column for every level, or no column is worth its cost.
     """
-    worth = _worth_their_cost(rules, rows, random)
-    among = _best_columns(rules, rows, worth, random)
+    among = _chosen_columns(rules, rows, objective, random)
     levels = [rules.by_level.get(level, rules.by_level[-1]) for level in range(depth)]
     groups = [
         group & among
@@ -424,11 +418,8 @@ def offered_columns(
             "The constraints leave a level of GRANDE's trees without any column: "
             "allow more columns there, or more columns in all."
         )
-    dealt = random.permutation(np.resize(np.arange(len(groups)), len(offered)))
-    own = [
-        features[groups[g][rules.column[features]]]
-        for features, g in zip(offered, dealt)
-    ]
+    dealt = random.permutation(np.resize(np.arange(len(groups)), n_trees))
+    own = [np.flatnonzero(groups[g][rules.column]) for g in dealt]
     # Trees are one tensor: one with fewer features has some of them twice.
     width = max(len(features) for features in own)
     return [np.resize(features, width) for features in own]
@@ -447,45 +438,35 @@ def _forbid_by_level(logits: Tensor, columns: Tensor, rules: ColumnRules) -> Ten
     return logits.masked_fill(~allowed, NEVER)
 
 
-def _worth_their_cost(
-    rules: ColumnRules, rows: Rows, random: np.random.RandomState
+def _chosen_columns(
+    rules: ColumnRules, rows: Rows, objective: Objective, random: np.random.RandomState
 ) -> np.ndarray:
-    """Return the columns without which a forest loses more than they cost, bool.
+    """Return which columns are worth their cost, and no more than asked, bool.
 
-    One after the other, the dearest first, is left out where it is not worth it. The
-    loss is that of rows out of the bag, as a fraction of the root's impurity.
+    One after the other, the dearest first, is left out without which a forest loses no
+    more than it costs: on rows out of the bag, as a fraction of the root's impurity. Of
+    too many those stay that a forest of all finds most important.
     """
-    cost = np.zeros(rules.groups.shape[1])
-    cost[rules.column] = rules.cost
-    worth = np.ones(len(cost), dtype=bool)
-    if not cost.any():
-        return worth
-    seed = random.randint(2**31)
-
-    def loss_of(columns: np.ndarray) -> float:
-        features = columns[rules.column]
-        return _forest(rows, features, seed)[1] if features.any() else 1.0
-
-    loss = loss_of(worth)
-    for column in np.argsort(-cost, kind="stable")[: np.count_nonzero(cost)]:
-        without = worth & (np.arange(len(cost)) != column)
-        other = loss_of(without)
-        if other - loss <= cost[column]:
-            worth, loss = without, other
-    if not worth.any():
-        raise ValueError("No column saves what it costs; lower column_costs.")
-    return worth
-
-
-def _best_columns(
-    rules: ColumnRules, rows: Rows, worth: np.ndarray, random: np.random.RandomState
-) -> np.ndarray:
-    """Return those columns that a random forest finds most important, bool."""
     n_columns = rules.groups.shape[1]
+    forest_of = partial(_forest, rows, objective.n_classes)
+    cost = np.zeros(n_columns)
+    cost[rules.column] = rules.cost
+    worth = np.ones(n_columns, dtype=bool)
+    if cost.any():
+        seed = random.randint(2**31)
+        _, loss = forest_of(worth[rules.column], seed)
+        for column in np.argsort(-cost, kind="stable")[: np.count_nonzero(cost)]:
+            without = worth & (np.arange(n_columns) != column)
+            features = without[rules.column]
+            other = forest_of(features, seed)[1] if features.any() else 1.0
+            if other - loss <= cost[column]:
+                worth, loss = without, other
+        if not worth.any():
+            raise ValueError("No column saves what it costs; lower column_costs.")
     seed = random.randint(2**31)
     if rules.max_columns >= n_columns:
         return worth
-    forest, _ = _forest(rows, np.ones(len(rules.column), dtype=bool), seed)
+    forest, _ = forest_of(np.ones(len(rules.column), dtype=bool), seed)
     importance = np.bincount(rules.column, forest.feature_importances_, n_columns)
     may = np.any([*rules.by_level.values()], axis=0) & worth
     best = np.argsort(-np.where(may, importance, -1), kind="stable")
@@ -493,7 +474,7 @@ def _best_columns(
 
 
 def _forest(
-    rows: Rows, features: np.ndarray, seed: int
+    rows: Rows, n_classes: int, features: np.ndarray, seed: int
 ) -> tuple[RandomForestRegressor, float]:
     """Grow a random forest on the features that are True; with its loss out of the bag.
 
@@ -502,18 +483,18 @@ def _forest(
     """
     most = some_rows(rows.n_train, MOST_ROWS)
     x, y = rows.x.cpu().numpy()[most], rows.target.cpu().numpy()[most]
-    target = np.eye(rows.n_classes)[y] if rows.n_classes else y[:, None]
+    target = np.eye(n_classes)[y] if n_classes else y[:, None]
     weight = None if rows.own_weight is None else rows.own_weight[most]
     forest = RandomForestRegressor(
         N_TREES,
         min_samples_leaf=5,
-        max_features="sqrt" if rows.n_classes else 1.0,
+        max_features="sqrt" if n_classes else 1.0,
         random_state=seed,
         oob_score=True,
     )
     with warnings.catch_warnings():  # a row that each tree was grown on has no vote
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        forest.fit(x[:, features], target if rows.n_classes else y, weight)
+        forest.fit(x[:, features], target if n_classes else y, weight)
     mean = np.average(target, axis=0, weights=weight)
     own, of_root = (
         np.average(((target - each) ** 2).sum(axis=1), weights=weight)

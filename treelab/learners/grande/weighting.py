@@ -27,7 +27,7 @@ def tree_weights(
     Parameters
     ----------
     scores : Tensor of shape (..., E, B)
-        In each tree, the weight of the leaf that each row reaches.
+        w(x): in each tree, the weight of the leaf that each row reaches.
     weighting : {"softmax", "entmax15"}
         Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse.
     max_deciders : int, default=None
@@ -36,11 +36,6 @@ def tree_weights(
     fewer : LongTensor of shape (1,), default=None
         Of these the highest so many alone; a tensor, so that a step that a GPU replays
         can draw it.
-
-    Raises
-    ------
-    ValueError
-        If the weighting is unknown.
     """
     if weighting not in WEIGHTINGS:
         raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
@@ -53,9 +48,7 @@ def tree_weights(
             highest = highest.masked_fill(rank >= fewer, FAR_BEHIND)
         weights = tree_weights(highest, weighting)
         return torch.zeros_like(scores).scatter(-2, tree, weights)
-    if weighting == "softmax":
-        return scores.softmax(-2)
-    return _Entmax15.apply(scores)
+    return scores.softmax(-2) if weighting == "softmax" else _Entmax15.apply(scores)
 
 
 def weighted_prediction(
@@ -78,13 +71,10 @@ def weighted_prediction(
     ----------
     tree_output : Tensor of shape (..., E, C, B)
         p(x): each tree's raw outputs for each row.
-    leaf_weight : Tensor of shape (..., E, B)
-        w(x): in each tree, the weight of the leaf that each row reaches.
+    leaf_weight, weighting, max_deciders, fewer
+        See `tree_weights`.
     active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
         The trees that take part. None: all.
-    weighting : {"softmax", "entmax15"}, default="softmax"
-    max_deciders, fewer : int, LongTensor of shape (1,), default=None
-        See `tree_weights`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A copy of a data folder as one zip file, made while it is in use."""
+"""A data folder as one zip file, made while it is in use, and a folder made of one."""
 
 import hashlib
 import os
@@ -6,43 +6,43 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
-from treelab.runs.care.doctor import MODELS, why_unreadable
-from treelab.runs.store.database import StoreError, check_is_file, reading_file
-from treelab.runs.store.files import open_private
-from treelab.trees.io import MODEL_FILES, MOST_ARRAY_BYTES, MOST_BYTES
+from treelab.runs.care.doctor import MODELS
+from treelab.runs.store.database import (
+    FILE,
+    StoreError,
+    check_is_file,
+    prepare,
+    reading_file,
+    writing,
+)
+from treelab.runs.store.files import make_private_folder, open_private
+from treelab.trees.io import MODEL_FILES, model_from_zip
 
-# Which names a backup's files may have: those of a data folder, and no others.
-
-
-DATABASE = "treelab.sqlite"
 _NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"  # no path, and nothing that begins with a dot
 _MEMBER = re.compile(
     rf"treelab\.sqlite|tables/[0-9a-f]{{64}}\.parquet|runs/{_NAME}(/{_NAME}){{1,4}}"
 )
+UNREADABLE = (BadZipFile, ZlibError, EOFError)  # what a damaged zip file raises
+MOST_FILES = 1_000_000
+MOST_BYTES = 100 * 10**9
+RESERVE = 10**8  # bytes that stay free on the disk
+ENDED = "It was not finished when the backup was made."
+_BLOCK = 2**20
 
 
 def is_member(name: str) -> bool:
     """Whether a backup may hold a file of this name, so that it stays in the folder."""
-    return (
-        len(name) <= 255
-        and _MEMBER.fullmatch(name) is not None
-        and not name.endswith(".part")
-    )
-
-
-# What a backup holds, and whether that is what was stored.
-
-
-UNREADABLE = (BadZipFile, ZlibError, EOFError)  # what a damaged zip file raises
-_BLOCK = 2**20
+    is_ours = len(name) <= 255 and _MEMBER.fullmatch(name) is not None
+    return is_ours and not name.endswith(".part")
 
 
 @dataclass(frozen=True)
@@ -55,26 +55,31 @@ class Contents:
     # What is missing or not what was stored, in words, by the id of its run or table.
     damage: dict[str, str]
 
+    @property
+    def words(self) -> str:
+        """List what is damaged: a few of it, and how much more there is."""
+        named = list(self.damage.values())[:5]
+        more = len(self.damage) - len(named)
+        return ", ".join(named) + (f" and {more:,} more" if more else "")
 
-def examine_backup(archive: ZipFile, folder: Path) -> Contents:
+
+def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
     """Read all of a backup, and compare it with what its database lists.
 
-    Parameters
-    ----------
-    archive : ZipFile
-    folder : Path
-        Empty; the database and one model at a time are unpacked there.
+    The database is unpacked into an empty folder meanwhile.
 
     Raises
     ------
     ValueError
-        If its database is damaged.
+        If its database is damaged: the refusal, and why.
     """
     digest = {name: _digest(archive, name) for name in archive.namelist()}
-    if not digest.get(DATABASE):
-        raise ValueError(f"its {DATABASE} cannot be read")
-    archive.extract(DATABASE, folder)
-    tables, runs = _listed(folder / DATABASE)
+    try:
+        if not digest.get(FILE):
+            raise ValueError(f"its {FILE} cannot be read")
+        tables, runs = _listed(Path(archive.extract(FILE, folder)))
+    except ValueError as error:
+        raise ValueError(f"{refusal}: {error}.") from error
     files = defaultdict(list)
     for name in digest:
         room, _, rest = name.partition("/")
@@ -86,25 +91,15 @@ def examine_backup(archive: ZipFile, folder: Path) -> Contents:
         if digest.get(f"tables/{table['id']}.parquet") != table["id"]
     }
     for run in runs:
-        own = files[run["id"]]
-        lacks_model = (
-            run["has_model"] and f"runs/{run['id']}/model/model.json" not in own
-        )
-        is_whole = all(digest[name] for name in own) and not lacks_model
-        if not (is_whole and _has_whole_models(archive, own, folder)):
+        own, place = files[run["id"]], f"runs/{run['id']}"
+        is_there = not run["has_model"] or f"{place}/model/model.json" in own
+        is_whole = is_there and all(digest[name] for name in own)
+        if not (is_whole and _has_whole_models(archive, own, place)):
             damage[str(run["id"])] = f"what the run {run['title']!r} saved"
-    if not runs and any(
-        Path(n).name in MODEL_FILES for own in files.values() for n in own
-    ):
+    named = {Path(name).name for own in files.values() for name in own}
+    if not runs and named & {*MODEL_FILES}:
         damage["runs"] = "the list of runs, which is empty beside their models"
     return Contents(len(runs), len(tables), damage)
-
-
-def in_words(damage: dict[str, str]) -> str:
-    """List what is damaged: a few of it, and how much more there is."""
-    named = list(damage.values())[:5]
-    more = len(damage) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
 def _digest(archive: ZipFile, name: str) -> str:
@@ -138,28 +133,15 @@ def _listed(path: Path) -> tuple[list, list]:
     return tables, runs
 
 
-def _has_whole_models(archive: ZipFile, names: list[str], folder: Path) -> bool:
-    """Whether each model among a run's files can be read."""
-    for name in names:
-        _, run_id, place, *rest = name.split("/")
-        if place not in (*MODELS, "rashomon") or rest != [MODEL_FILES[0]]:
-            continue
-        files = [f"runs/{run_id}/{place}/{part}" for part in MODEL_FILES]
-        if any(file not in names for file in files):
-            return False
-        sizes = [archive.getinfo(file).file_size for file in files]
-        if sizes[0] > MOST_BYTES or sizes[1] > MOST_ARRAY_BYTES:
-            return False
-        for file in files:
-            archive.extract(file, folder)
-        why = why_unreadable(folder / "runs" / run_id / place)
-        shutil.rmtree(folder / "runs")
-        if why:
-            return False
+def _has_whole_models(archive: ZipFile, names: list[str], folder: str) -> bool:
+    """Whether each model among the files of a run's folder can be read."""
+    for place in (*MODELS, "rashomon"):
+        if f"{folder}/{place}/{MODEL_FILES[0]}" in names:
+            try:
+                model_from_zip(archive, place, f"{folder}/{place}/")
+            except ValueError:
+                return False
     return True
-
-
-# A copy of a data folder as one zip file, made while it is in use.
 
 
 def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
@@ -188,20 +170,27 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
     if file.suffix.lower() != ".zip":
         raise ValueError(f"A backup's name ends in .zip, got {file.name!r}.")
     check_is_file(home)
-    if not (home / DATABASE).exists():
+    if not (home / FILE).exists():
         raise FileNotFoundError(f"There is no run store in {home}.")
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    none = f"No backup of {home} was made, and an older one stays"
     try:
         with tempfile.TemporaryDirectory(dir=file.parent) as name:
-            folder = Path(name)
-            _write(home, part, folder)
-            with ZipFile(part) as archive:
-                contents = _examined(archive, home, folder)
-        damage = contents.damage
+            _write(home, part, Path(name))
+            try:
+                with ZipFile(part) as archive:
+                    contents = examine_backup(archive, Path(name), none)
+            except ValueError as error:
+                raise StoreError(
+                    f"{error} Put that one in its place, see `treelab restore --help`."
+                ) from error
+        # What was deleted meanwhile may lack.
+        left = _ids(home / FILE) | {"runs"}
+        damage = {id: what for id, what in contents.damage.items() if id in left}
+        contents = replace(contents, damage=damage)
         if damage and not anyway:
             raise StoreError(
-                f"No backup was made, and an older one stays: in {home} "
-                f"{in_words(damage)} cannot be read. `treelab doctor` says "
+                f"{none}: {contents.words} cannot be read. `treelab doctor` says "
                 "why; mend or delete it, or back up the rest with --anyway."
             )
         part.replace(file)
@@ -212,39 +201,22 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
 
 def _write(home: Path, file: Path, folder: Path) -> None:
     """Write the zip file; the copy of the database passes through an empty folder."""
-    copy = folder / DATABASE
+    copy = folder / FILE
     # A run that begins after the database was copied is left out: its files alone
     # would look like those of an emptied database.
     known = {_id_of(name) for name, _ in members(home)}
-    _copy_database(home / DATABASE, copy)
+    _copy_database(home / FILE, copy)
     known |= _ids(copy)
     with (
         open_private(file, "wb") as raw,
         ZipFile(raw, "w", ZIP_DEFLATED, compresslevel=1) as archive,
     ):
-        archive.write(copy, DATABASE)
+        archive.write(copy, FILE)
         for name, path in members(home):
-            if _id_of(name) not in known:
-                continue
-            try:
-                archive.write(path, name)
-            except FileNotFoundError:
-                continue  # deleted since it was listed
+            if _id_of(name) in known:
+                with suppress(FileNotFoundError):  # deleted since it was listed
+                    archive.write(path, name)
     copy.unlink()
-
-
-def _examined(archive: ZipFile, home: Path, folder: Path) -> Contents:
-    """Examine a backup that was just written; what was deleted meanwhile may lack."""
-    try:
-        contents = examine_backup(archive, folder)
-    except ValueError as error:
-        raise StoreError(
-            f"No backup of {home} was made, and an older one stays: {error}. Put that "
-            "one in its place, see `treelab restore --help`."
-        ) from error
-    left = _ids(home / DATABASE) | {"runs"}
-    damage = {id: what for id, what in contents.damage.items() if id in left}
-    return replace(contents, damage=damage)
 
 
 def _ids(database: Path) -> set[str]:
@@ -276,3 +248,145 @@ def _copy_database(source: Path, target: Path) -> None:
     with reading_file(source) as db, closing(sqlite3.connect(target)) as copy:
         db.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+
+
+def restore(
+    file: Path, home: Path, *, most_bytes: int = MOST_BYTES, anyway: bool = False
+) -> Contents:
+    """Make a data folder from a backup, and return what it holds.
+
+    Runs that were under way end as interrupted.
+
+    The folder is there when all of it is: what is wrong with the backup leaves nothing.
+
+    Parameters
+    ----------
+    file : Path
+    home : Path
+        There is nothing of this name, or an empty folder.
+    most_bytes : int, default=100 GB
+        Of all files together.
+    anyway : bool, default=False
+        Restore what is whole of a backup whose tables or models are damaged.
+
+    Raises
+    ------
+    OSError
+        If the folder has files, or the disk has no room.
+    ValueError
+        If the store is on a server, or the file is no backup, is damaged, or holds
+        more than it may.
+    """
+    check_is_file(home)
+    if home.exists() and (not home.is_dir() or any(home.iterdir())):
+        raise FileExistsError(
+            f"{home} is not empty. A backup is restored into a folder of its own; "
+            "choose another with --home."
+        )
+    make_private_folder(home.parent)
+    part = home.with_name(f"{home.name}.{os.getpid()}.part")
+    try:
+        with ZipFile(file) as archive:
+            entries = archive.infolist()
+            free = shutil.disk_usage(home.parent).free
+            check_entries(entries, min(most_bytes, free - RESERVE))
+            make_private_folder(part)
+            refusal = f"Nothing was restored from {file}"
+            with tempfile.TemporaryDirectory(dir=part) as folder:
+                contents = examine_backup(archive, Path(folder), refusal)
+            if contents.damage and not anyway:
+                raise ValueError(
+                    f"{refusal}: {contents.words} cannot be read. --anyway restores "
+                    "the rest."
+                )
+            for entry in entries:
+                try:
+                    _extract(archive, entry, part / entry.filename)
+                except UNREADABLE:
+                    if not anyway:
+                        raise
+                    (part / entry.filename).unlink(missing_ok=True)
+        n_runs = _settle(part)
+        part.replace(home)
+    except (*UNREADABLE, NotImplementedError) as error:
+        raise ValueError(f"{file} is no backup, or it is damaged: {error}.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return replace(contents, n_runs=n_runs)
+
+
+def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
+    """Raise ValueError unless a zip file holds a backup's files alone, and they fit."""
+    names = [entry.filename for entry in entries]
+    if FILE not in names:
+        raise ValueError(f"This is no backup of treelab: it has no {FILE}.")
+    if len(names) > MOST_FILES:
+        raise ValueError(
+            f"This backup has {len(names):,} files; at most {MOST_FILES:,} are read."
+        )
+    strange = [name for name in names if not is_member(name)]
+    if strange:
+        raise ValueError(f"This is no backup of treelab: it holds {strange[0]!r}.")
+    if len(set(names)) < len(names):
+        raise ValueError("This backup is damaged: it holds files of the same name.")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise ValueError("This backup is encrypted; unpack and pack it without.")
+    total = sum(entry.file_size for entry in entries)
+    if total > most_bytes:
+        raise ValueError(
+            f"This backup takes {total / 1e9:,.1f} GB unpacked, and there is room for "
+            f"{max(most_bytes, 0) / 1e9:,.1f} GB. Free some space, or allow more with "
+            "--most-gb."
+        )
+
+
+def _extract(archive: ZipFile, entry: ZipInfo, path: Path) -> None:
+    """Write one file of a backup as a plain file, with no more bytes than declared."""
+    make_private_folder(path.parent)
+    left = entry.file_size
+    with archive.open(entry) as source, open_private(path, "xb") as target:
+        while block := source.read(_BLOCK):
+            left -= len(block)
+            if left < 0:
+                raise BadZipFile(f"{entry.filename} is larger than it says")
+            target.write(block)
+    if left:
+        raise BadZipFile(f"{entry.filename} is smaller than it says")
+
+
+def _settle(home: Path) -> int:
+    """Make the database one that nobody uses yet; return its number of runs."""
+    path = home / FILE
+    try:
+        prepare(path)
+        with reading_file(path) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            found = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
+            table_ids = [str(row[0]) for row in db.execute("SELECT id FROM tables")]
+        # Ids become paths, which a later deletion follows.
+        names = [f"runs/{run_id}/model" for run_id in found]
+        names += [f"tables/{table_id}.parquet" for table_id in table_ids]
+        if strange := [name for name in names if not is_member(name)]:
+            raise ValueError(f"This is no backup of treelab: it names {strange[0]!r}.")
+        with writing(path) as db:
+            db.execute("DELETE FROM workers")
+            db.execute("DELETE FROM apps")
+            db.execute("DELETE FROM runs WHERE deleted")
+            rows = db.execute(
+                "SELECT id FROM runs WHERE state = 'running'"
+                " OR (state = 'queued' AND NOT submitted)"
+            ).fetchall()
+            for (run_id,) in rows:
+                has_model = (home / "runs" / str(run_id) / "model").is_dir()
+                db.execute(
+                    "UPDATE runs SET state = 'interrupted', error = ?, has_model = ?,"
+                    " finished = coalesce(heartbeat, ?) WHERE id = ?",
+                    (ENDED, has_model, time.time(), run_id),
+                )
+            run_ids = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
+        for run_id in run_ids:  # one that waits has no files yet, but a folder
+            make_private_folder(home / "runs" / run_id)
+    except StoreError as error:
+        raise ValueError(f"This backup's database cannot be used: {error}") from error
+    path.with_suffix(".lock").unlink(missing_ok=True)
+    return len(run_ids)

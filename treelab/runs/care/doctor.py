@@ -1,15 +1,17 @@
 """What is wrong with a data folder, and the repair of what is safe to repair."""
 
+import json
 import platform
 import re
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from treelab.runs.care.diagnosis import Diagnosis, is_old, note
-from treelab.runs.care.retention import check_size
+from treelab.runs.care.retention import Limits, clean, plan_cleaning
 from treelab.runs.store.database import (
     StoreError,
     database_of,
@@ -19,34 +21,74 @@ from treelab.runs.store.database import (
     reading,
     why_emptied,
 )
-from treelab.runs.store.files import holds_trees, remains
+from treelab.runs.store.files import holds_trees, megabytes, remains
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 from treelab.runs.store.tables import MEND_TABLE, hash_of, why_damaged
 from treelab.trees.io import MODEL_FILES, load
+from treelab.trees.words import counted
 
-# What treelab runs on: free disk space, versions, programs.
-
-
+OLD_SECONDS = 3600.0  # unchanged for so long, nobody is writing it any more
 PACKAGES = ("treelab", "torch", "streamlit")
 LOW_BYTES = 10**9  # a run with its snapshots may take some tens of MB
+MODELS = ("model", "path")  # the folders in a run's folder that hold trained trees
+_PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One thing that was found, good or bad."""
+
+    about: str  # what it is about: "database", "run cart-abc", "disk"
+    message: str  # what was found, in sentences
+    is_trouble: bool = True  # whether somebody should do something about it
+    # What a repair does, in a sentence; "" where only a person can decide.
+    remedy: str = ""
+    mend: Callable[[], object] | None = None  # does it; raises OSError where it cannot
+    is_mended: bool = False  # whether it was done
+
+    def mended(self) -> "Diagnosis":
+        """Return this finding once its remedy is applied, where it has one."""
+        if self.mend is None or self.is_mended:
+            return self
+        try:
+            self.mend()
+        except OSError as error:
+            return replace(self, message=f"{self.message} Not mended: {error}.")
+        return replace(self, is_trouble=False, is_mended=True)
+
+    def to_dict(self) -> dict:
+        """Return plain values, for JSON."""
+        return {
+            "about": self.about,
+            "message": self.message,
+            "trouble": self.is_trouble,
+            "remedy": self.remedy,
+            "mended": self.is_mended,
+        }
+
+
+def note(about: str, message: str) -> Diagnosis:
+    """Return a finding that is no trouble."""
+    return Diagnosis(about, message, is_trouble=False)
+
+
+def is_old(path: Path) -> bool:
+    """Whether a file, or all of a folder, has not been changed for an hour."""
+    try:
+        newest = max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+    except (OSError, ValueError):  # it went away while we looked
+        return False
+    return time.time() - newest > OLD_SECONDS
 
 
 def check_machine(home: Path) -> Iterator[Diagnosis]:
-    """Find what is free on the disk, and which versions are installed.
-
-    Parameters
-    ----------
-    home : Path
-        The data folder.
-    """
-    free = shutil.disk_usage(home).free
+    """Find what is free on a data folder's disk, and which versions are installed."""
+    is_low = (free := shutil.disk_usage(home).free) < LOW_BYTES
     words = f"{free / 1e9:,.1f} GB are free for {home}."
-    if free < LOW_BYTES:
-        yield Diagnosis("disk", f"Only {words} Free some, before runs fail.")
-    else:
-        yield note("disk", words)
+    only = f"Only {words} Free some, before runs fail."
+    yield Diagnosis("disk", only if is_low else words, is_low)
     found = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:
@@ -54,24 +96,12 @@ def check_machine(home: Path) -> Iterator[Diagnosis]:
         except PackageNotFoundError:
             if package == "treelab":  # a checkout needs no installation
                 continue
-            yield Diagnosis(
-                "versions",
-                f"{package} is not installed: pip install -r requirements.txt.",
-            )
+            how = "pip install -r requirements.txt"
+            yield Diagnosis("versions", f"{package} is not installed: {how}.")
     yield note("versions", f"{', '.join(found)}.")
     dot = shutil.which("dot")
-    yield note(
-        "graphviz",
-        f"dot is at {dot}."
-        if dot
-        else "There is no dot; only saving trees as SVG or PDF needs it.",
-    )
-
-
-# Runs whose folder and row differ, and folders that no row names.
-
-
-MODELS = ("model", "path")  # the folders in a run's folder that hold trained trees
+    none = "There is no dot; only saving trees as SVG or PDF needs it."
+    yield note("graphviz", f"dot is at {dot}." if dot else none)
 
 
 def check_runs(store: RunStore) -> Iterator[Diagnosis]:
@@ -98,9 +128,8 @@ def check_runs(store: RunStore) -> Iterator[Diagnosis]:
                 mend=store.interrupt_dead_runs,
             )
         if run.problem.table_id not in tables:
-            yield Diagnosis(
-                about, "Its table is not stored, so it cannot be explained."
-            )
+            lost = "Its table is not stored, so it cannot be explained."
+            yield Diagnosis(about, lost)
         if run.is_finished:
             yield from _check_finished(store, run)
     yield from _check_strangers(store, set(rows))
@@ -195,14 +224,11 @@ def _check_strangers(store: RunStore, known: set[str]) -> Iterator[Diagnosis]:
 
 def _removal(about: str, path: Path) -> Diagnosis:
     """Return the finding of a leftover, which a repair removes."""
-    remove = (
-        partial(shutil.rmtree, path)
-        if path.is_dir() and not path.is_symlink()
-        else partial(path.unlink, missing_ok=True)
-    )
-    return Diagnosis(
-        about, f"{path} is left over.", remedy="It is removed.", mend=remove
-    )
+    remove: Callable = partial(path.unlink, missing_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        remove = partial(shutil.rmtree, path)
+    found = f"{path} is left over."
+    return Diagnosis(about, found, remedy="It is removed.", mend=remove)
 
 
 def why_unreadable(folder: Path) -> str:
@@ -212,12 +238,6 @@ def why_unreadable(folder: Path) -> str:
     except (ValueError, OSError) as error:
         return f"{error}"
     return ""
-
-
-# Stored tables that are missing, damaged or left over.
-
-
-_PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
 
 
 def check_tables(store: RunStore) -> Iterator[Diagnosis]:
@@ -267,15 +287,7 @@ def _check_leftovers(folder: Path) -> Iterator[Diagnosis]:
                 mend=partial(part.rename, place),
             )
         else:
-            yield Diagnosis(
-                "tables",
-                f"{part} is left over from a table that was not written to its end.",
-                remedy="It is removed.",
-                mend=partial(part.unlink, missing_ok=True),
-            )
-
-
-# Workers that are registered and dead.
+            yield _removal("tables", part)
 
 
 def check_workers(store: RunStore) -> Iterator[Diagnosis]:
@@ -294,9 +306,6 @@ def check_workers(store: RunStore) -> Iterator[Diagnosis]:
             mend=partial(registry.unregister, worker.slot, process),
         )
     yield note("workers", f"{n_alive:,} registered and alive.")
-
-
-# An examination of a whole data folder, and the repair of what is safe to repair.
 
 
 def examine(
@@ -370,3 +379,24 @@ def check_database(database: Path | Server) -> Iterator[Diagnosis]:
             f"{database} is damaged: {'; '.join(errors)}. Put a backup in its place.",
         )
     yield note("database", f"{database}, schema {version}.")
+
+
+def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Diagnosis]:
+    """Find how large the data folder is; ``delete`` what is beyond the limits."""
+    limits = Limits.from_environment()
+    try:
+        plan = plan_cleaning(store, limits, time.time())
+    except (json.JSONDecodeError, KeyError, TypeError):  # check_runs reports it
+        yield note("size", "Nothing is deleted while a run's row cannot be read.")
+        return
+    if delete:
+        yield from (note("cleaning", each) for each in clean(store, plan))
+        plan = plan_cleaning(store, limits, time.time())
+    words = f"The data folder holds {megabytes(plan.n_bytes)}. {limits}".strip()
+    if plan.runs or plan.tables:
+        n_runs = counted(len(plan.runs), "run")
+        n_tables = counted(len(plan.tables), "table")
+        freed = megabytes(plan.n_bytes - plan.n_bytes_after)
+        words += f" It would delete {n_runs} and {n_tables}, {freed}."
+    most = limits.most_gb
+    yield Diagnosis("size", words, most is not None and plan.n_bytes > most * 1e9)

@@ -1,18 +1,15 @@
 """How long runs stay and how large a data folder grows, where somebody set limits."""
 
-import json
-import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-from treelab.runs.care.diagnosis import Diagnosis, note
-from treelab.runs.store.files import folder_size, limit_of, megabytes, table_size
+from treelab.runs.store.files import folder_size, limit_of, table_size
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.tables import TableInfo
 from treelab.runs.users import log_action
-from treelab.trees.words import counted
 
 COMMAND = "treelab doctor --clean"
 DAY = 86_400.0  # seconds; a table that came today may still get its first run
@@ -53,15 +50,7 @@ class CleaningPlan:
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
-    """Choose what goes: the oldest first, never a run that is not finished.
-
-    Parameters
-    ----------
-    store : RunStore
-    limits : Limits
-    now : float
-        Seconds since 1970.
-    """
+    """Choose what goes now: the oldest first, never a run that is not finished."""
     runs = store.runs()
     users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}
@@ -96,44 +85,14 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
     return CleaningPlan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
 
 
-def clean(store: RunStore, plan: CleaningPlan) -> Iterator[Diagnosis]:
+def clean(store: RunStore, plan: CleaningPlan) -> Iterator[str]:
     """Delete what a plan names, and tell each; a table needed since then stays."""
     for run in plan.runs:
         store.delete(run.id)
         log_action(store, "doctor", "delete run", run.id, run.title)
-        yield note("cleaning", f"Deleted the run {run.id}, {run.title}.")
+        yield f"Deleted the run {run.id}, {run.title}."
     for info in plan.tables:
-        try:
+        with suppress(ValueError):
             store.delete_table(info.id)
-        except ValueError:
-            continue
-        log_action(store, "doctor", "delete table", info.id, info.name)
-        yield note("cleaning", f"Deleted the table {info.name}.")
-
-
-def check_size(store: RunStore, *, delete: bool = False) -> Iterator[Diagnosis]:
-    """Find how large the data folder is, against the limits of the environment.
-
-    Parameters
-    ----------
-    store : RunStore
-    delete : bool, default=False
-        Delete what is beyond the limits.
-    """
-    limits = Limits.from_environment()
-    try:
-        plan = plan_cleaning(store, limits, time.time())
-    except (json.JSONDecodeError, KeyError, TypeError):  # check_runs reports it
-        yield note("size", "Nothing is deleted while a run's row cannot be read.")
-        return
-    if delete:
-        yield from clean(store, plan)
-        plan = plan_cleaning(store, limits, time.time())
-    words = f"The data folder holds {megabytes(plan.n_bytes)}. {limits}".strip()
-    if plan.runs or plan.tables:
-        n_runs = counted(len(plan.runs), "run")
-        n_tables = counted(len(plan.tables), "table")
-        freed = megabytes(plan.n_bytes - plan.n_bytes_after)
-        words += f" It would delete {n_runs} and {n_tables}, {freed}."
-    most = limits.most_gb
-    yield Diagnosis("size", words, most is not None and plan.n_bytes > most * 1e9)
+            log_action(store, "doctor", "delete table", info.id, info.name)
+            yield f"Deleted the table {info.name}."

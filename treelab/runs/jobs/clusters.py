@@ -102,31 +102,14 @@ def clusters_problem(
 
 
 def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
-    """Cluster the rows of a run's table.
+    """Cluster the rows of a run's table; the model has the trees of all strengths.
 
     Without known labels all rows are clustered. A copy of the table is stored with a
     column of clusters, and becomes the run's table; trees of other strengths count how
-    many rows of each of these clusters they hold. With known labels the training
-    and validation rows are clustered, every leaf holds the labels' fractions among its
-    training rows, and dendrogram purity is measured.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        Its problem is one of ``clusters_problem``.
-    callbacks : sequence of callable
-        Called with a ``Progress`` after each epoch.
-
-    Returns
-    -------
-    Fitted
-        The model has the trees of all pruning strengths.
-
-    Raises
-    ------
-    ValueError
-        If the settings or the rows allow no clusters.
+    many rows of each of these clusters they hold. With known labels the training and
+    validation rows are clustered, every leaf holds the labels' fractions among its
+    training rows, and dendrogram purity is measured. ValueError if the settings or the
+    rows allow no clusters.
     """
     # One that goes on may have a table with clusters already: they are found anew.
     frame = store.table(run.problem.origin or run.problem.table_id)

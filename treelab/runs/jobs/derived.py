@@ -16,8 +16,6 @@ from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree, knows_interval
 from treelab.trees.words import counted
 
-# A model made of a run's by hand becomes a run that is done, a child of the first.
-
 
 def with_origin_of(sentence: str, run: Run) -> str:
     """Add to how a model was made how the run's began, where that is known."""
@@ -62,26 +60,10 @@ def save_derived(
     measured: dict[str, float | str] = {**facts, "provenance": notes[0]}
     if "held_out_title" in run.summary:
         measured["held_out_title"] = run.summary["held_out_title"]
-    return save_as_run(
-        store,
-        Fitted(
-            model,
-            run.problem,
-            split,
-            notes=tuple(notes),
-            measured=measured,
-            path=path,
-            rashomon=rashomon,
-        ),
-        run.learner,
-        run.settings,
-        title,
-        asked_device=run.device,
-        seconds=run.summary.get("seconds", run.elapsed),
-        device=run.summary.get("device", run.device),
-        edits=edits,
-        parent=run,
+    fitted = Fitted(
+        model, run.problem, split, tuple(notes), measured, path=path, rashomon=rashomon
     )
+    return save_as_run(store, fitted, title, run, edits)
 
 
 def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
@@ -95,10 +77,8 @@ def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     if weight is not None:
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     values, level = np.asarray(y, dtype=np.float64), parent.interval_level or 0.0
-    return with_interval(tree, Rows(X, values, weight), level=level, seed=0)
-
-
-# Another tree of a run's pruning path becomes a run of its own.
+    groups = None if split.groups is None else split.groups.loc[X.index].to_numpy()
+    return with_interval(tree, Rows(X, values, weight, groups), level=level, seed=0)
 
 
 def save_pruned(

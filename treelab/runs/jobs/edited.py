@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from treelab.data.split import DataSplit
+from treelab.editing.apply import Bench
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
 from treelab.editing.paths import node_of, paths, place_words
 from treelab.editing.regrow import class_weights, refit_all, regrow
-from treelab.editing.replay import Bench
 from treelab.learners.common.around import Around
 from treelab.learners.common.origin import (
     Origin,
@@ -76,10 +76,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     tree = bench.tree_of(bench.replay(log))
     if not log.edits:
         raise ValueError("The log holds no edit: its tree would be the run's own.")
-    sentence = (
-        f"Edited by hand ({_edits(log)}) from “{run.title}”. {_seen(log)}".strip()
-    )
-    sentence = with_origin_of(sentence, run)
+    sentence = with_origin_of(_by_hand(log, run), run)
     tree = _of_first(without_origin(tree, run.provenance))
     more = _left_out(run, model, tree)
     tree = replace(tree, notes=(sentence, *more, *tree.notes))
@@ -130,7 +127,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     where = "" if below_path is None else f" {place_words(below_path)},"
     title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
     run_id = create_like(store, run, title, learner=learner, settings=settings)
-    store.add_edits(run_id, replace(log, run=run.id).to_json())
+    store.add_plan(run_id, "edits", replace(log, run=run.id).to_json())
     return run_id
 
 
@@ -142,7 +139,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     ValueError
         If the parent is gone, or the log does not fit it.
     """
-    log = EditLog.from_json(store.edits(run.id) or "")
+    log = EditLog.from_json(store.plan(run.id, "edits") or "")
     try:
         parent = store.run(log.run)
         model = store.model(parent.id)
@@ -155,14 +152,14 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     rows = own, split.rows("valid")[:2] if name == "train" else own
     tree, origin = train_edited(bench, log, run, rows, callbacks)
     tree = with_interval_as(tree, model, split)
-    words = f"Edited by hand ({_edits(log)}) from “{parent.title}”. {_seen(log)}"
-    training = "" if log.training is None else log.training.sentence()
-    notes = [part for part in (words.strip(), training) if part]
+    note = _by_hand(log, parent)
+    if log.training is not None:
+        note += f" {log.training.sentence()}"
     return Fitted(
         with_origin(_of_first(without_origin(tree, parent.provenance)), origin),
         run.problem,
         split,
-        notes=(" ".join(notes), *_left_out(parent, model, tree)),
+        notes=(note, *_left_out(parent, model, tree)),
         measured={"edited_from": parent.id},
         origin=origin,
     )
@@ -173,15 +170,8 @@ def train_edited(
 ) -> tuple[Tree, Origin]:
     """Return the tree that a log's edits and training make, and how it came about.
 
-    Parameters
-    ----------
-    bench : Bench
-    log : EditLog
-    run : Run
-        That which trains it.
-    rows : tuple of (X, y)
-        Those that it is fitted to, and those that choose among GET's steps.
-    callbacks : sequence of callable
+    ``rows`` are pairs of X and y: those that it is fitted to, and those that choose
+    among GET's steps.
     """
     training = log.training
     assert training is not None
@@ -299,7 +289,7 @@ def _same(store: RunStore, run: Run, log: EditLog) -> str | None:
     """Return the run that has this very log already."""
     for known in store.runs():
         is_child = known.summary.get("edited_from") == run.id
-        if is_child and store.edits(known.id) == log.to_json():
+        if is_child and store.plan(known.id, "edits") == log.to_json():
             return known.id
     return None
 
@@ -309,13 +299,12 @@ def _edits(log: EditLog) -> str:
     return counted(len(log.edits), "edit")
 
 
-def _seen(log: EditLog) -> str:
-    """Say whether test scores were looked at before the last edit, if that is known."""
-    if log.seen_test is None:
-        return ""
-    if log.seen_test >= len(log.edits):
-        return "Test scores were not shown before the last edit."
-    return (
-        f"Test scores were shown after {counted(log.seen_test, 'edit')}, before the "
-        "last."
-    )
+def _by_hand(log: EditLog, run: Run) -> str:
+    """Say that a run's tree was edited, and what was known of test scores then."""
+    words, n_seen = f"Edited by hand ({_edits(log)}) from “{run.title}”.", log.seen_test
+    if n_seen is None:
+        return words
+    if n_seen >= len(log.edits):
+        return f"{words} Test scores were not shown before the last edit."
+    after = f"after {counted(n_seen, 'edit')}, before the last"
+    return f"{words} Test scores were shown {after}."

@@ -1,6 +1,5 @@
 """Fitting a run's learner to the training rows of its table, reported to the store."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from treelab.learners.registry import make_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
-from treelab.training.events import Callback, Progress, RetainedCurve
+from treelab.training.events import Callback, Progress, RetainedCurve, notify
 from treelab.trees.cells import noted_form
 from treelab.trees.constraints import Constraints, violations
 from treelab.trees.ensemble import WeightedTrees
@@ -29,7 +28,10 @@ from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 
-# What a run adds to a model and reads from it: the target's name, its size.
+WRITE_SECONDS = 0.1  # reports that come faster are written together
+SNAPSHOT_SECONDS = 2.0  # at the least, between two snapshots
+SNAPSHOT_FRACTION = 0.05  # of the training's time may go into snapshots
+GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page asks
 
 
 def with_names(model: Model, problem: Problem, X: pd.DataFrame | None = None) -> Model:
@@ -123,46 +125,14 @@ def _ensemble_size(model: WeightedTrees) -> dict[str, int]:
     }
 
 
-# The Rashomon set of a run: what its training left, scored on the rows it learnt.
-
-
-def asked_of(store: RunStore, run: Run) -> tuple[dict[str, Any], Run, Any]:
-    """Return what a run is to look at, the run of the first tree, and its model.
-
-    Raises
-    ------
-    ValueError
-        If the first run is gone.
-    """
-    asked = json.loads(store.more(run.id) or "{}")
-    try:
-        parent = store.run(asked["run"])
-        return asked, parent, store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The run of the first tree is gone. {error}") from error
-
-
 def rashomon_set(
     run: Run, own: Tree, others: Sequence[Tree], rows: Rows, path: SizePath | None
 ) -> RashomonSet:
     """Return the trees near a run's own that keep the run's constraints.
 
-    Parameters
-    ----------
-    run : Run
-    own : Tree
-        The run's tree.
-    others : sequence of Tree
-        What else its training left; the trees of the path are looked at as well.
-    rows : Rows
-        That they were trained on, which count alike.
-    path : SizePath or None
-        The run's trees by size.
-
-    Raises
-    ------
-    ValueError
-        If rows have weights.
+    The others are what else its training left; the trees by size of its path are looked
+    at as well. ``rows`` are those that they were trained on. ValueError if these have
+    weights: they have to count alike.
     """
     if rows.weight is not None:
         raise ValueError(
@@ -201,14 +171,6 @@ def why_no_others(tree: Tree, constraints: Constraints) -> str:
     return " and ".join(reason for reason, holds in reasons.items() if holds)
 
 
-# The event recorder: writes a training's reports to the run store, not too often.
-
-
-WRITE_SECONDS = 0.1  # reports that come faster are written together
-SNAPSHOT_SECONDS = 2.0  # at the least, between two snapshots
-SNAPSHOT_FRACTION = 0.05  # of the training's time may go into snapshots
-
-
 class Interrupted(Exception):
     """Training was aborted, because its process has to end."""
 
@@ -232,6 +194,8 @@ class EventRecorder:
     run_id : str
     should_abort : callable, optional
         Called at each report; when it returns True, ``Interrupted`` is raised.
+    callbacks : sequence of callable
+        Called with each report, too; when one returns True, the training stops.
 
     Attributes
     ----------
@@ -246,12 +210,13 @@ class EventRecorder:
         store: RunStore,
         run_id: str,
         should_abort: Callable[[], bool] = lambda: False,
+        callbacks: Sequence[Callback] = (),
     ):
         self.checkpointer: Checkpointer | None = None
         self.stop_requested = False
         self._store = store
         self._run_id = run_id
-        self._should_abort = should_abort
+        self._should_abort, self._callbacks = should_abort, callbacks
         self._pending: list[Progress] = []
         self._stage: tuple | None = None  # of the last report
         self._next_write = 0.0
@@ -261,13 +226,19 @@ class EventRecorder:
 
     def __call__(self, report: Progress) -> bool:
         """Record a report; True asks the training to stop."""
+        self._record(report)
+        self.stop_requested |= notify(self._callbacks, report)
+        return self.stop_requested
+
+    def _record(self, report: Progress) -> None:
+        """Write a report, or let it wait to be written."""
         if self._before is None:
             passed = time.monotonic() - self._made
             self._before = max(passed - report.seconds, 0.0)
         report = replace(report, seconds=report.seconds + self._before)
         if report.retained is not None:
             self._retain(report.retained)
-            return self.stop_requested
+            return
         stage = (report.stage, report.is_preparation)
         if stage != self._stage:
             self.write()
@@ -280,7 +251,6 @@ class EventRecorder:
             if not self.stop_requested:
                 self._save_snapshot(report)
             self._next_write = time.monotonic() + WRITE_SECONDS
-        return self.stop_requested
 
     def write(self) -> None:
         """Write the pending reports; raises ``Paused`` where a pause was asked for."""
@@ -353,12 +323,6 @@ def _lowest_and_last(reports: list[Progress]) -> list[Progress]:
     measured = [r for r in earlier if r.valid_loss == r.valid_loss]
     lowest = min(measured, key=lambda r: r.valid_loss, default=earlier[-1])
     return [lowest, last]
-
-
-# Fitting a run's learner to the training rows of its table.
-
-
-GATHERED_ROWS = 100_000  # on more, trees of a path are compared when a page asks
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from treelab.data.columns import listed
 from treelab.data.problem import Problem
 from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation import metrics
-from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
@@ -26,7 +25,7 @@ from treelab.trees.io import (
     read_regular_file,
 )
 from treelab.trees.pruning_path import Model, PruningPath
-from treelab.trees.tree import Tree, predicts_several
+from treelab.trees.tree import predicts_several
 
 NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
@@ -114,7 +113,7 @@ def model_from_bytes(
     return _as_run(from_xgboost(stored, classes=classes, **given))
 
 
-def _as_run(model: Tree | Forest) -> Model:
+def _as_run(model: Model | Forest) -> Model:
     """Return what a run can store."""
     return model.to_weighted_trees() if isinstance(model, Forest) else model
 
@@ -155,22 +154,14 @@ def _checked(read, name: str) -> Model:
 
 
 def import_model(
-    store: RunStore, model: Model, problem: Problem, title: str = ""
+    store: RunStore, model: Model | Forest, problem: Problem, title: str = ""
 ) -> str:
-    """Save a model as a run that is done, with its scores on a table.
+    """Save a model as a run that is done, with its scores on a table; return its id.
 
     Parameters
     ----------
-    store : RunStore
-    model : Tree, WeightedTrees or PruningPath
     problem : Problem
         The table, which must be in the store, and what the model predicts of it.
-    title : str, default=""
-
-    Returns
-    -------
-    str
-        The run's id.
 
     Raises
     ------
@@ -178,7 +169,7 @@ def import_model(
         If the model does not fit the table.
     """
     frame = store.table(problem.table_id)
-    model = _with_spaces(model, frame)
+    model = _with_spaces(_as_run(model), frame)
     frame = with_date_parts(frame, model.columns)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
@@ -189,16 +180,7 @@ def import_model(
     notes = [NOTE, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
-    return save_as_run(
-        store,
-        Fitted(model, problem, split, tuple(notes)),
-        IMPORTED,
-        {},
-        title,
-        asked_device="cpu",
-        seconds=0.0,
-        device="no device: trained elsewhere",
-    )
+    return save_as_run(store, Fitted(model, problem, split, tuple(notes)), title)
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:

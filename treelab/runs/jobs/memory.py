@@ -67,11 +67,10 @@ def needed_bytes(
     """
     n_columns = max(len(problem.columns), 1)
     table = FLOAT64 * TABLE_COPIES * n_rows * n_columns
-    own = _ESTIMATES.get(learner)
-    if own is None:
+    if learner not in _ESTIMATES:
         return table
-    step = _OUTPUTS.get(learner, lambda settings, n_rows: 0)(settings, n_rows)
-    return table + own(settings, n_rows, n_columns) + (n_outputs - 1) * step
+    own, output = _ESTIMATES[learner](settings, n_rows, n_columns)
+    return table + own + (n_outputs - 1) * output
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -92,92 +91,79 @@ def free_bytes() -> float:
     return max(free, 0.0)
 
 
-def _gradtree(settings: dict, n_rows: int, n_columns: int) -> float:
-    """Soft splits of every plan, fold and restart, E S K B; weights of rows, E n."""
-    n_restarts = settings["n_restarts"]
+# By learner: the bytes that it takes, and those of each output after the first.
+
+
+def _gradtree(settings: dict, n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Soft splits of every plan, fold and restart, E S K B; weights of rows, E n.
+
+    Of an output: leaves of every set and size, E L; their rows' values, E B.
+    """
+    n_sets, most = settings["n_restarts"], settings["max_leaf_nodes"]
     batch = min(settings["batch_size"], n_rows)
     if settings.get("recipe") == "paper":
-        n_splits = n_restarts * 2 ** settings["max_depth"]
-        parameters = 2 * FLOAT32 * n_splits * n_columns
-        return OPTIMIZER_COPIES * parameters + FLOAT32 * STEP_COPIES * n_splits * batch
-    n_sets = max(15, n_restarts)  # folds by repeats, each with trees of all sizes
-    n_sizes = 2 + math.log2(max(settings["max_leaf_nodes"], 2))
-    n_splits = n_sets * 2 * settings["max_leaf_nodes"]
-    step = FLOAT32 * STEP_COPIES * n_splits * RIVALS * batch
-    return step + FLOAT32 * n_sets * n_rows * (n_sizes + 2 * n_columns)
+        n_leaves = n_sets * 2 ** settings["max_depth"]
+        parameters = 2 * FLOAT32 * n_leaves * n_columns
+        step = FLOAT32 * STEP_COPIES * n_leaves * batch
+        own = OPTIMIZER_COPIES * parameters + step
+    else:
+        n_sets = max(15, n_sets)  # folds by repeats, each with trees of all sizes
+        n_sizes = 2 + math.log2(max(most, 2))
+        n_leaves = n_sets * 2 * most
+        step = FLOAT32 * STEP_COPIES * n_leaves * RIVALS * batch
+        own = step + FLOAT32 * n_sets * n_rows * (n_sizes + 2 * n_columns)
+    n_trees = n_sets * math.log2(max(most, 2))
+    leaves = OPTIMIZER_COPIES * n_leaves
+    return own, FLOAT32 * (leaves + STEP_COPIES * n_trees * batch)
 
 
-def _grande(settings: dict, n_rows: int, n_columns: int) -> float:
-    """Logits and thresholds of every split and column, E N F; weights of rows, G n."""
-    fraction = settings["selected_variables"]
+def _grande(settings: dict, n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Logits and thresholds of every split and column, E N F; weights of rows, G n.
+
+    Of an output: leaves of every tree, E L; the values of a batch's rows, E B.
+    """
+    fraction, n_trees = settings["selected_variables"], settings["n_estimators"]
     used = min(fraction, 1.0) * n_columns if fraction > 0 else n_columns
-    n_splits = settings["n_estimators"] * (2 ** settings["depth"] - 1)
-    parameters = 2 * FLOAT32 * n_splits * used
-    seen = settings["n_estimators"] if settings["data_fraction"] < 1 else 0
+    n_leaves = 2 ** settings["depth"]
+    parameters = 2 * FLOAT32 * (n_trees * (n_leaves - 1)) * used
+    seen = n_trees if settings["data_fraction"] < 1 else 0
     # In place of the best alone, each checkpoint that is averaged.
     copies = OPTIMIZER_COPIES - 1 + settings["n_averaged"]
-    return copies * parameters + n_rows * (seen + FLOAT32 * settings["n_folds"])
+    batch = STEP_COPIES * n_trees * min(settings["batch_size"], n_rows)
+    output = FLOAT32 * (OPTIMIZER_COPIES * (n_trees * n_leaves) + batch)
+    own = copies * parameters + n_rows * (seen + FLOAT32 * settings["n_folds"])
+    return own, output
 
 
-def _get(settings: dict, n_rows: int, n_columns: int) -> float:
-    """Margins E N B of a step; what greedy splits try of all rows, n F."""
+def _get(settings: dict, n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Margins E N B of a step; what greedy splits try of all rows, n F.
+
+    Of an output: values on their way up through soft splits, E N B.
+    """
     batch = min(settings["batch_size"] or n_rows, n_rows)
-    n_splits = settings["n_starts"] * 2 ** _get_depth(settings)
-    step = FLOAT32 * STEP_COPIES * n_splits * batch
+    depth, trained = settings["max_depth"], settings.get("trained_depth", GET_DEPTH)
+    depth = min(GET_DEPTH if isinstance(depth, str) else depth, trained)
+    n_splits = settings["n_starts"] * 2**depth
+    output = FLOAT32 * n_splits * batch
     parameters = OPTIMIZER_COPIES * FLOAT32 * n_splits * n_columns
-    return step + parameters + 2 * FLOAT64 * n_rows * (n_columns + TRIED)
+    tried = 2 * FLOAT64 * n_rows * (n_columns + TRIED)
+    return STEP_COPIES * output + parameters + tried, output
 
 
-def _argmin(settings: dict, n_rows: int, n_columns: int) -> float:
+def _argmin(settings: dict, n_rows: int, n_columns: int) -> tuple[float, float]:
     """Traversals E T B of a step; scores of all rows where splits get sparse, E N n."""
     n_nodes = settings["n_restarts"] * 2 ** (settings["depth"] + 1)
     step = FLOAT32 * STEP_COPIES * n_nodes * min(settings["batch_size"], n_rows)
     parameters = OPTIMIZER_COPIES * FLOAT32 * n_nodes * n_columns
-    return step + parameters + 4 * FLOAT32 * n_nodes * n_rows
+    return step + parameters + 4 * FLOAT32 * n_nodes * n_rows, 0
 
 
-def _optimal(settings: dict, n_rows: int, n_columns: int) -> float:
+def _optimal(settings: dict, n_rows: int, n_columns: int) -> tuple[float, float]:
     """A number for each row and candidate threshold, as the search holds it, too."""
-    return 2 * FLOAT32 * n_rows * n_columns * settings["n_thresholds"]
+    return 2 * FLOAT32 * n_rows * n_columns * settings["n_thresholds"], 0
 
 
-def _gradtree_output(settings: dict, n_rows: int) -> float:
-    """Of an output: leaves of every set and size, E L; their rows' values, E B."""
-    n_sets = max(15, settings["n_restarts"])
-    n_leaves = 2 * n_sets * settings["max_leaf_nodes"]
-    if settings.get("recipe") == "paper":
-        n_sets = settings["n_restarts"]
-        n_leaves = n_sets * 2 ** settings["max_depth"]
-    n_trees = n_sets * math.log2(max(settings["max_leaf_nodes"], 2))
-    batch = min(settings["batch_size"], n_rows)
-    return FLOAT32 * (OPTIMIZER_COPIES * n_leaves + STEP_COPIES * n_trees * batch)
-
-
-def _grande_output(settings: dict, n_rows: int) -> float:
-    """Of an output: leaves of every tree, E L; the values of a batch's rows, E B."""
-    n_trees, batch = settings["n_estimators"], min(settings["batch_size"], n_rows)
-    n_leaves = n_trees * 2 ** settings["depth"]
-    return FLOAT32 * (OPTIMIZER_COPIES * n_leaves + STEP_COPIES * n_trees * batch)
-
-
-def _get_output(settings: dict, n_rows: int) -> float:
-    """Of an output: values on their way up through soft splits, E N B."""
-    batch = min(settings["batch_size"] or n_rows, n_rows)
-    return FLOAT32 * settings["n_starts"] * 2 ** _get_depth(settings) * batch
-
-
-def _get_depth(settings: dict) -> int:
-    """Levels that GET trains as a whole."""
-    depth, trained = settings["max_depth"], settings.get("trained_depth", GET_DEPTH)
-    return min(GET_DEPTH if isinstance(depth, str) else depth, trained)
-
-
-_OUTPUTS: dict[str, Callable[[dict, int], float]] = {
-    "gradtree": _gradtree_output,
-    "grande": _grande_output,
-    "get": _get_output,
-}
-_ESTIMATES: dict[str, Callable[[dict, int, int], float]] = {
+_ESTIMATES: dict[str, Callable[[dict, int, int], tuple[float, float]]] = {
     "gradtree": _gradtree,
     "grande": _grande,
     "get": _get,

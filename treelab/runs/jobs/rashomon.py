@@ -3,16 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from treelab.data.split import DataSplit
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.derived import save_derived, with_origin_of
 from treelab.runs.jobs.fit import (
     Fitted,
-    asked_of,
+    fit_rows,
     fitted_split,
     keeps_constraints,
     rashomon_set,
@@ -26,8 +28,6 @@ from treelab.trees.pruning_path import shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, shortest
-
-# A tree that was chosen among those that score alike becomes a run of its own.
 
 
 def save_member(
@@ -98,9 +98,6 @@ def same_tree(one: Tree, other: Tree) -> bool:
     )
 
 
-# More trees that score like a run's own: a batch of restarts, trained as a run.
-
-
 N_RESTARTS = 24  # of the size that is chosen
 LARGER = 2  # times the leaves of the run's tree
 
@@ -115,8 +112,25 @@ def can_find_more(run: Run) -> bool:
 def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
     """Create the run that finds more trees beside a run's own; return its id."""
     run_id = create_like(store, run, f"{run.short_title}, more trees")
-    store.add_more(run_id, json.dumps({"run": run.id, "n_restarts": n_restarts}))
+    store.add_plan(
+        run_id, "more", json.dumps({"run": run.id, "n_restarts": n_restarts})
+    )
     return run_id
+
+
+def _asked_of(store: RunStore, run: Run) -> tuple[dict, Run, Any, DataSplit]:
+    """Return what a run is to look at, the first tree's run and model, and the rows.
+
+    ValueError if the first run is gone.
+    """
+    asked = json.loads(store.plan(run.id, "more") or "{}")
+    try:
+        parent = store.run(asked["run"])
+        model = store.model(parent.id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
+    split = run.problem.split(store.table(run.problem.table_id))
+    return asked, parent, model, split
 
 
 def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
@@ -127,11 +141,10 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     ValueError
         If the parent is gone.
     """
-    asked, parent, model = asked_of(store, run)
+    asked, parent, model, split = _asked_of(store, run)
     assert isinstance(model, Tree)
     own, path = shown_tree(model), store.path(parent.id)
     known = store.rashomon(parent.id)
-    split = run.problem.split(store.table(run.problem.table_id))
     rows = split.rows(fitted_split(model, split))
     n_known = 0 if known is None else known.n_candidates
     estimator = run_estimator(run)
@@ -141,7 +154,8 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
         # Not the starts of the first batch again, nor of one found since.
         random_state=run.problem.seed + 1 + n_known,
     )
-    batch = estimator.fit(rows.X, rows.y, callbacks=callbacks).batch_
+    fit_rows(estimator, rows, None, callbacks, split.groups)
+    batch = estimator.batch_
     trees = [*batch.export(rows.X, rows.y), *(() if known is None else known.trees)]
     found = rashomon_set(run, own, trees, rows, path)
     sentence = (
@@ -159,9 +173,6 @@ def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted
     )
 
 
-# All trees of a small depth beside a run's own: looked at as a run of its own.
-
-
 N_THRESHOLDS = {2: 16, 3: 4}  # by depth: of a column, by default
 
 
@@ -170,7 +181,7 @@ def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
     title = f"{run.short_title}, all trees of depth {depth}"
     run_id = create_like(store, run, title)
     asked = {"run": run.id, "all_of_depth": depth, "n_thresholds": n_thresholds}
-    store.add_more(run_id, json.dumps(asked))
+    store.add_plan(run_id, "more", json.dumps(asked))
     return run_id
 
 
@@ -182,10 +193,8 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     ValueError
         If the first run is gone, or there are too many trees.
     """
-    asked, parent, model = asked_of(store, run)
-    own = shown_tree(model)
-    split = run.problem.split(store.table(run.problem.table_id))
-    rows = split.rows(fitted_split(model, split))
+    asked, parent, model, split = _asked_of(store, run)
+    own, rows = shown_tree(model), split.rows(fitted_split(model, split))
     found = all_trees(
         own,
         (rows.X, rows.y),

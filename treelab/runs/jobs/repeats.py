@@ -11,9 +11,6 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.runs.store.states import to_json
 
-# Repeats: a run's learner, settings and problem again, on other data splits.
-
-
 CUT_OFF = ("interrupted", "paused")  # states from which a run goes on by itself
 # What a run's summary names the run by from which its tree was taken.
 BY_HAND = ("pruned_from", "edited_from", "more_from", "chosen_from")
@@ -43,12 +40,8 @@ def run_kind(run: Run) -> tuple:
 def runs_by_seed(run: Run, runs: Iterable[Run]) -> dict[int, Run]:
     """Return a run by the seed of each data split, ascending.
 
-    Parameters
-    ----------
-    run : Run
-    runs : iterable of Run
-        Where runs of its kind that are done are looked for, the newest first. One that
-        was stopped is not: it might have become better.
+    Runs of its kind that are done are looked for in ``runs``, the newest first. One
+    that was stopped is not: it might have become better.
     """
     found = {run.problem.seed: run}
     kind = run_kind(run)
@@ -85,7 +78,11 @@ def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     for run in store.runs():
         is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
         if is_cut_off and store.may_change(run):
-            asked = (store.edits(run.id), store.more(run.id), store.sweep(run.id))
+            asked = (
+                store.plan(run.id, "edits"),
+                store.plan(run.id, "more"),
+                store.plan(run.id, "sweep"),
+            )
             if asked == (None, None, None):
                 found.setdefault((run_kind(run), run.problem.seed), run.id)
     return found
@@ -156,9 +153,6 @@ def _original(store: RunStore, run: Run) -> Run:
         return run
 
 
-# K-fold cross-validation as runs: one for each fold of each repeat.
-
-
 def create_folds(
     store: RunStore,
     learner: str,
@@ -193,7 +187,7 @@ def create_folds(
     """
     complete = complete_settings(learner, problem.task, dict(settings))
     known = folds_of(store, learner, settings, problem)
-    kind = learner, str(json.loads(to_json(complete))), replace(problem, seed=0), ""
+    kind = _kind_of(learner, settings, problem)
     cut_off = cut_off_runs(store)
     title, first = learner_title(learner), problem.seed
     original = _original(store, known[first]).id if first in known else ""
@@ -243,28 +237,26 @@ def folds_of(
 
     Of several on one fold it is the newest; see ``create_folds``.
     """
-    complete = complete_settings(learner, problem.task, dict(settings))
-    kind = str(json.loads(to_json(complete))), replace(problem, seed=0)
+    kind = _kind_of(learner, settings, problem)
     found: dict[int, Run] = {}
     for run in store.runs():
-        is_alike = (str(run.settings), replace(run.problem, seed=0)) == kind
         counts = run.state == "done" or not run.is_finished
-        if run.learner == learner and is_alike and counts and can_be_repeated(run):
+        if run.learner == learner and counts and run_kind(run) == kind:
             found.setdefault(run.problem.seed, run)
     return dict(sorted(found.items()))
+
+
+def _kind_of(learner: str, settings: Mapping, problem: Problem) -> tuple:
+    """Return ``run_kind`` of the run that such a training would be."""
+    complete = complete_settings(learner, problem.task, dict(settings))
+    return learner, str(json.loads(to_json(complete))), replace(problem, seed=0), ""
 
 
 def runs_by_fold(run: Run, runs: Iterable[Run], n_folds: int) -> dict[int, Run]:
     """Return the runs of a run's kind on the folds of its table, by seed, ascending.
 
-    Parameters
-    ----------
-    run : Run
-        Of any data split.
-    runs : iterable of Run
-        See ``runs_by_seed``.
-    n_folds : int
-        0 for the data splits without folds.
+    The run is of any data split, ``runs`` as in ``runs_by_seed``; 0 folds are the data
+    splits without.
     """
     if run.problem.n_folds == n_folds:
         return runs_by_seed(run, runs)

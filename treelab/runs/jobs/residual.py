@@ -17,14 +17,8 @@ from treelab.trees.pruning_path import Model
 def run_imitation(run: Run, model: Model, frame: pd.DataFrame) -> Imitation:
     """Hold a surrogate run's predictions against its model's, and against the truth.
 
-    Parameters
-    ----------
-    run : Run
-        Its problem's target holds the predictions of another model.
-    model : Tree, WeightedTrees or PruningPath
-        The run's.
-    frame : DataFrame
-        The run's whole table, of which the test rows are compared.
+    The run's target holds the predictions of another model. Of its whole table the test
+    rows are compared.
     """
     problem = run.problem
     X, of_model, weight = problem.split(frame).rows("test")

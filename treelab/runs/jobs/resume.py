@@ -11,10 +11,8 @@ from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.checkpointer import CHECKPOINT_SECONDS, Checkpointer
 from treelab.training.events import HISTORY
 
-# A run's checkpoints: in its folder, until it is done.
-
-
-FOLDER = "checkpoint"
+FOLDER = "checkpoint"  # in a run's folder, until it is done
+TIMES = 2  # as many epochs, of a training that goes on after its end
 
 
 def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
@@ -39,7 +37,11 @@ def checkpointer_of(store: RunStore, run: Run) -> Checkpointer:
 
 
 def goes_on_later(run: Run) -> bool:
-    """Whether a run that has used up its epochs may be trained longer."""
+    """Whether a run that has used up its epochs may be trained longer.
+
+    Only where no schedule needs a known end: else learning rates fall over the whole
+    training, so that it is done again with more steps instead.
+    """
     if run.learner == "gradtree":
         return run.settings.get("early_stopping", run.follows_paper)
     return run.learner == "argmin"
@@ -56,16 +58,6 @@ def keep_for_longer(store: RunStore, run: Run, checkpointer: Checkpointer) -> No
 def drop_checkpoints(store: RunStore, run_id: str) -> None:
     """Remove the checkpoints of a run that needs them no more."""
     shutil.rmtree(store.folder(run_id) / FOLDER, ignore_errors=True)
-
-
-# Training longer: a finished run's training goes on, as a run of its own.
-#
-# Only where no schedule needs a known end: argmin trees and GradTree with early
-# stopping, when they ended because their epochs were used up. Else learning rates fall
-# over the whole training, so that it is done again with more steps instead.
-
-
-TIMES = 2  # as many epochs
 
 
 def can_train_longer(store: RunStore, run: Run) -> bool:

@@ -29,7 +29,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 from treelab.runs.store.workers import Heartbeat, ProcessId
-from treelab.training.events import Callback, Progress, notify
+from treelab.training.events import Callback
 
 PROCESS_ENDED = "The process that trained it was asked to end."
 PROGRAM_ENDED = "The program that trained it ended."
@@ -105,17 +105,16 @@ def train(
     str
         The state in which the run ended.
     """
-    recorder = EventRecorder(store, run_id, should_abort)
-    callback = CallbackList([recorder, *callbacks])
+    recorder = EventRecorder(store, run_id, should_abort, callbacks)
     try:
         run = store.run(run_id)
         if auto_device is not None and run.device in ("auto", "cuda"):
             run = replace(run, device=auto_device)
         check_memory(store, run)
-        fitted, seconds = _fit(store, run, callback, recorder)
+        fitted, seconds = _fit(store, run, recorder)
         recorder.flush()
         metrics, summary = save_fitted(store, run, fitted, seconds)
-        state = "stopped" if callback.stop_requested else "done"
+        state = "stopped" if recorder.stop_requested else "done"
         if state == "done" and recorder.checkpointer is not None:
             keep_for_longer(store, run, recorder.checkpointer)
         else:
@@ -138,15 +137,13 @@ def train(
     return state
 
 
-def _fit(
-    store: RunStore, run: Run, callback: Callback, recorder: EventRecorder
-) -> tuple[Fitted, float]:
+def _fit(store: RunStore, run: Run, recorder: EventRecorder) -> tuple[Fitted, float]:
     """Fit a run; where a GPU's memory is too small, once more with half the batch.
 
     Returns what was fitted, and the seconds that it took.
     """
     try:
-        return _fit_once(store, run, callback, recorder)
+        return _fit_once(store, run, recorder)
     except Exception as error:
         batch_size = run.settings.get("batch_size")
         if not is_out_of_memory(error) or not batch_size or batch_size < 2:
@@ -155,7 +152,7 @@ def _fit(
     drop_checkpoints(store, run.id)
     run = replace(run, settings=run.settings | {"batch_size": batch_size // 2})
     store.set_settings(run.id, run.settings)
-    fitted, seconds = _fit_once(store, run, callback, recorder)
+    fitted, seconds = _fit_once(store, run, recorder)
     note = (
         f"The GPU's memory was too small for batches of {batch_size:,} rows, so it was "
         f"trained with {batch_size // 2:,}."
@@ -164,12 +161,12 @@ def _fit(
 
 
 def _fit_once(
-    store: RunStore, run: Run, callback: Callback, recorder: EventRecorder
+    store: RunStore, run: Run, recorder: EventRecorder
 ) -> tuple[Fitted, float]:
     """Fit a run, from its checkpoint where it has one."""
     recorder.checkpointer = checkpointer = checkpointer_of(store, run)
     began = time.monotonic()
-    fitted = _fit_of(store, run)(store, run, [callback, checkpointer])
+    fitted = _fit_of(store, run)(store, run, [recorder, checkpointer])
     return fitted, time.monotonic() - began + checkpointer.seconds_before
 
 
@@ -178,28 +175,15 @@ def _fit_of(store: RunStore, run: Run) -> Callable[..., Fitted]:
 
     A sweep fits its learner many times.
     """
-    if store.edits(run.id) is not None:
+    if store.plan(run.id, "edits") is not None:
         return fit_edited
-    if (more := store.more(run.id)) is not None:
+    if (more := store.plan(run.id, "more")) is not None:
         return fit_all if "all_of_depth" in json.loads(more) else fit_more
-    if store.sweep(run.id) is not None:
+    if store.plan(run.id, "sweep") is not None:
         from treelab.runs.jobs.sweep import fit_sweep  # loads Optuna
 
         return fit_sweep
     return fit_clusters if run.learner == CLUSTERS.key else fit_learner
-
-
-class CallbackList:
-    """Callbacks as one, which remembers whether one of them asked to stop."""
-
-    def __init__(self, callbacks: Sequence[Callback]):
-        self.stop_requested = False
-        self._callbacks = callbacks
-
-    def __call__(self, report: Progress) -> bool:
-        """Call every callback; True once one of them asked to stop."""
-        self.stop_requested |= notify(self._callbacks, report)
-        return self.stop_requested
 
 
 def error_sentence(error: Exception) -> str:

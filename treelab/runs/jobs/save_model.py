@@ -8,7 +8,7 @@ import treelab
 from treelab.data.split import SPLITS
 from treelab.evaluation.metrics import COST_SAVED
 from treelab.evaluation.splits import split_scores
-from treelab.learners.registry import find_spec
+from treelab.learners.registry import IMPORTED, find_spec
 from treelab.runs.jobs.fit import (
     Fitted,
     fitted_split,
@@ -25,15 +25,7 @@ from treelab.runs.store.workers import ProcessId
 def save_fitted(
     store: RunStore, run: Run, fitted: Fitted, seconds: float
 ) -> tuple[dict, dict]:
-    """Save and score the model of a training, and save its other trees.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    fitted : Fitted
-    seconds : float
-        What the training took.
+    """Save and score the model of a training of so many seconds, and its other trees.
 
     Returns
     -------
@@ -51,41 +43,32 @@ def save_fitted(
 def save_as_run(
     store: RunStore,
     fitted: Fitted,
-    learner: str,
-    settings: dict,
     title: str,
-    *,
-    asked_device: str,
-    seconds: float,
-    device: str,
-    edits: str = "",
     parent: Run | None = None,
+    edits: str = "",
 ) -> str:
-    """Save a model that was not trained here as a run that is done; return its id.
+    """Save a model that was not trained now as a run that is done; return its id.
 
-    One that cannot be scored becomes no run.
-
-    Parameters
-    ----------
-    store : RunStore
-    fitted : Fitted
-    learner, settings, title, asked_device, parent
-        As ``RunStore.create`` takes them.
-    seconds : float
-        What its training took.
-    device : str
-        What it was trained on, for display.
-    edits : str, default=""
-        The log of the edits that its tree came from, as JSON.
+    One that cannot be scored becomes no run. Its learner, its settings and what its
+    training took are those of the run of whose model it was made; without such a
+    parent it was trained elsewhere. ``edits`` is the log, as JSON, that it came from.
     """
     metrics = _scores(fitted)
+    settings: dict = {}
+    learner, asked_device = IMPORTED, "cpu"
+    seconds, device = 0.0, "no device: trained elsewhere"
+    if parent is not None:
+        learner, settings = parent.learner, parent.settings
+        asked_device = parent.device
+        seconds = parent.summary.get("seconds", parent.elapsed)
+        device = parent.summary.get("device", parent.device)
     run_id = store.create(
-        *(learner, settings, fitted.problem, asked_device, title), parent=parent
+        learner, settings, fitted.problem, asked_device, title, parent=parent
     )
     store.start(run_id, ProcessId.here())
     try:
         if edits:
-            store.add_edits(run_id, edits)
+            store.add_plan(run_id, "edits", edits)
         run = store.run(run_id)
         summary = _save(store, run, fitted, seconds=seconds, device=device)
     except BaseException:

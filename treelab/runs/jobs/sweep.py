@@ -8,19 +8,29 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from optuna import TrialPruned
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 from treelab.data.problem import Problem
+from treelab.data.split import JOINED, DataSplit, Rows
+from treelab.data.split_by import folds_by
+from treelab.evaluation import metrics
+from treelab.evaluation.comparison import cost_saved
 from treelab.learners.registry import find_spec
-from treelab.runs.jobs.fit import Fitted, fit_learner
+from treelab.runs.jobs.fit import (
+    Fitted,
+    fit_learner,
+    fit_rows,
+    model_size,
+    run_estimator,
+)
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.runs.store.workers import Heartbeat
 from treelab.runs.sweeps import (
     SweepPlan,
-    TrialScorer,
     ask_trial,
     best_trial,
     end_stale_trials,
@@ -34,6 +44,7 @@ from treelab.runs.sweeps import (
     trial_settings,
 )
 from treelab.training.events import Callback, Progress, notify
+from treelab.trees.pruning import SizePath
 from treelab.trees.words import counted
 
 SEARCH = "search"  # the stage before the training
@@ -53,20 +64,8 @@ def create_sweep(
 ) -> str:
     """Create the run of a sweep and return its id; see ``RunStore.create``.
 
-    Parameters
-    ----------
-    store : RunStore
-    learner : str
-        Key of the learner.
-    settings : dict
-        What all trials have.
-    problem : Problem
-    plan : SweepPlan
-
-    Raises
-    ------
-    ValueError
-        If the learner does not have a setting, or a value is out of range.
+    All trials have the settings. ValueError if the learner does not have one, or a
+    value is out of range.
     """
     plan.check(learner, problem.task)
     spec = find_spec(learner)
@@ -75,7 +74,7 @@ def create_sweep(
     run_id = store.create(
         learner, settings, problem, device=device, title=title, is_background=True
     )
-    store.add_sweep(run_id, plan.to_json())
+    store.add_plan(run_id, "sweep", plan.to_json())
     return run_id
 
 
@@ -95,7 +94,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     ValueError
         If no trial came to an end: what the first one said.
     """
-    text = store.sweep(run.id)
+    text = store.plan(run.id, "sweep")
     if text is None:
         raise ValueError(f"The run {run.title!r} has no plan of a sweep.")
     plan = SweepPlan.from_json(text)
@@ -109,8 +108,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
         raise ValueError(first_error(study) or "No trial came to an end.")
     chosen = replace(run, settings=trial_settings(run, best.params))
     store.set_settings(run.id, chosen.settings)
-    ending = Ending(callbacks, plan.n_trials, ignores_stop=search.stopped)
-    fitted = fit_learner(store, chosen, [ending])
+    fitted = fit_learner(store, chosen, [search.last_report])
     score = {
         "own": "cross-validated score",
         "folds": f"mean score over {plan.n_folds} folds",
@@ -154,7 +152,7 @@ def help_sweep(
     bool
         Whether there was one to try.
     """
-    text, folder = store.sweep(run_id), store.folder(run_id)
+    text, folder = store.plan(run_id, "sweep"), store.folder(run_id)
     if text is None or read_study(folder) is None:
         return False
     run, plan = store.run(run_id), SweepPlan.from_json(text)
@@ -181,40 +179,35 @@ def help_sweep(
     return True
 
 
-def begin_search(study: Study, run: Run, plan: SweepPlan) -> None:
-    """End what dead processes tried; let the run's own settings be the first trial."""
-    end_stale_trials(study)
-    defaults = {
-        name: run.settings[name]
-        for name, tried in plan.space.items()
-        if run.settings.get(name) in tried
-    }
-    study.enqueue_trial(defaults, skip_if_exists=True)
-
-
 @dataclass
-class Search(TrialScorer):
+class Search:
     """The trials of a sweep, one by one; other processes may try beside it.
 
     Attributes
     ----------
-    run, plan, split
-        See ``TrialScorer``.
-    study : Study
     callbacks : sequence of callable
         Called at each report of each trial, as progress; True stops the search.
     stopped : bool
         Whether the search was asked to stop.
     """
 
+    run: Run
+    plan: SweepPlan
+    split: DataSplit
     study: Study
     callbacks: Sequence[Callback]
     stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
 
     def run_trials(self) -> None:
-        """Try until the plan's trials or minutes are over, or a stop is asked for."""
-        begin_search(self.study, self.run, self.plan)
+        """Try until the plan's trials or minutes are over, or a stop is asked for.
+
+        The run's own settings are the first trial.
+        """
+        end_stale_trials(self.study)
+        own, space = self.run.settings, self.plan.space
+        defaults = {name: own[name] for name in space if own.get(name) in space[name]}
+        self.study.enqueue_trial(defaults, skip_if_exists=True)
         while not self._is_over():
             if trial := ask_trial(self.study, self.plan.n_trials):
                 self.try_trial(trial)
@@ -238,8 +231,7 @@ class Search(TrialScorer):
         number, has_ended = n_ended(self.study), False
         try:
             self._report(number)
-            drawn = suggest(trial, self.plan.space)
-            score = self.score(trial, drawn, lambda done: self._report(number + done))
+            score = self._score(trial, suggest(trial, self.plan.space), number)
             if not self.stopped:  # trained by halves, its score says nothing
                 has_ended = True
                 self._tell(trial, score)
@@ -273,30 +265,122 @@ class Search(TrialScorer):
         self.stopped |= notify(self.callbacks, progress)
         return self.stopped
 
+    def last_report(self, report: Progress) -> bool:
+        """Pass on a report of the training after the search, as of its last trial.
 
-@dataclass
-class Ending:
-    """Passes on the reports of the training after a search, as its last trial.
-
-    Attributes
-    ----------
-    callbacks : sequence of callable
-    n_trials : int
-    ignores_stop : bool
-        Whether the stop that ended the search does not end the training as well.
-    """
-
-    callbacks: Sequence[Callback]
-    n_trials: int
-    ignores_stop: bool
-
-    def __call__(self, report: Progress) -> bool:
-        """Pass a report on, with its progress behind that of the search."""
-        own = max(report.max_epochs, 1)
+        The stop that ended the search does not end the training as well.
+        """
+        own, n_trials = max(report.max_epochs, 1), self.plan.n_trials
         moved: Callable[..., Progress] = replace
         passed = moved(
             report,
-            epochs_before=report.epochs_before + own * self.n_trials,
-            max_epochs=own * (self.n_trials + 1),
+            epochs_before=report.epochs_before + own * n_trials,
+            max_epochs=own * (n_trials + 1),
         )
-        return notify(self.callbacks, passed) and not self.ignores_stop
+        return notify(self.callbacks, passed) and not self.stopped
+
+    def _score(self, trial: Trial, drawn: dict[str, Any], n_before: int) -> float:
+        """Return a trial's mean score; note its size, its time, how scores spread.
+
+        Where the search is stopped, the score is of what was fitted so far.
+
+        Raises
+        ------
+        TrialPruned
+            If it is hopeless.
+        ValueError, ArithmeticError
+            If it cannot be fitted.
+        """
+        tried = replace(self.run, settings=trial_settings(self.run, drawn))
+        parts = list(self._parts())
+        scores, sizes, seconds = [], [], 0.0
+        for number, (fit, held_out) in enumerate(parts):
+
+            def watch(report: Progress, number: int = number) -> bool:
+                done = min(report.total_epoch / max(report.max_epochs, 1), 1.0)
+                return self._report(n_before + (number + done) / len(parts))
+
+            estimator, began = run_estimator(tried), time.monotonic()
+            fit_rows(estimator, fit, None, [watch], self.split.groups)
+            scores.append(self._score_of(estimator, held_out))
+            if math.isnan(scores[-1]):
+                raise ValueError(
+                    f"A trial has no score on {counted(len(held_out.y), 'row')} that "
+                    "one value predicts without an error; score trials by other rows, "
+                    "or choose another loss."
+                )
+            sizes.append(model_size(estimator.model_))
+            seconds += time.monotonic() - began
+            trial.report(float(np.mean(scores)), number)
+            if self.stopped:
+                break
+            if number + 1 < len(parts) and trial.should_prune():
+                raise TrialPruned
+        trial.set_user_attr("seconds", seconds)
+        for fact in sizes[0].keys() & {"leaves", "depth"}:
+            trial.set_user_attr(fact, float(np.mean([size[fact] for size in sizes])))
+        if len(scores) > 1:
+            error = float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+            trial.set_user_attr("standard_error", error)
+        return float(np.mean(scores))
+
+    def _score_of(self, estimator: Any, held_out: Rows) -> float:
+        """Return the score of a fitted estimator; see ``trial_title``."""
+        if self.plan.scoring == "own":
+            path = getattr(estimator, "path_", None)
+            score = math.nan
+            if isinstance(path, SizePath):
+                score = float(path.scores["score"].iloc[path.chosen])
+            if math.isnan(score):
+                raise ValueError(
+                    "With these settings the learner cross-validates no score of its "
+                    "own; score trials by folds."
+                )
+            return score
+        X, y, weight = held_out
+        loss = getattr(estimator.model_, "loss", None)
+        if loss is not None:
+            truth = np.asarray(y, dtype=float)
+            return loss.score(estimator.predict(X), truth, weight)
+        asked, predicted = self.run.constraints, estimator.predict(X)
+        if asked.class_costs:
+            classes = estimator.model_.classes
+            return cost_saved(asked, classes, y, predicted, weight)
+        found = metrics.scores(
+            self.run.problem.task, y, predicted, sample_weight=weight
+        )
+        return found["r2" if self.run.problem.task == "regression" else "macro_f1"]
+
+    def _parts(self):
+        """Yield the rows to fit and the rows to score, pairs of ``Rows``.
+
+        A learner's own score holds rows out by itself.
+        """
+        # Here, as it takes a moment, and pages import this module to be shown.
+        from sklearn.model_selection import KFold, StratifiedKFold
+
+        if self.plan.scoring == "validation":
+            yield self.split.rows("train"), self.split.rows("valid")
+            return
+        rows = self.split.rows(JOINED)
+        if self.plan.scoring == "own":
+            yield rows, rows
+            return
+        n_folds, seed, problem = self.plan.n_folds, self.plan.seed, self.run.problem
+        if problem.split_by in ("group", "time"):
+            by = self.split.by.loc[rows.X.index]
+            folds = folds_by(problem.split_by, by, n_folds, seed)
+        else:
+            kind, what, most = KFold, "rows", len(rows.y)
+            if problem.task != "regression":
+                kind, what = StratifiedKFold, "rows of a class"
+                most = int(rows.y.value_counts().max())
+            if most < n_folds:
+                raise ValueError(
+                    f"{n_folds} folds need at least {n_folds} {what}; there are {most}."
+                    " Take fewer folds, or score by the validation rows."
+                )
+            dealt = kind(n_folds, shuffle=True, random_state=seed)
+            folds = dealt.split(rows.X, rows.y)
+        for fit, held_out in folds:
+            yield rows.take(fit), rows.take(held_out)

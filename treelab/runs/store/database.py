@@ -8,7 +8,7 @@ are the numbers 0 and 1, and the column ``"user"`` is quoted.
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -16,11 +16,12 @@ from filelock import FileLock, Timeout
 from treelab.runs.store.files import (
     FILE_MODE,
     WAY_OUT,
+    StoreError,
     make_private_folder,
     open_private,
     remains,
 )
-from treelab.runs.store.migrations import apply_steps, migrate, schema_version
+from treelab.runs.store.migrations import apply_steps, schema_version
 from treelab.runs.store.server import Server, ServerConnection, connected
 
 Database = sqlite3.Connection | ServerConnection  # what is asked
@@ -71,10 +72,6 @@ CREATE TABLE audit (
     deed TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL
 );
 """
-
-
-class StoreError(OSError):
-    """The run store cannot be read or written; its message says why and what to do."""
 
 
 def database_of(home: Path) -> Path | Server:
@@ -149,25 +146,26 @@ def prepare(database: Path | Server, *, anew: bool = False) -> None:
     ValueError
         If a newer treelab wrote it.
     """
-    if isinstance(database, Server):
-        _prepare_server(database)
-        return
-    path = database
-    if path.exists():
-        with reading_file(path) as db:
-            if _is_ready(read_version(db), path):
+    if isinstance(database, Server) or database.exists():
+        with reading(database) as db:
+            if _is_ready(db, database):
                 return
+    if isinstance(database, Server):
+        _create_or_migrate(database)
+        return
     try:
-        lock = path.with_suffix(".lock")
+        lock = database.with_suffix(".lock")
         with FileLock(lock, timeout=BUSY_SECONDS, mode=FILE_MODE):
-            if path.exists() and not anew and (why := why_emptied(path)):
+            if database.exists() and not anew and (why := why_emptied(database)):
                 raise StoreError(f"{why} {WAY_OUT}")
             # SQLite gives its other files the mode of this one.
-            open_private(path, "ab").close()
-            _create_or_migrate(path)
+            open_private(database, "ab").close()
+            with reading_file(database) as file:
+                file.execute("PRAGMA journal_mode=WAL")  # readers never wait
+            _create_or_migrate(database)
     except Timeout as error:
         raise TimeoutError(
-            f"{path} was being prepared by another process for {BUSY_SECONDS} s; "
+            f"{database} was being prepared by another process for {BUSY_SECONDS} s; "
             "end that process, or choose another folder with TREELAB_HOME."
         ) from error
 
@@ -184,44 +182,32 @@ def why_emptied(path: Path) -> str:
     return f"{path} {what}, but its folder holds {beside}." if beside else ""
 
 
-def _create_or_migrate(path: Path) -> None:
+def _create_or_migrate(database: Path | Server) -> None:
     """Create or migrate the tables, unless another process has by now."""
-    with reading_file(path) as db:
-        if _is_ready(read_version(db), path):
+    with writing(database) as db:  # under the lock, so one process does it
+        if _is_ready(db, database):
             return
-        if read_version(db) > 0:
-            migrate(db)
-            return
-        db.execute("PRAGMA journal_mode=WAL")  # readers never wait for writers
-        db.executescript(
-            f"BEGIN; {_SCHEMA} PRAGMA user_version={schema_version()}; COMMIT;"
-        )
-
-
-def _prepare_server(server: Server) -> None:
-    """Create or migrate the tables on a server."""
-    with reading(server) as db:
-        if _is_ready(read_version(db), server):
-            return
-    with writing(server) as db:  # under the lock, so one process does it
         version = read_version(db)
-        if _is_ready(version, server):
-            return
-        if version == 0:
-            db.execute("CREATE TABLE treelab_schema (version INTEGER NOT NULL)")
-            db.execute("INSERT INTO treelab_schema VALUES (0)")
+        if version > 0:
+            apply_steps(db, version)
+        else:
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 db.execute(statement)
-        else:
-            apply_steps(db, version)
-        db.execute("UPDATE treelab_schema SET version = ?", (schema_version(),))
+        if isinstance(db, sqlite3.Connection):
+            db.execute(f"PRAGMA user_version={schema_version()}")
+            return
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS treelab_schema (version INTEGER NOT NULL)"
+        )
+        db.execute("DELETE FROM treelab_schema")
+        db.execute("INSERT INTO treelab_schema VALUES (?)", (schema_version(),))
 
 
-def _is_ready(version: int, database: Path | Server) -> bool:
+def _is_ready(db: Database, name: Path | Server) -> bool:
     """Whether a database has our schema; refuse one of a newer schema."""
-    if version > schema_version():
+    if (version := read_version(db)) > schema_version():
         raise ValueError(
-            f"{database} was written by a newer treelab (schema {version}, this one "
+            f"{name} was written by a newer treelab (schema {version}, this one "
             f"knows {schema_version()}). Update treelab, or choose another folder with "
             "TREELAB_HOME."
         )
@@ -238,8 +224,7 @@ def read_version(db: Database) -> int:
     return db.execute("PRAGMA user_version").fetchone()[0]
 
 
-@contextmanager
-def reading(database: Path | Server) -> Iterator[Database]:
+def reading(database: Path | Server) -> AbstractContextManager[Database]:
     """Open the database for some reads.
 
     Raises
@@ -248,11 +233,8 @@ def reading(database: Path | Server) -> Iterator[Database]:
         If it cannot be read, or in ``writing``, written.
     """
     if isinstance(database, Server):
-        with _on_server(database, to_write=False) as db:
-            yield db
-        return
-    with reading_file(database) as file:
-        yield file
+        return connected(database)
+    return reading_file(database)
 
 
 @contextmanager
@@ -276,7 +258,7 @@ def reading_file(path: Path) -> Iterator[sqlite3.Connection]:
 def writing(database: Path | Server) -> Iterator[Database]:
     """Open the database for one transaction: all of the block is saved, or nothing."""
     if isinstance(database, Server):
-        with _on_server(database, to_write=True) as server:
+        with connected(database, to_write=True) as server:
             yield server
         return
     with reading_file(database) as db:
@@ -300,16 +282,6 @@ def change(database: Path | Server, statement: str, values: Sequence = ()) -> in
     """Run one statement as a transaction, and count the rows that it changed."""
     with writing(database) as db:
         return db.execute(statement, values).rowcount
-
-
-@contextmanager
-def _on_server(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
-    """Open a connection to a server, whose failures are the store's."""
-    try:
-        with connected(server, to_write=to_write) as db:
-            yield db
-    except ConnectionError as error:
-        raise StoreError(str(error)) from error
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> str:

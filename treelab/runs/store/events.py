@@ -3,8 +3,9 @@
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,9 +14,6 @@ from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.states import RunStates
 from treelab.training.events import CROSS_VALIDATION, Progress
 from treelab.trees.tree import Tree
-
-# A run's events: the points of its loss curves, in the order in which they came.
-
 
 EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
 _INSERT = (
@@ -39,15 +37,7 @@ class RunEvents(RunStates):
             Whether to go on: False once a stop was requested or the run has ended.
         """
         rows = [
-            (
-                run_id,
-                report.epoch,
-                _finite(report.train_loss),
-                _finite(report.valid_loss),
-                _finite(report.metric),
-                report.seconds,
-                report.stage,
-            )
+            _row(run_id, vars(report))
             for report in reports
             if not report.is_preparation or _has_curve(report)
         ]
@@ -77,18 +67,7 @@ class RunEvents(RunStates):
 
         Its columns are those of ``treelab.training.events.HISTORY``.
         """
-        rows = [
-            (
-                run_id,
-                row["epoch"],
-                _finite(row["train_loss"]),
-                _finite(row["valid_loss"]),
-                None,
-                row["seconds"],
-                row["stage"],
-            )
-            for row in history.to_dict("records")
-        ]
+        rows = [_row(run_id, row) for row in history.to_dict("records")]
         with writing(self.database) as db:
             db.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
             db.executemany(_INSERT, rows)
@@ -153,15 +132,14 @@ def _typed(rows: list[tuple]) -> pd.DataFrame:
 _NO_EVENTS = _typed([])
 
 
-def _finite(value: float | None) -> float | None:
-    """Return what SQLite stores of a number: NaN and infinity become NULL."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(value)
+def _row(run_id: str, point: Mapping[Any, Any]) -> tuple:
+    """Return what is stored of a point; numbers that are not finite become NULL."""
+    numbers = [point.get(name) for name in EVENT_COLUMNS[:-1]]
+    known = (None if x is None or not math.isfinite(x) else float(x) for x in numbers)
+    return run_id, *known, point["stage"]
 
 
 # Trees as they were while a run trained: a file each, thinned out as they add up.
-
 
 MOST_SNAPSHOTS = 60
 

@@ -7,11 +7,17 @@ from typing import IO, Any
 
 from treelab.trees.words import counted
 
-# Folders and files of the data folder: only their owner may read them.
-
-
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+WAY_OUT = (
+    "Put a backup in its place. Without one, `treelab doctor --repair` lists "
+    "the tables again; models stay in their folders, from which `treelab "
+    "import` reads them."
+)
+
+
+class StoreError(OSError):
+    """The run store cannot be read or written; its message says why and what to do."""
 
 
 def make_private_folder(folder: Path) -> None:
@@ -37,16 +43,6 @@ def _open(path: str, flags: int) -> int:
     return os.open(path, flags, FILE_MODE)
 
 
-# What lies in a data folder beside its database: how a lost database is noticed.
-
-
-WAY_OUT = (
-    "Put a backup in its place. Without one, `treelab doctor --repair` lists "
-    "the tables again; models stay in their folders, from which `treelab "
-    "import` reads them."
-)
-
-
 def remains(home: Path) -> str:
     """Count the runs with trees and the tables of a data folder; "" for none."""
     n_runs = sum(map(holds_trees, home.glob("runs/*")))
@@ -58,9 +54,6 @@ def remains(home: Path) -> str:
 def holds_trees(folder: Path) -> bool:
     """Whether a run's folder holds trees: a model, or some of its training."""
     return any(path.suffix in (".json", ".safetensors") for path in folder.rglob("*"))
-
-
-# How much folders and files hold, and the limits that the environment sets.
 
 
 def folder_size(folder: Path) -> int:

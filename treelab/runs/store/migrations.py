@@ -61,24 +61,3 @@ def apply_steps(db: Database, version: int) -> None:
     """Take the steps that a database lacks, inside the caller's transaction."""
     for step in STEPS[version - FIRST_VERSION :]:
         step(db)
-
-
-def migrate(db: sqlite3.Connection) -> None:
-    """Take a SQLite file to today's schema: all steps in one transaction, or none.
-
-    Parameters
-    ----------
-    db : Connection
-        In autocommit mode, of a database of version 1 or later; the caller holds the
-        lock under which databases are made.
-    """
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        apply_steps(db, version)
-        db.execute(f"PRAGMA user_version={schema_version()}")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

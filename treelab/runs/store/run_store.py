@@ -325,22 +325,6 @@ class RunStore(RunEvents, StoredTables):
         folder = self.folder(run.id) / "path"
         return _whole(run, SizePath.load, folder) if folder.is_dir() else None
 
-    def add_edits(self, run_id: str, log: str) -> None:
-        """Save the log of the edits that a run's tree came from, as JSON."""
-        self._write(run_id, "edits", log)
-
-    def edits(self, run_id: str) -> str | None:
-        """Read the log of a run's edits; None where its tree was not edited."""
-        return self._read(run_id, "edits")
-
-    def add_more(self, run_id: str, more: str) -> None:
-        """Save of which run a run is to find more trees, and how many, as JSON."""
-        self._write(run_id, "more", more)
-
-    def more(self, run_id: str) -> str | None:
-        """Read what ``add_more`` saved; None where the run trains a tree of its own."""
-        return self._read(run_id, "more")
-
     def add_rashomon(self, run_id: str, trees: RashomonSet) -> None:
         """Save the trees that score nearly as well as a run's own, or better."""
         self._save(run_id, "rashomon", trees)
@@ -351,22 +335,18 @@ class RunStore(RunEvents, StoredTables):
         folder = self.folder(run.id) / "rashomon"
         return _whole(run, RashomonSet.load, folder) if folder.is_dir() else None
 
-    def _write(self, run_id: str, name: str, text: str) -> None:
-        """Write JSON into a run's folder."""
+    def add_plan(self, run_id: str, name: str, text: str) -> None:
+        """Save what a run is to do beside or before training its learner, as JSON.
+
+        "edits" of another run's tree, or those that its own came from; "more" trees to
+        find beside another run's; a "sweep" of settings.
+        """
         write_private(self.folder(run_id) / f"{name}.json", text)
 
-    def _read(self, run_id: str, name: str) -> str | None:
-        """Read JSON from a run's folder, None where it has none of this name."""
+    def plan(self, run_id: str, name: str) -> str | None:
+        """Read what ``add_plan`` saved; None where the run has none of this name."""
         path = self.folder(self.run(run_id).id) / f"{name}.json"
         return path.read_text("utf-8") if path.is_file() else None
-
-    def add_sweep(self, run_id: str, plan: str) -> None:
-        """Save what a run is to try before it trains, as JSON."""
-        self._write(run_id, "sweep", plan)
-
-    def sweep(self, run_id: str) -> str | None:
-        """Read what a run tries before it trains; None where it is no sweep."""
-        return self._read(run_id, "sweep")
 
     def _save(self, run_id: str, name: str, stored: Stored) -> None:
         """Save something into a folder of a run's folder, in the place of what is."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from treelab.runs.store.files import StoreError
+
 if TYPE_CHECKING:  # loaded where a server is used: a store in a file needs none of it
     from sqlalchemy.engine import Connection, CursorResult, Engine
 
@@ -152,12 +154,12 @@ class ServerConnection:
 
 
 @contextmanager
-def connected(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
+def connected(server: Server, *, to_write: bool = False) -> Iterator[ServerConnection]:
     """Open a connection for one transaction: all of the block is saved, or nothing.
 
     Raises
     ------
-    ConnectionError
+    StoreError
         If the server does not answer, ends the connection, or has lost our tables.
     """
     from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
@@ -170,7 +172,7 @@ def connected(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
             yield db
     except (OperationalError, InterfaceError) as error:
         why = str(error.orig).strip().split("\n")[0]
-        raise ConnectionError(
+        raise StoreError(
             f"The database {server} cannot be used: {why}. See that the server runs "
             "and that TREELAB_STORE names it."
         ) from error
@@ -178,7 +180,7 @@ def connected(server: Server, *, to_write: bool) -> Iterator[ServerConnection]:
         if getattr(error.orig, "sqlstate", "") != NO_SUCH_TABLE:
             raise  # a mistake of ours
         why = str(error.orig).strip().split("\n")[0]
-        raise ConnectionError(
+        raise StoreError(
             f"The database {server} is damaged: {why}. Put it back with pg_restore."
         ) from error
 

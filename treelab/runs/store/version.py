@@ -17,11 +17,6 @@ class StoreVersion:
     """What changes with each write to a SQLite store, whoever writes.
 
     One connection stays open, so that asking costs a hundredth of opening the file.
-
-    Parameters
-    ----------
-    database : Path or Server
-        The run store's; see ``treelab.runs.store.database``.
     """
 
     def __init__(self, database: Path | Server):
@@ -63,11 +58,7 @@ class StoreVersion:
 class StoreReads:
     """What was read of a store at its newest version, by name.
 
-    Parameters
-    ----------
-    version : StoreVersion
-    seconds : float
-        After which all is read again: dead processes write nothing.
+    After so many seconds all is read again: dead processes write nothing.
     """
 
     def __init__(self, version: StoreVersion, seconds: float):

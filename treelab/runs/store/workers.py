@@ -13,9 +13,6 @@ import psutil
 from treelab.runs.store.database import change, fetch, writing
 from treelab.runs.store.server import Server
 
-# The identity of a process, by which another one finds out whether it is alive.
-
-
 CLOCK_SECONDS = 5.0  # by which a corrected clock may move a start time
 
 
@@ -62,14 +59,11 @@ class ProcessId:
             return False
 
 
-# The worker registry of a run store: workers by slot, and the apps that need them.
-
-
 @dataclass(frozen=True)
 class WorkerInfo:
     """A registered worker process."""
 
-    # "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.worker_pool``.
+    # "quick", "cpu:N", "cuda:N" or "cluster"; see ``treelab.runs.workers.queue``.
     slot: str
     process: ProcessId
     state: str  # "starting", "idle", "busy", or "away" where a cluster cannot train
@@ -88,11 +82,6 @@ class WorkerRegistry:
 
     A PostgreSQL database may serve several machines: each sees its own workers, whose
     slots are stored with its name.
-
-    Parameters
-    ----------
-    database : Path or Server
-        The run store's; see ``treelab.runs.store.database``.
     """
 
     def __init__(self, database: Path | Server):

@@ -166,14 +166,7 @@ def _why_unseen(home: str, server: Server, mark: str) -> str:
 def help_search(run_id: str, home: str, server: Server) -> None:
     """Try trials of a sweep on a worker of the cluster, while they are wanted there.
 
-    Parameters
-    ----------
-    run_id : str
-        A run in training.
-    home : str
-        Folder of the run store.
-    server : Server
-        Its database.
+    The run is in training, in the store of a folder and a server.
     """
     from treelab.runs.jobs.sweep import SEARCH, help_sweep  # loads Optuna
 

@@ -18,36 +18,18 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import Heartbeat, ProcessId
 from treelab.runs.workers.kernels import start_compiling
-from treelab.runs.workers.worker_pool import (
-    FIRST_CPU,
-    QUICK,
-    lower_priority,
-    slot_device,
-)
-
-# Lines of a worker's log: when, about which run, what.
-
-
-def log_line(run_id: str, words: str) -> None:
-    """Print a line to standard error, which is the worker's log.
-
-    Parameters
-    ----------
-    run_id : str
-    words : str
-        What happened; line ends in it become spaces.
-    """
-    now = time.strftime("%Y-%m-%d %H:%M:%S")
-    print(f"{now} {run_id} {' '.join(words.split())}", file=sys.stderr, flush=True)
-
-
-# A worker: a warm process that trains runs, one after the other.
-
+from treelab.runs.workers.queue import FIRST_CPU, QUICK, lower_priority, slot_device
 
 POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
 UNUSED_SECONDS = 15.0  # without an app and without work, then a worker ends
 GRACE_SECONDS = 8.0  # for a training to react when the process has to end
+
+
+def log_line(run_id: str, words: str) -> None:
+    """Print what happened to standard error, the worker's log, as one line."""
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    print(f"{now} {run_id} {' '.join(words.split())}", file=sys.stderr, flush=True)
 
 
 class Worker:
@@ -60,7 +42,7 @@ class Worker:
     ----------
     store : RunStore
     slot : str
-        See ``treelab.runs.workers.worker_pool``.
+        See ``treelab.runs.workers.queue``.
     end_when_unused : bool, default=False
         End when no app that asked for workers is alive and no run waits, so that
         nothing is left behind a closed app. Else stay until ended by a signal.

@@ -1,13 +1,14 @@
 """Forest: trees of another program, their columns, and how they predict together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
+from treelab.trees.io import refusing_damage
 from treelab.trees.logits import softmax
 from treelab.trees.tree import LEAF, Tree, most_probable, plain_label, task_of
 
@@ -22,19 +23,8 @@ def float32_thresholds(threshold, *, strict: bool) -> np.ndarray:
 
     Rounding to float32 keeps the order, so ``float32(x) <= threshold`` holds for every
     float64 ``x`` up to the largest one that rounds to a float32 at or below the
-    threshold. That one is returned.
-
-    Parameters
-    ----------
-    threshold : float array of shape (n,)
-        In the other program; an infinite one stays.
-    strict : bool
-        Whether that program sends ``x < threshold`` left instead of ``x <= threshold``.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        For ``x <= threshold``, with x in float64.
+    threshold. That one is returned, for ``x <= threshold`` with x in float64; an
+    infinite one stays. With ``strict`` the other program sends ``x < threshold`` left.
     """
     threshold = np.asarray(threshold, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -71,20 +61,10 @@ MOST_SCORES = 2**23  # of the categories of all sets: 64 MB
 class Columns:
     """Features by column, and by set of categories where a split tests those.
 
-    Parameters
-    ----------
-    names : sequence of str
-    units : mapping of str to str
-        Unit of each column that has one.
-    categories : mapping of int to sequence of str
-        Names of the categories of each category column, in the order of their codes.
-    missing : float, default=nan
-        Number, or code of a category, that counts as missing once it is a float32.
-
-    Attributes
-    ----------
-    features : list of Feature
-        One a column, a category's score being its code, then those of the sets.
+    ``categories`` names, by the column's place, those of each category column in the
+    order of their codes; ``missing`` is a number, or a code, that counts as missing
+    once it is a float32. ``features`` are one a column, a category's score being its
+    code, then those of the sets.
     """
 
     def __init__(
@@ -107,24 +87,11 @@ class Columns:
         self._n_scores = 0
 
     def index(self, column: int, right: frozenset[int] | None = None) -> int:
-        """Return the feature that a split tests; a set of categories has its own.
+        """Return the place of the feature that a split tests; a set has its own.
 
-        Parameters
-        ----------
-        column : int
-        right : frozenset of int, default=None
-            Codes that go right; their score is 1, that of the others 0. None where
-            the split tests a number.
-
-        Returns
-        -------
-        int
-            Place in ``features``.
-
-        Raises
-        ------
-        ValueError
-            If the sets of all splits hold too many categories, or more than have names.
+        Codes in ``right`` go right, their score is 1, that of the others 0; None where
+        the split tests a number. ValueError if the sets of all splits hold too many
+        categories, or more than have names.
         """
         if right is None:
             return column
@@ -166,17 +133,7 @@ class Columns:
 
 
 def refuse_wrapped(model) -> None:
-    """Raise ValueError where a model stands inside another estimator.
-
-    Parameters
-    ----------
-    model : object
-
-    Raises
-    ------
-    ValueError
-        If it is a Pipeline or a search.
-    """
+    """Raise ValueError where a model stands inside a Pipeline or a search."""
     if hasattr(model, "steps"):
         raise ValueError(
             "The last step of a Pipeline reads the columns that the steps before it "
@@ -315,9 +272,9 @@ class Forest(Sequence):
         outputs = self.output or (0,) * n_trees
         for e, (tree, k) in enumerate(zip(self, outputs)):
             split, place = ~tree.is_leaf, _places(tree)
-            feature[e, place[split]] = tree.feature[split]
-            threshold[e, place[split]] = tree.threshold[split]
-            missing_left[e, place[split]] = tree.missing_left[split]
+            at = e, place[split]
+            feature[at], threshold[at] = tree.feature[split], tree.threshold[split]
+            missing_left[at] = tree.missing_left[split]
             for leaf in np.flatnonzero(tree.is_leaf):
                 below = 2 ** (depth - tree.level[leaf])
                 first = (place[leaf] + 1) * below - n_leaves
@@ -345,23 +302,11 @@ class Forest(Sequence):
         )
 
     def to_dict(self) -> dict:
-        """Return it as JSON-safe values, as a run stores it; see ``to_weighted_trees``.
-
-        Raises
-        ------
-        ValueError
-            As ``to_weighted_trees`` does.
-        """
+        """Return it as JSON-safe values, as a run stores ``to_weighted_trees``."""
         return self.to_weighted_trees().to_dict()
 
     def save(self, path) -> None:
-        """Write it into a folder, or one ".treelab" file; see ``to_weighted_trees``.
-
-        Raises
-        ------
-        ValueError
-            As ``to_weighted_trees`` does.
-        """
+        """Write ``to_weighted_trees`` into a folder, or one ".treelab" file."""
         self.to_weighted_trees().save(path)
 
     def decision_function(self, X) -> np.ndarray:
@@ -411,10 +356,7 @@ class Forest(Sequence):
 
     def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
         """Return the mean of the trees' predictions, added up in their order."""
-        total = np.zeros_like(parts[0])
-        for part in parts:
-            total += part
-        return total / len(parts)
+        return sum(parts, np.zeros_like(parts[0])) / len(parts)
 
 
 def _places(tree: Tree) -> np.ndarray:
@@ -430,21 +372,12 @@ def _places(tree: Tree) -> np.ndarray:
 # Boosted trees of another program, which are added up: what their readers share.
 
 
-@contextmanager
-def refusing_damage(what: str, name: str) -> Iterator[None]:
+def refusing_other(what: str, name: str) -> AbstractContextManager[None]:
     """Turn what a damaged file may lead to into a ValueError that says what to do."""
-    try:
-        yield
-    except (
-        *(ValueError, KeyError, TypeError, IndexError, AttributeError),
-        *(OverflowError, RecursionError),
-    ) as error:
-        if isinstance(error, ValueError) and str(error).endswith("."):
-            raise  # a sentence of ours, which says what is wrong
-        raise ValueError(
-            f"This is not {what}, or it is damaged: {error!r}. Write one with "
-            f"booster.save_model({name!r})."
-        ) from error
+    return refusing_damage(
+        f"This is not {what}, or it is damaged: {{!r}}. Write one with "
+        f"booster.save_model({name!r})."
+    )
 
 
 def check_columns(n_columns: int, program: str) -> None:
@@ -458,9 +391,8 @@ def check_columns(n_columns: int, program: str) -> None:
 
 def given_categories(categories: dict, names: Sequence[str]) -> dict[int, list[str]]:
     """Return the names of categories that a person gave, by the column's place."""
-    for name in categories:
-        if name not in names:
-            raise ValueError(f"The model has no column {name!r} with categories.")
+    if lacking := [name for name in categories if name not in names]:
+        raise ValueError(f"The model has no column {lacking[0]!r} with categories.")
     return {names.index(name): [*map(str, of)] for name, of in categories.items()}
 
 

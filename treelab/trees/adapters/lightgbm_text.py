@@ -23,7 +23,7 @@ from treelab.trees.adapters.forest import (
     given_categories,
     known_classes,
     refuse_wrapped,
-    refusing_damage,
+    refusing_other,
     tree_arguments,
     used_rounds,
     with_means,
@@ -95,7 +95,7 @@ def from_lightgbm(
     refuse_wrapped(model)
     if classes is None:
         classes = getattr(model, "classes_", None)
-    with refusing_damage("a text file of LightGBM", "model.txt"):
+    with refusing_other("a text file of LightGBM", "model.txt"):
         text = _text(model)
         given = feature_names, classes, categories or {}, iteration_range
         return _model(text, *given, target, units or {})
@@ -128,7 +128,12 @@ def _model(
         raise ValueError("This LightGBM model holds no tree.")
     facts = _fields(head)
     objective, *settings = facts.get("objective", "custom").split()
-    _check_objective(objective, settings)
+    if objective not in _LINKS or "sqrt" in settings:
+        named = " ".join([objective, *settings])
+        raise ValueError(
+            f"treelab does not read LightGBM's objective {named!r}; it reads "
+            f"{', '.join(_LINKS)}."
+        )
     link = _LINKS[objective]
     n_outputs = int(facts["num_tree_per_iteration"])
     if not 1 <= n_outputs <= len(blocks) or (n_outputs > 1) != (link == "softmax"):
@@ -142,8 +147,7 @@ def _model(
             f"This LightGBM model has {len(blocks):,} trees, and its rounds have "
             f"{n_outputs:,}: it is damaged."
         )
-    each = f" of {n_outputs:,} trees"
-    first, end = used_rounds(n_rounds, iteration_range, each)
+    first, end = used_rounds(n_rounds, iteration_range, f" of {n_outputs:,} trees")
     blocks = blocks[first * n_outputs : end * n_outputs]
     columns, notes = _columns(text, facts, feature_names, categories, units)
     scale = 1.0
@@ -172,16 +176,6 @@ def _fields(block: str) -> dict[str, str]:
     """Return the lines "name=value" of a block."""
     lines = (line.partition("=") for line in block.splitlines())
     return {name: value for name, sign, value in lines if sign}
-
-
-def _check_objective(objective: str, settings: list[str]) -> None:
-    """Raise ValueError for an objective whose predictions are not read."""
-    if objective not in _LINKS or "sqrt" in settings:
-        named = " ".join([objective, *settings])
-        raise ValueError(
-            f"treelab does not read LightGBM's objective {named!r}; it reads "
-            f"{', '.join(_LINKS)}."
-        )
 
 
 def _columns(

@@ -13,6 +13,7 @@ from treelab.trees.adapters.forest import (
     tree_arguments,
     with_means,
 )
+from treelab.trees.cells import value_text
 from treelab.trees.feature import Feature
 from treelab.trees.tree import LEAF, Tree, plain_label
 
@@ -33,11 +34,7 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
     """Return a fitted HistGradientBoosting estimator as a Forest.
 
     It adds up in float64, as the model does; names are in the order of training.
-
-    Raises
-    ------
-    ValueError
-        If it was fitted to rows of one class.
+    ValueError if it was fitted to rows of one class.
     """
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) < 2:
@@ -70,16 +67,9 @@ def _encoded(model) -> tuple[np.ndarray, dict[int, list[str]]]:
     order = np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
     found = model._preprocessor.named_transformers_["encoder"].categories_
     return order, {
-        j: [_category_name(value) for value in known if value == value]
+        j: [value_text(plain_label(value)) for value in known if value == value]
         for j, known in enumerate(found)
     }
-
-
-def _category_name(value) -> str:
-    """Return a category as text; 3.0 is 3, as a column of 3 with gaps holds floats."""
-    value = plain_label(value)
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if is_whole else value)
 
 
 def _tree(predictor, columns: Columns) -> dict:
@@ -200,7 +190,9 @@ def _read_tree(model, features, classes, target: str) -> Tree:
     threshold[~leaf] = float32_thresholds(grown.threshold[~leaf], strict=False)
     value = grown.value[:, 0, :]
     n_rows = np.asarray(grown.n_node_samples)
-    impurity, counts = _impurity(model, grown), None
+    impurity, counts = np.full(grown.node_count, np.nan), None
+    if getattr(model, "criterion", "") in ("squared_error", "friedman_mse"):
+        impurity = grown.impurity
     if classes is not None:
         value = value[:, : len(classes)]
         impurity = 1 - (value**2).sum(axis=1)
@@ -220,10 +212,3 @@ def _read_tree(model, features, classes, target: str) -> Tree:
         target=target,
         class_counts=counts,
     )
-
-
-def _impurity(model, grown) -> np.ndarray:
-    """Return the variance at each node of a regression; NaN where it is not known."""
-    if getattr(model, "criterion", "") in ("squared_error", "friedman_mse"):
-        return grown.impurity
-    return np.full(grown.node_count, np.nan)

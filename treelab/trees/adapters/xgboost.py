@@ -1,7 +1,7 @@
 """xgboost's models, from their JSON."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from treelab.trees.adapters.forest import (
     given_categories,
     known_classes,
     refuse_wrapped,
-    refusing_damage,
+    refusing_other,
     tree_arguments,
     used_rounds,
     with_means,
@@ -66,16 +66,11 @@ def saved_nodes(tree: dict) -> Nodes:
             tree.get("categories_sizes", []),
         )
     }
-    nodes = Nodes(
-        left,
-        _whole(tree, "right_children"),
-        _whole(tree, "split_indices"),
-        condition,
-        np.array(tree["default_left"]).astype(bool),
-        np.where(left < 0, condition, weight),
-        categories,
-    )
-    arrays = (nodes.right, nodes.column, condition, nodes.missing_left, weight)
+    right, column = _whole(tree, "right_children"), _whole(tree, "split_indices")
+    missing_left = np.array(tree["default_left"]).astype(bool)
+    value = np.where(left < 0, condition, weight)
+    nodes = Nodes(left, right, column, condition, missing_left, value, categories)
+    arrays = (right, column, condition, missing_left, weight)
     if any(array.shape != (len(left),) for array in (left, *arrays)):
         raise ValueError("A tree of this xgboost model lacks nodes: it is damaged.")
     n_deleted = int(tree["tree_param"].get("num_deleted", 0))
@@ -91,20 +86,13 @@ def _without_pruned(nodes: Nodes) -> Nodes:
         if nodes.left[node] >= 0:
             reached += [int(nodes.left[node]), int(nodes.right[node])]
     place[reached] = np.arange(len(reached))
-    left, right = (
-        np.where(side < 0, -1, place[side])
-        for side in (nodes.left[reached], nodes.right[reached])
-    )
-    sets = nodes.categories.items()
-    return Nodes(
-        left,
-        right,
-        nodes.column[reached],
-        nodes.condition[reached],
-        nodes.missing_left[reached],
-        nodes.value[reached],
-        {int(place[node]): codes for node, codes in sets if place[node] >= 0},
-    )
+    own = {each.name: getattr(nodes, each.name) for each in fields(nodes)}
+    sets = own.pop("categories").items()
+    held = {int(place[node]): codes for node, codes in sets if place[node] >= 0}
+    own = {name: array[reached] for name, array in own.items()}
+    for side in ("left", "right"):
+        own[side] = np.where(own[side] < 0, -1, place[own[side]])
+    return Nodes(**own, categories=held)
 
 
 def _whole(tree: dict, name: str) -> np.ndarray:
@@ -267,7 +255,7 @@ def from_xgboost(
     of_estimator = hasattr(model, "get_booster")
     if of_estimator and missing is None:
         missing = np.nan if model.missing is None else model.missing
-    with refusing_damage(*_MEANT):
+    with refusing_other(*_MEANT):
         stored = _load(model)
         if isinstance(stored, list):
             read = _dump(stored)
@@ -284,10 +272,15 @@ def from_xgboost(
                 f"{len(read.names)} columns."
             )
     known = read.categories | given_categories(categories or {}, names)
-    _check_categories(known, names)
+    if lost := [names[column] for column, own in known.items() if not own]:
+        raise ValueError(
+            "xgboost saves category names of plain ASCII only, and those of column "
+            f"{lost[0]!r} are lost. Pass categories={{{lost[0]!r}: [...]}}, in the "
+            "order of the training table's categories."
+        )
     labels = known_classes(classes, read.n_classes, "numbers (or is a dump)")
     marked = np.nan if missing is None else float(missing)
-    with refusing_damage(*_MEANT):
+    with refusing_other(*_MEANT):
         columns = Columns(names, units or {}, known, marked)
         forest = boosted_forest(
             [_arguments(nodes, columns) for nodes in read.nodes],
@@ -314,18 +307,6 @@ def _missing_notes(missing: float | None) -> tuple[str, ...]:
     if np.isnan(missing):
         return ()
     return (f"{missing:g} counts as missing, as in the training of this model.",)
-
-
-def _check_categories(known: dict[int, list[str] | None], names: list[str]) -> None:
-    """Raise ValueError for a column whose categories have lost their names."""
-    for column, categories in known.items():
-        if not categories:
-            name = names[column]
-            raise ValueError(
-                "xgboost saves category names of plain ASCII only, and those of column "
-                f"{name!r} are lost. Pass categories={{{name!r}: [...]}}, in the order "
-                "of the training table's categories."
-            )
 
 
 def _load(model):

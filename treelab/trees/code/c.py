@@ -12,11 +12,10 @@ from treelab.trees.code.writer import (
     Input,
     NestedWriter,
     NumberTest,
-    Style,
     Term,
     as_written,
+    check_characters,
     comment,
-    ensemble_heading,
     heading,
     identifiers,
     inputs,
@@ -53,15 +52,31 @@ static double filled(double value, double fill)
 }
 
 
-def struct_lines(names: Mapping[Input, str]) -> list[str]:
-    """Write the row, a member a column."""
+def _file(
+    model: Tree | WeightedTrees,
+    names: Mapping[Input, str],
+    notes: list[str],
+    tables: list[list[str]],
+    functions: list[list[str]],
+) -> str:
+    """Write a file: heading, row, tables, and functions with the helpers they call."""
+    lines = [*heading(model, [*names]), *notes]
     members = []
     for source, name in names.items():
         unit = f", {source.unit}" if source.unit else ""
         column = comment(f"{source.column}{unit}")
         members.append(f"    {TYPES[source.kind]}{name}; /* {column} */")
     members = members or ["    char unused; /* no column is read */"]
-    return ["struct tree_row {", *members, "};"]
+    used = str(functions)
+    parts = [
+        ["/*", *(f" * {line}" for line in lines), " */"],
+        ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
+        ["struct tree_row {", *members, "};"],
+        *tables,
+        *([helper] for name, helper in HELPERS.items() if f"{name}(" in used),
+        *functions,
+    ]
+    return "\n\n".join("\n".join(part).strip("\n") for part in parts) + "\n"
 
 
 def member(source: Input, name: str) -> str:
@@ -84,16 +99,9 @@ def number(value: float) -> str:
 def c_text(value: str) -> str:
     """Write text as a C literal of UTF-8 bytes, all but plain letters escaped.
 
-    Raises
-    ------
-    ValueError
-        If it holds NUL, where C text ends, or half of a surrogate pair.
+    ValueError if it holds NUL, where C text ends, or half of a surrogate pair.
     """
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError(
-            f"{value!r} holds a character that C text cannot hold (NUL, or half of a "
-            "pair). Rename it in the table."
-        )
+    check_characters(value, "C text cannot hold")
     return '"' + "".join(map(_byte, value.encode())) + '"'
 
 
@@ -135,25 +143,23 @@ def ensemble_to_c(model: WeightedTrees) -> str:
     used = np.unique(model.feature).tolist()
     read = inputs(model)
     names = dict(zip(read, identifiers(source.column for source in read)))
-    heading = ["/*", *(f" * {line}" for line in ensemble_heading(model)), " */"]
-    parts = [
-        heading,
-        ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
-        struct_lines(names),
-        _tables(model, used),
-        *_features(model, used, names),
-        [_LEAF],
-        [_WEIGHTS[model.weighting]],
-        *_mean(model),
-    ]
+    functions = [*_features(model, used, names), [_LEAF], [_WEIGHTS[model.weighting]]]
+    mean = _MEAN
+    if model.n_deciding < model.n_estimators:
+        sizes = {"MOST_DECIDERS": model.n_deciding, "NO_WEIGHT": FAR_BELOW}
+        limits = [f"#define TREE_{name} {size}" for name, size in sizes.items()]
+        functions.append([*limits, _LIMIT])
+        mean = _MEAN.replace("weigh(weight);", "limit(weight);\n    weigh(weight);")
+    functions.append([mean])
     if model.classes is None:
-        parts.append([_PREDICT])
+        functions.append([_PREDICT])
     elif model.leaf_output == "probabilities":
-        parts.append([_PROBABILITIES, "", _CLASS])
+        functions.append([_PROBABILITIES, "", _CLASS])
     else:
-        single = model.leaf_value.shape[2] == 1
-        parts.append([_ONE_LOGIT if single else _LOGITS, _SOFTMAX, "", _CLASS])
-    return "\n\n".join("\n".join(lines).strip("\n") for lines in parts) + "\n"
+        is_single = model.leaf_value.shape[2] == 1
+        logits = _ONE_LOGIT if is_single else _LOGITS
+        functions.append([logits, "", _CLASS])
+    return _file(model, names, [], [_tables(model, used)], functions)
 
 
 def _tables(model: WeightedTrees, used: list[int]) -> list[str]:
@@ -210,19 +216,7 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
             functions.append(_score_function(j, nan, own, feature.unseen))
             value = f"score_{j}({value})"
         lines.append(f"    x[{i}] = {value};")
-    used_helpers = ["same"] * bool(functions) + ["unless"] * ("unless(" in str(lines))
-    helpers = [[HELPERS[name]] for name in used_helpers]
-    return [*helpers, *functions, [*lines, "}"]]
-
-
-def _mean(model: WeightedTrees) -> list[list[str]]:
-    """Write the mean of the trees' values, and what limits who decides it."""
-    if model.n_deciding == model.n_estimators:
-        return [[_MEAN]]
-    sizes = {"MOST_DECIDERS": model.n_deciding, "NO_WEIGHT": FAR_BELOW}
-    lines = [f"#define TREE_{name} {size}" for name, size in sizes.items()]
-    limited = _MEAN.replace("weigh(weight);", "limit(weight);\n    weigh(weight);")
-    return [[*lines, _LIMIT], [limited]]
+    return [*functions, [*lines, "}"]]
 
 
 _LEAF = """
@@ -337,15 +331,8 @@ void tree_probabilities(const struct tree_row *row, double *probability)
 {
     double top, sum = 0;
     mean_values(row, probability);
-"""
-_ONE_LOGIT = """
-void tree_probabilities(const struct tree_row *row, double *probability)
-{
-    double top, sum = 0;
-    mean_values(row, probability + 1);
-    probability[0] = 0; /* the one logit is that of the second class */
-"""
-_SOFTMAX = """    top = probability[0];
+
+    top = probability[0];
     for (int i = 1; i < TREE_N_CLASSES; i++)
         if (probability[i] > top) top = probability[i];
     for (int i = 0; i < TREE_N_CLASSES; i++)
@@ -353,6 +340,11 @@ _SOFTMAX = """    top = probability[0];
     for (int i = 0; i < TREE_N_CLASSES; i++) probability[i] /= sum;
 }
 """
+_ONE_LOGIT = _LOGITS.replace(
+    "(row, probability);\n",
+    "(row, probability + 1);\n"
+    "    probability[0] = 0; /* the one logit is that of the second class */\n",
+)
 _CLASS = """
 int tree_class(const struct tree_row *row)
 {
@@ -419,7 +411,7 @@ def to_c(tree: Exported) -> str:
 class _File(NestedWriter):
     """The source of one tree."""
 
-    style = Style("if ({}) {{", "} else {", "}", " /* {} */")
+    opening, otherwise, closing, remark = "if ({}) {{", "} else {", "}", " /* {} */"
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
@@ -437,29 +429,12 @@ class _File(NestedWriter):
             if self.tree.classes is None and not root:
                 name = "tree_predict"
             functions.append([*self._head(name, root), *self.body(root), "}"])
-        used = "\n".join(line for lines in functions for line in lines)
-        used += "\n".join(line for lines in self.scores.values() for line in lines)
-        parts = [
-            self._comment(),
-            ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
-            struct_lines(self.names),
-        ]
+        tables = []
         if self.tree.classes is not None:
-            parts.append(self._tables())
-        parts += [
-            helper.strip("\n").split("\n")
-            for name, helper in HELPERS.items()
-            if f"{name}(" in used
-        ]
-        parts += [*self.scores.values(), *functions]
-        if self.tree.classes is not None:
-            parts.append(_CLASS_FUNCTIONS.strip("\n").split("\n"))
-        return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
-
-    def _comment(self) -> list[str]:
-        """Write the heading."""
-        lines = [*heading(self.tree, self.inputs), comment(_BUILD)]
-        return ["/*", *(f" * {line}" for line in lines), " */"]
+            tables.append(self._tables())
+            functions.append([_CLASS_FUNCTIONS])
+        functions = [*self.scores.values(), *functions]
+        return _file(self.tree, self.names, [comment(_BUILD)], tables, functions)
 
     def _tables(self) -> list[str]:
         """Write the classes, and their probabilities at each leaf."""

@@ -1,21 +1,17 @@
 """Trees and ensembles as ONNX."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from treelab.trees.code.writer import (
     Exported,
-    Input,
     as_written,
-    ensemble_heading,
     heading,
     inputs,
     scores_of,
     source_of,
 )
-from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND
 from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix, used_features
@@ -23,7 +19,7 @@ from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix, used_features
 # An ONNX graph under construction: its operators, constants and columns.
 
 
-_OPSET, _ML_OPSET, _IR = 17, 2, 8
+_OPSETS, _IR = {"": 17, "ai.onnx.ml": 2}, 8
 _NEEDED = (
     "ONNX needs the package onnx. Install it with pip install onnx, or treelab with "
     'pip install ".[onnx]".'
@@ -33,33 +29,24 @@ _NEEDED = (
 class Graph:
     """Collects the operators and constants of a model.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        The model's.
-    read : list of Input
-        The columns that it reads.
-
-    Raises
-    ------
-    ImportError
-        If the package onnx is not installed.
-    ValueError
-        If it reads no column, or one column as numbers and as text.
+    ImportError without the package onnx, ValueError if the model reads no column, or
+    one column as numbers and as text.
     """
 
-    def __init__(self, features: Sequence[Feature], read: list[Input]):
+    def __init__(self, model: Any):
         try:
-            import onnx  # noqa: F401
+            import onnx
         except ImportError as error:
             raise ImportError(_NEEDED) from error
+        self.onnx, self.types = onnx, onnx.TensorProto
+        self.model, self.read = model, inputs(model)
+        read = self.read
         names = [source.column for source in read]
         if not read or len(set(names)) < len(names):
             raise ValueError(
                 "ONNX needs a column to read, and each as numbers or as text; this "
                 f"model reads {names}."
             )
-        self.features, self.read = features, read
         self.columns = set(names)
         self.prefix = "_"  # of all names that are not columns
         while any(column.startswith(self.prefix) for column in self.columns):
@@ -67,11 +54,14 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def finish(self, outputs: list, heading: list[str]) -> bytes:
-        """Return the whole as an ONNX file, after onnx's own checks."""
-        from onnx import TensorProto, checker, helper
+    def outputs(self) -> list:
+        """Add everything from the columns to the outputs."""
+        raise NotImplementedError
 
-        kinds = {"number": TensorProto.DOUBLE, "category": TensorProto.STRING}
+    def finish(self) -> bytes:
+        """Return the whole as an ONNX file, after onnx's own checks."""
+        helper, outputs = self.onnx.helper, self.outputs()
+        kinds = {"number": self.types.DOUBLE, "category": self.types.STRING}
         graph = helper.make_graph(
             self.nodes,
             "tree",
@@ -81,48 +71,42 @@ class Graph:
             ],
             outputs,
             self.constants,
-            doc_string="\n".join(heading),
+            doc_string="\n".join(heading(self.model, self.read)),
         )
         opsets = [
-            helper.make_opsetid("", _OPSET),
-            helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+            helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()
         ]
         model = helper.make_model(
             graph, producer_name="treelab", opset_imports=opsets, ir_version=_IR
         )
-        checker.check_model(model)
+        self.onnx.checker.check_model(model)
         return model.SerializeToString()
 
     def add(
         self, operator: str, *read: str, domain: str = "", n_spare=0, **attributes
     ) -> str:
         """Add an operator; return the name of the first thing that it computes."""
-        from onnx import helper
-
         name = f"{self.prefix}{operator}_{len(self.nodes)}"
         names = [name, *(f"{name}_{k}" for k in range(n_spare))]
-        self.nodes.append(
-            helper.make_node(operator, read, names, domain=domain, **attributes)
-        )
+        make = self.onnx.helper.make_node
+        self.nodes.append(make(operator, read, names, domain=domain, **attributes))
         return name
 
     def constant(self, array) -> str:
         """Add a constant; return its name."""
-        from onnx import helper, numpy_helper
-
-        array = np.asarray(array)
+        array = np.ascontiguousarray(array)
         name = f"{self.prefix}constant_{len(self.constants)}"
         if array.dtype.kind in "OU":
             texts: Any = [str(value) for value in array]
-            tensor = helper.make_tensor(name, 8, array.shape, texts)
+            tensor = self.onnx.helper.make_tensor(name, 8, array.shape, texts)
         else:
-            tensor = numpy_helper.from_array(np.ascontiguousarray(array), name)
+            tensor = self.onnx.numpy_helper.from_array(array, name)
         self.constants.append(tensor)
         return name
 
     def feature(self, j: int) -> str:
         """Read one feature, (rows, 1); NaN where it is missing."""
-        feature = self.features[j]
+        feature = self.model.features[j]
         if source_of(feature).kind == "number":
             return self._number(feature)
         if "" in feature.categories:
@@ -147,8 +131,7 @@ class Graph:
         if feature.missing_interval is None:
             return feature.column
         low, high, missing = (
-            self.constant(np.array([value]))
-            for value in (*feature.missing_interval, np.nan)
+            self.constant([value]) for value in (*feature.missing_interval, np.nan)
         )
         above = self.add("GreaterOrEqual", feature.column, low)
         below = self.add("LessOrEqual", feature.column, high)
@@ -158,13 +141,11 @@ class Graph:
     def shape(self, x: dict[int, str], columns: int) -> str:
         """Return the shape (rows, columns)."""
         rows = self.add("Shape", next(iter(x.values())), start=0, end=1)
-        return self.add("Concat", rows, self.constant(np.array([columns])), axis=0)
+        return self.add("Concat", rows, self.constant([columns]), axis=0)
 
     def zeros(self, x: dict[int, str], columns: int, kind: type = np.float64) -> str:
         """Return zeros, (rows, columns)."""
-        from onnx import numpy_helper
-
-        nothing = numpy_helper.from_array(np.zeros(1, dtype=kind))
+        nothing = self.onnx.numpy_helper.from_array(np.zeros(1, dtype=kind))
         return self.add("ConstantOfShape", self.shape(x, columns), value=nothing)
 
     def classes(self, classes: tuple, value: str, best: str | None = None) -> list:
@@ -173,25 +154,22 @@ class Graph:
         ``best`` are the places (rows,) of the predicted classes; None: the most
         probable ones.
         """
-        from onnx import TensorProto
-
         whole = all(type(label) is int for label in classes)
-        kind = TensorProto.INT64 if whole else TensorProto.STRING
+        kind = self.types.INT64 if whole else self.types.STRING
         labels = np.array(classes if whole else [*map(str, classes)])
         best = best or self.add("ArgMax", value, axis=1, keepdims=0)
         label = self.add("Gather", self.constant(labels), best)
         shape = ["rows", len(classes)]
         return [
             self.output("label", label, kind, ["rows"]),
-            self.output("probabilities", value, TensorProto.DOUBLE, shape),
+            self.output("probabilities", value, self.types.DOUBLE, shape),
         ]
 
     def output(self, name: str, value: str, kind: int, shape: list):
         """Give an output its name, with an underscore where a column has it."""
-        from onnx import helper
-
         while name in self.columns:
             name += "_"
+        helper = self.onnx.helper
         self.nodes.append(helper.make_node("Identity", [value], [name]))
         return helper.make_tensor_value_info(name, kind, shape)
 
@@ -202,18 +180,11 @@ class Graph:
 class _Ensemble(Graph):
     """The operators of an ensemble; all arrays between are (rows, E)."""
 
-    def __init__(self, model: WeightedTrees):
-        super().__init__(model.features, inputs(model))
-        self.model = model
-
     def outputs(self) -> list:
-        """Add everything from the columns to the outputs."""
-        from onnx import TensorProto
-
         model = self.model
         leaf = self._leaves()
         weight = self._weights(self._at(model.leaf_weight, leaf))
-        axis = self.constant(np.array([1]))
+        axis = self.constant([1])
         sums = []
         for value in np.moveaxis(model.leaf_value, 2, 0):
             product = self.add("Mul", weight, self._at(value, leaf))
@@ -221,7 +192,7 @@ class _Ensemble(Graph):
         total = self.add("ReduceSum", weight, axis, keepdims=1)
         mean = self.add("Div", self.add("Concat", *sums, axis=1), total)
         if model.classes is None:
-            return [self.output("value", mean, TensorProto.DOUBLE, ["rows", 1])]
+            return [self.output("value", mean, self.types.DOUBLE, ["rows", 1])]
         if model.leaf_output == "logits":
             if model.leaf_value.shape[2] == 1:  # the second class against the first
                 first = self.add("Sub", mean, mean)
@@ -248,7 +219,7 @@ class _Ensemble(Graph):
         column = np.searchsorted(np.array(list(x)), model.feature)
         tree = np.arange(model.n_estimators)[None]
         first = self.constant(tree * n_splits)
-        one, two = (self.constant(np.array([k])) for k in (1, 2))
+        one, two = (self.constant([k]) for k in (1, 2))
         node = self.zeros(x, model.n_estimators, np.int64)
         for _ in range(model.depth):
             split = self.add("Add", first, node)
@@ -270,15 +241,15 @@ class _Ensemble(Graph):
         below = self.add("Sub", scores, top)
         if self.model.weighting == "softmax":
             return self.add("Exp", below)
-        return self._entmax(self.add("Mul", below, self.constant(np.array([0.5]))))
+        return self._entmax(self.add("Mul", below, self.constant([0.5])))
 
     def _limited(self, scores: str) -> str:
         """Make all but the highest scores so low that they weigh nothing."""
-        count = self.constant(np.array([self.model.n_deciding]))
+        count = self.constant([self.model.n_deciding])
         highest = self.add("TopK", scores, count, axis=1, n_spare=1)
         last = self.add("ReduceMin", highest, axes=[1], keepdims=1)
         too_low = self.add("Less", scores, last)
-        return self.add("Where", too_low, self.constant(np.array([FAR_BEHIND])), scores)
+        return self.add("Where", too_low, self.constant([FAR_BEHIND]), scores)
 
     def _entmax(self, below: str) -> str:
         """Return the 1.5-entmax of halved scores, the largest 0 (arXiv:1905.05702).
@@ -286,15 +257,11 @@ class _Ensemble(Graph):
         Algorithm 2 of the paper: of the k largest, mean and spread settle the
         threshold, where k is the number of those at or above their own threshold.
         """
-        from onnx import TensorProto
-
         n = self.model.n_estimators
-        low, nothing = self.constant(np.array([-1.0])), self.constant(np.array([0.0]))
+        low, nothing = self.constant([-1.0]), self.constant([0.0])
         below = self.add("Max", below, low)  # what lies lower has no weight
-        largest = self.add(
-            "TopK", below, self.constant(np.array([n])), axis=1, n_spare=1
-        )
-        axis = self.constant(np.array(1))
+        largest = self.add("TopK", below, self.constant([n]), axis=1, n_spare=1)
+        axis = self.constant(1)
         count = self.constant(np.arange(1.0, n + 1)[None])
         square = self.add("Mul", largest, largest)
         mean = self.add("Div", self.add("CumSum", largest, axis), count)
@@ -304,9 +271,9 @@ class _Ensemble(Graph):
         room = self.add("Max", self.add("Sub", share, variance), nothing)
         threshold = self.add("Sub", mean, self.add("Sqrt", room))
         holds = self.add("LessOrEqual", threshold, largest)
-        holds = self.add("Cast", holds, to=TensorProto.INT64)
-        held = self.add("ReduceSum", holds, self.constant(np.array([1])), keepdims=1)
-        last = self.add("Sub", held, self.constant(np.array([1])))
+        holds = self.add("Cast", holds, to=self.types.INT64)
+        held = self.add("ReduceSum", holds, self.constant([1]), keepdims=1)
+        last = self.add("Sub", held, self.constant([1]))
         chosen = self.add("GatherElements", threshold, last, axis=1)
         root = self.add("Max", self.add("Sub", below, chosen), nothing)
         return self.add("Mul", root, root)
@@ -343,35 +310,24 @@ def to_onnx(tree: Exported) -> bytes:
         that is no text at all.
     """
     model = as_written(tree)
-    if isinstance(model, WeightedTrees):
-        ensemble = _Ensemble(model)
-        return ensemble.finish(ensemble.outputs(), ensemble_heading(model))
-    graph = _Graph(model)
-    return graph.finish(graph.outputs(), heading(model, graph.read))
+    return (_Tree if isinstance(model, Tree) else _Ensemble)(model).finish()
 
 
-class _Graph(Graph):
+class _Tree(Graph):
     """The operators of one tree."""
 
-    def __init__(self, tree: Tree):
-        super().__init__(tree.features, inputs(tree))
-        self.tree = tree
-
     def outputs(self) -> list:
-        """Add everything from the columns to the outputs."""
-        used = used_features(self.tree, leaves=True)
+        used = used_features(self.model, leaves=True)
         x = {int(j): self.feature(int(j)) for j in used}
         node, unknown = self._leaf(x)
         return self._outputs(node, unknown, x)
 
     def _filled(self, x: dict[int, str], j: int) -> str:
         """Put the feature's fill in place of missing values, (rows, 1)."""
-        fill = self.tree.features[j].fill
+        fill = self.model.features[j].fill
         if np.isnan(fill):
             return x[j]
-        return self.add(
-            "Where", self.add("IsNaN", x[j]), self.constant(np.array([fill])), x[j]
-        )
+        return self.add("Where", self.add("IsNaN", x[j]), self.constant([fill]), x[j])
 
     def _sum(self, x: dict[int, str], total: str, weights: np.ndarray, at=None) -> str:
         """Add weighted features to ``total`` (rows, k), one after the other.
@@ -380,7 +336,7 @@ class _Graph(Graph):
         names one a row. So a sum has the last bit that the tree's has.
         """
         read = np.flatnonzero((weights != 0).any(axis=0)).tolist()
-        nothing = self.constant(np.zeros(1)) if read else ""
+        nothing = self.constant([0.0]) if read else ""
         for j in read:
             weight = self.constant(weights[None, :, j] if at is None else weights[:, j])
             if at is not None:
@@ -392,7 +348,7 @@ class _Graph(Graph):
 
     def _sides(self, x: dict[int, str]) -> tuple[str, np.ndarray, str | None]:
         """Decide every split, (rows, n_splits): left, order, where it is unknown."""
-        tree = self.tree
+        tree = self.model
         axis = np.flatnonzero(tree.feature >= AXIS)
         oblique = np.flatnonzero(tree.feature == OBLIQUE)
         sides, unknown = [], None
@@ -412,7 +368,7 @@ class _Graph(Graph):
         if len(oblique):
             assert tree.weights is not None  # as of every tree with an oblique split
             weights = tree.weights[oblique]
-            zero = self.add("Mul", self.zeros(x, 1), self.constant(np.zeros(1)))
+            zero = self.add("Mul", self.zeros(x, 1), self.constant([0.0]))
             total = self._sum(
                 x, self.add("Expand", zero, self.shape(x, len(oblique))), weights
             )
@@ -433,7 +389,7 @@ class _Graph(Graph):
         """
         lacking = None
         for j in np.flatnonzero((weights != 0).any(axis=0)).tolist():
-            if np.isnan(self.tree.features[j].fill):
+            if np.isnan(self.model.features[j].fill):
                 read = self.constant(weights[None, :, j] != 0)
                 here = self.add("And", self.add("IsNaN", x[j]), read)
                 lacking = self.add("Or", lacking, here) if lacking else here
@@ -441,7 +397,7 @@ class _Graph(Graph):
 
     def _leaf(self, x: dict[int, str]) -> tuple[str, str | None]:
         """Walk every row to its leaf, (rows, 1); and whether it is unknown."""
-        tree = self.tree
+        tree = self.model
         node = self.zeros(x, 1, np.int64)
         if not tree.n_splits:
             return node, None
@@ -469,24 +425,22 @@ class _Graph(Graph):
 
     def _outputs(self, node: str, unknown: str | None, x: dict[int, str]) -> list:
         """Turn leaves into the outputs."""
-        from onnx import TensorProto
-
-        tree = self.tree
+        tree = self.model
         best = None
         if tree.leaf_weights is not None and tree.leaf_bias is not None:
             value = self.add("Gather", self.constant(tree.leaf_bias[:, 0]), node)
             leaves = tree.leaf_weights * tree.is_leaf[:, None]
             value = self._sum(x, value, leaves, node)
         else:
-            flat = self.add("Squeeze", node, self.constant(np.array([1])))
+            flat = self.add("Squeeze", node, self.constant([1]))
             value = self.add("Gather", self.constant(tree.value), flat)
             if tree.decision is not None:
                 chosen = self.constant(tree.predicted_class)
                 best = self.add("Gather", chosen, flat)
         if unknown is not None:
-            nothing = self.constant(np.array([np.nan]))
+            nothing = self.constant([np.nan])
             value = self.add("Where", unknown, nothing, value)
         if tree.classes is None:
             shape = ["rows", tree.value.shape[1]]
-            return [self.output("value", value, TensorProto.DOUBLE, shape)]
+            return [self.output("value", value, self.types.DOUBLE, shape)]
         return self.classes(tree.classes, value, best)

@@ -1,12 +1,8 @@
 """A model as PMML 4.4, the XML in which scoring engines exchange models."""
 
 import re
-from collections.abc import Callable
-from functools import partial
 from math import inf, isnan
 from xml.etree import ElementTree as xml
-
-import numpy as np
 
 from treelab.trees.code.writer import (
     CategoryTest,
@@ -14,7 +10,6 @@ from treelab.trees.code.writer import (
     SumTest,
     Term,
     as_written,
-    ensemble_heading,
     fixed_weights,
     heading,
     inputs,
@@ -59,29 +54,16 @@ def to_pmml(tree: Exported) -> str:
         name holds a character that XML cannot hold.
     """
     model = as_written(tree)
-    if isinstance(model, WeightedTrees):
-        if (weights := fixed_weights(model)) is not None:
-            return _Document(model).text(partial(_add_segments, weights=weights))
+    if isinstance(model, WeightedTrees) and fixed_weights(model) is None:
         refuse_ensemble(model, "PMML")
-    assert isinstance(model, Tree)  # the others were written, or refused
-    refuse_several(model, "PMML")
-    if model.leaf_weights is not None:
-        raise ValueError(
-            "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."
-        )
-    return _Document(model).text(lambda own, root: _TreeModel(own.tree).add_to(root))
-
-
-def _add_segments(document: "_Document", root, weights: np.ndarray) -> None:
-    """Write an ensemble as segments that all rows pass, and their weighted average."""
-    model, ensemble = document.model(root, "MiningModel", "ensemble"), document.tree
-    method = {"multipleModelMethod": "weightedAverage"}
-    segments = xml.SubElement(model, "Segmentation", method)
-    for e, weight in enumerate(weights.tolist()):
-        given = {"id": str(e), "weight": repr(weight)}
-        segment = xml.SubElement(segments, "Segment", given)
-        xml.SubElement(segment, "True")
-        _TreeModel(ensemble.estimator(e)).add_to(segment)
+    if isinstance(model, Tree):
+        refuse_several(model, "PMML")
+        if model.leaf_weights is not None:
+            raise ValueError(
+                "PMML has no tree with linear leaves. Export Python, SQL, C or ONNX."
+            )
+        return _TreeModel(model).text()
+    return _Ensemble(model).text()
 
 
 class _Document:
@@ -96,17 +78,14 @@ class _Document:
             )
         self.taken = set(names)
 
-    def text(self, add: Callable) -> str:
-        """Write the document; ``add`` writes the model below its root."""
+    def text(self) -> str:
+        """Write the document."""
         root = xml.Element("PMML", xmlns=_NAMESPACE, version="4.4")
-        header = xml.SubElement(root, "Header")
-        is_tree = isinstance(self.tree, Tree)
-        lines = heading(self.tree, self.inputs) if is_tree else None
-        lines = lines or ensemble_heading(self.tree)
-        header.set("description", "\n".join(lines))
+        lines = heading(self.tree, self.inputs)
+        header = xml.SubElement(root, "Header", description="\n".join(lines))
         xml.SubElement(header, "Application", name="treelab")
         self._dictionary(xml.SubElement(root, "DataDictionary"))
-        add(self, root)
+        self.add_to(root)
         xml.indent(root)
         text = xml.tostring(root, encoding="unicode", xml_declaration=False)
         text = text.replace("\r", "&#13;")  # alone it would be read as a new line
@@ -117,6 +96,10 @@ class _Document:
             )
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
+    def add_to(self, parent) -> None:
+        """Write the model."""
+        raise NotImplementedError
+
     def _dictionary(self, parent) -> None:
         """Write the columns and the target."""
         for source in self.inputs:
@@ -126,15 +109,11 @@ class _Document:
                     f"{source.missing_range[1]:g} count as missing, which treelab does "
                     "not write in PMML. Export Python, SQL, C or ONNX."
                 )
-            field = xml.SubElement(
-                parent, "DataField", {"name": source.column, **_TYPES[source.kind]}
-            )
+            field = _named(parent, "DataField", source.column, source.kind)
             if source.kind == "number":
                 xml.SubElement(field, "Value", value="NaN", property="missing")
         kind = "number" if self.tree.classes is None else "category"
-        field = xml.SubElement(
-            parent, "DataField", {"name": self.tree.target, **_TYPES[kind]}
-        )
+        field = _named(parent, "DataField", self.tree.target, kind)
         for label in self.tree.classes or ():
             xml.SubElement(field, "Value", value=str(label))
         parent.set("numberOfFields", str(len(parent)))
@@ -151,25 +130,30 @@ class _Document:
                 schema, "MiningField", name=source.column, invalidValueTreatment="asIs"
             )
         xml.SubElement(schema, "MiningField", name=tree.target, usageType="target")
-        self._outputs(model)
+        if tree.classes is not None:
+            output = xml.SubElement(model, "Output")
+            for label in tree.classes:
+                what = {"feature": "probability", "value": str(label)}
+                name = f"probability({label})"
+                _named(output, "OutputField", name, "number", **what)
         return model
 
-    def _outputs(self, model) -> None:
-        """Write the probability of each class as an output."""
-        if self.tree.classes is None:
-            return
-        output = xml.SubElement(model, "Output")
-        for label in self.tree.classes:
-            xml.SubElement(
-                output,
-                "OutputField",
-                {
-                    "name": f"probability({label})",
-                    "feature": "probability",
-                    "value": str(label),
-                    **_TYPES["number"],
-                },
-            )
+
+class _Ensemble(_Document):
+    """Segments that all rows pass, and their weighted average."""
+
+    def add_to(self, parent) -> None:
+        """Write the ensemble."""
+        model = self.model(parent, "MiningModel", "ensemble")
+        method = {"multipleModelMethod": "weightedAverage"}
+        segments = xml.SubElement(model, "Segmentation", method)
+        weights = fixed_weights(self.tree)
+        assert weights is not None  # others were refused
+        for e, weight in enumerate(weights.tolist()):
+            given = {"id": str(e), "weight": repr(weight)}
+            segment = xml.SubElement(segments, "Segment", given)
+            xml.SubElement(segment, "True")
+            _TreeModel(self.tree.estimator(e)).add_to(segment)
 
 
 class _TreeModel(_Document):
@@ -207,10 +191,7 @@ class _TreeModel(_Document):
             while name in self.taken:
                 name += "_"
             self.sums[node] = name
-            field = xml.SubElement(
-                fields, "DerivedField", {"name": name, **_TYPES["number"]}
-            )
-            field.append(_sum(test.terms))
+            _named(fields, "DerivedField", name, "number").append(_sum(test.terms))
         if len(fields):
             model.append(fields)
 
@@ -274,6 +255,18 @@ class _TreeModel(_Document):
             _simple(parent, name, operator, test.threshold)
 
 
+def _named(parent, tag: str, name: str, kind: str, **more: str):
+    """Write a field of a kind: "number" or "category"."""
+    return xml.SubElement(parent, tag, {"name": name, **more, **_TYPES[kind]})
+
+
+def _constant(value: float):
+    """Write a number."""
+    constant = xml.Element("Constant", dataType="double")
+    constant.text = repr(value)
+    return constant
+
+
 def _simple(parent, name: str, operator: str, value: float | str) -> None:
     """Write one comparison of a column."""
     xml.SubElement(
@@ -316,18 +309,14 @@ def _sum(terms: tuple[Term, ...]):
     total = None
     for term in terms:
         product = xml.Element("Apply", function="*")
-        xml.SubElement(product, "Constant", dataType="double").text = repr(term.weight)
-        product.append(_value(term))
+        product.extend([_constant(term.weight), _value(term)])
         if total is None:
             total = product
         else:
             added = xml.Element("Apply", function="+")
             added.extend([total, product])
             total = added
-    if total is None:
-        total = xml.Element("Constant", dataType="double")
-        total.text = "0.0"
-    return total
+    return _constant(0.0) if total is None else total
 
 
 def _filled(name: str, fill: float):
@@ -338,7 +327,7 @@ def _filled(name: str, fill: float):
     choice = xml.Element("Apply", function="if")
     missing = xml.SubElement(choice, "Apply", function="isMissing")
     xml.SubElement(missing, "FieldRef", field=name)
-    xml.SubElement(choice, "Constant", dataType="double").text = repr(fill)
+    choice.append(_constant(fill))
     xml.SubElement(choice, "FieldRef", field=name)
     return choice
 

@@ -14,10 +14,8 @@ from treelab.trees.code.writer import (
     Input,
     NestedWriter,
     NumberTest,
-    Style,
     Term,
     as_written,
-    ensemble_heading,
     heading,
     inputs,
     scores_of,
@@ -184,24 +182,38 @@ def reading(source: Input) -> str:
     return f"_unless({read}, {low!r}, {high!r})"
 
 
-def needed_helpers(body: str) -> list[str]:
-    """Return the source of the helpers that a source calls, each above its callers."""
-    helpers: list[str] = []
+def _module(
+    model: Tree | WeightedTrees,
+    math: tuple[str, ...],
+    constants: list[str],
+    tables: list[str],
+    functions: list[str],
+) -> str:
+    """Write a module: what is imported, what is constant, helpers, functions.
+
+    ``math`` are names of that module, imported where any text has them.
+    """
+    body, helpers = "\n".join([*functions, *tables]), list[str]()
     for name in reversed(HELPERS):  # a helper may need one above it
         if f"{name}(" in body:
             helpers.insert(0, HELPERS[name].strip("\n"))
             body += HELPERS[name]
-    return helpers
-
-
-def needed_imports(body: str, names: tuple[str, ...]) -> list[str]:
-    """Return the lines that import some of ``math``, and what reads dates, if used."""
-    needed = [name for name in names if name in body]
-    lines = [f"from math import {', '.join(needed)}"] if needed else []
+    imports = []
     if "_year(" in body:
-        dates = "from datetime import datetime, timedelta, timezone"
-        lines = ["from calendar import isleap", dates, *lines]
-    return ["", *lines] if lines else []
+        imports = [
+            "from calendar import isleap",
+            "from datetime import datetime, timedelta, timezone",
+        ]
+    if needed := [name for name in math if name in body]:
+        imports.append(f"from math import {', '.join(needed)}")
+    top = [f"# {line}" for line in heading(model, inputs(model))]
+    top += ["", *imports] if imports else []
+    if model.classes is not None:
+        top += ["", f"CLASSES = {tuple(model.classes)!r}"]
+    top += constants
+    for table in tables:
+        top += ["", table]
+    return "\n\n\n".join(["\n".join(top), *helpers, *functions]) + "\n"
 
 
 # An ensemble as a Python module that needs nothing but the standard library.
@@ -211,34 +223,28 @@ def ensemble_to_python(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_python`` writes a tree."""
     used = np.unique(model.feature).tolist()
     functions = [_features(model, used), _LEAF, _WEIGHTS[model.weighting]]
-    limited = model.n_deciding < model.n_estimators
-    if limited:
-        functions.append(_LIMIT.format(limit=model.n_deciding, low=FAR_BELOW))
-    functions.append(_LIMITED_MEAN if limited else _MEAN)
+    if model.n_deciding < model.n_estimators:
+        limit = _LIMIT.format(limit=model.n_deciding, low=FAR_BELOW)
+        functions += [limit, _LIMITED_MEAN]
+    else:
+        functions.append(_MEAN)
+    constants = []
     if model.classes is None:
         functions.append(_PREDICT)
     else:
+        is_single = model.leaf_value.shape[2] == 1
+        logits = _ONE_LOGIT if is_single else _LOGITS
         is_mean = model.leaf_output == "probabilities"
-        single = model.leaf_value.shape[2] == 1
-        logits = _ONE_LOGIT if single else _LOGITS
         functions.append(_PROBABILITIES if is_mean else logits)
         functions.append(
             PREDICT_CLASS if model.class_weights is None else WEIGHTED_CLASS
         )
-    tables = "\n".join([*_scores(model, used), *_trees(model, used)])
-    body = "\n\n\n".join(functions)
-    helpers = needed_helpers(body)
-    words = "\n".join([body, tables, *helpers])
-    names = ("exp", "inf", "isnan", "nan", "sqrt")  # one too many does no harm
-    top = [f"# {line}" for line in ensemble_heading(model)]
-    top += needed_imports(words, names)
-    if model.classes is not None:
-        top += ["", f"CLASSES = {tuple(model.classes)!r}"]
     if model.class_weights is not None:
         weights = as_matrix(model.class_weights).T.tolist()  # a list a predicted class
-        top.append(f"_CLASS_WEIGHTS = {weights!r}")
-    parts = ["\n".join([*top, "", tables]), *helpers, *functions]
-    return "\n\n\n".join(parts) + "\n"
+        constants.append(f"_CLASS_WEIGHTS = {weights!r}")
+    tables = "\n".join([*_scores(model, used), *_trees(model, used)])
+    math = ("exp", "inf", "isnan", "nan", "sqrt")  # one too many does no harm
+    return _module(model, math, constants, [tables], functions)
 
 
 def _features(model: WeightedTrees, used: list[int]) -> str:
@@ -380,7 +386,7 @@ def to_python(tree: Exported) -> str:
 class _Module(NestedWriter):
     """The source of one tree."""
 
-    style = Style("if {}:", "else:", None, "  # {}")
+    opening, otherwise, closing, remark = "if {}:", "else:", None, "  # {}"
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
@@ -399,33 +405,18 @@ class _Module(NestedWriter):
         if tree.classes is not None:
             functions.append(PREDICT_CLASS if tree.decision is None else OF_LEAF)
         tables = ["\n".join(lines) for lines in self.scores.values()]
-        helpers = needed_helpers("\n".join([*functions, *tables]))
-        body = "\n".join([*functions, *tables, *helpers])
-        top = [f"# {line}" for line in heading(tree, self.inputs)]
-        top += needed_imports(body, ("inf", "isnan", "nan"))
-        if tree.classes is not None:
-            top += ["", f"CLASSES = {tuple(tree.classes)!r}"]
-        if tree.outputs:
-            top += ["", f"OUTPUTS = {tree.outputs!r}"]
-        for table in tables:
-            top += ["", table]
-        return "\n\n\n".join(["\n".join(top), *helpers, *functions]) + "\n"
+        constants = ["", f"OUTPUTS = {tree.outputs!r}"] if tree.outputs else []
+        return _module(tree, ("inf", "isnan", "nan"), constants, tables, functions)
 
     def _main(self) -> list[str]:
         """Write the function that reads a row."""
+        name, what = "predict_proba", "the probability of each of CLASSES for one row"
         if self.tree.decision is not None:
-            lines = [
-                "def _leaf(row):",
-                '    """Return the place of the class, and the probabilities."""',
-            ]
+            name, what = "_leaf", "the place of the class, and the probabilities"
         elif self.tree.classes is None:
-            what = "the value of each of OUTPUTS" if self.tree.outputs else "the value"
-            lines = ["def predict(row):", f'    """Return {what} for one row."""']
-        else:
-            lines = [
-                "def predict_proba(row):",
-                '    """Return the probability of each of CLASSES for one row."""',
-            ]
+            of = "the value of each of OUTPUTS" if self.tree.outputs else "the value"
+            name, what = "predict", f"{of} for one row"
+        lines = [f"def {name}(row):", f'    """Return {what}."""']
         for source, name in self.names.items():
             lines.append(f"    {name} = {reading(source)}")
         return [*lines, *self.body(0)]

@@ -24,6 +24,7 @@ from treelab.trees.code.writer import (
     Writer,
     are_truths,
     as_written,
+    check_characters,
     comment,
     heading,
     leaf_comment,
@@ -31,7 +32,7 @@ from treelab.trees.code.writer import (
     split_test,
 )
 from treelab.trees.dates import last_moment
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import OBLIQUE, Tree, sum_up
 
 # Some databases allow ten nested CASEs, and SQLite's parser about twenty; what lies
 # deeper is one list of leaves.
@@ -110,10 +111,7 @@ class _Case(Writer):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        n_leaves = tree.is_leaf.astype(int)
-        for node in sorted(range(1, tree.n_nodes), key=lambda n: -tree.level[n]):
-            n_leaves[tree.parent[node]] += n_leaves[node]
-        self.n_leaves = n_leaves
+        self.n_leaves = sum_up(tree, tree.is_leaf.astype(int))
         self.dates = _dates(tree)
         self.inputs = [
             replace(source, kind="date", unit="", missing_range=None)
@@ -398,13 +396,7 @@ def number(value: float) -> str:
 
 
 def text(value: str) -> str:
-    """Write text as a literal.
-
-    Raises
-    ------
-    ValueError
-        If it holds a character that SQL has no way to write.
-    """
+    """Write text as a literal; ValueError for a character that SQL cannot write."""
     return _quoted(value, "'")
 
 
@@ -419,11 +411,7 @@ def quoted_name(source: Input) -> str:
 
 def _quoted(value: str, quote: str) -> str:
     """Put text into quotes, the quotes in it doubled."""
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError(
-            f"{value!r} holds a character that SQL cannot write (NUL, or half of a "
-            "pair). Rename it in the table."
-        )
+    check_characters(value, "SQL cannot write")
     return quote + value.replace(quote, 2 * quote) + quote
 
 

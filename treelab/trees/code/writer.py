@@ -20,7 +20,7 @@ from treelab.trees.logits import FAR_BEHIND, unscaled_weights
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
 from treelab.trees.tree import OBLIQUE, Tree, used_features
-from treelab.trees.words import clean, listed
+from treelab.trees.words import clean, counted, listed
 
 Exported = Tree | WeightedTrees | Forest | PruningPath
 YEARS = "years with decimals"  # unit of dates
@@ -196,13 +196,9 @@ def _term(index: int, feature: Feature, weight: float) -> Term:
 
 
 class Writer(ABC):
-    """Writes one tree; a language adds how its numbers, columns and labels look.
+    """Writes one ``tree``; a language adds how its numbers, columns and labels look.
 
-    Attributes
-    ----------
-    tree : Tree
-    inputs : list of Input
-        The columns that the code reads.
+    ``inputs`` are the columns that the code reads.
     """
 
     def __init__(self, tree: Tree):
@@ -291,6 +287,15 @@ def identifiers(names: Iterable[str]) -> list[str]:
     return found
 
 
+def check_characters(value: str, cannot: str) -> None:
+    """Raise ValueError for text with a character that a language ``cannot`` take."""
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(
+            f"{value!r} holds a character that {cannot} (NUL, or half of a pair). "
+            "Rename it in the table."
+        )
+
+
 def comment(text: object) -> str:
     """Return text on one line that ends no comment in Python, SQL or C."""
     one_line = clean(text).strip("\u2068\u2069")
@@ -306,17 +311,24 @@ def leaf_comment(tree: Tree, leaf: int) -> str:
     return comment(f"{prediction} · {rows}" if rows else prediction)
 
 
-def heading(tree: Tree, read: list[Input]) -> list[str]:
+def heading(model: Tree | WeightedTrees, read: list[Input]) -> list[str]:
     """Return the lines that open the code: what it predicts, from which columns."""
-    unit = f" ({tree.target_unit})" if tree.target_unit else ""
-    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
-    return [
-        comment(f"Decision tree that predicts {predicted_names(tree)}{unit}"),
-        f"{leaves}, depth {tree.depth}; written by treelab.",
-        *input_lines(read),
-        *date_lines(tree, read),
-        *(comment(note) for note in tree.notes),
-    ]
+    unit = f" ({model.target_unit})" if model.target_unit else ""
+    dates: list[str] = []
+    if isinstance(model, WeightedTrees):
+        what = f"Ensemble of decision trees that predicts {model.target}"
+        by_row = "by the leaf that a row reaches"
+        how = "alike for every row" if _one_weight(model) else by_row
+        if model.n_deciding < model.n_estimators:
+            how += f", at most {model.n_deciding} of them"
+        size = f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
+        size += how
+    else:
+        what = f"Decision tree that predicts {predicted_names(model)}"
+        dates = date_lines(model, read)
+        size = f"{counted(model.n_leaves, 'leaf', 'leaves')}, depth {model.depth}"
+    lines = [comment(f"{what}{unit}"), f"{size}; written by treelab."]
+    return [*lines, *input_lines(read), *dates, *map(comment, model.notes)]
 
 
 def predicted_names(tree: Tree) -> str:
@@ -359,26 +371,14 @@ def input_lines(read: list[Input]) -> list[str]:
 LEVELS = 12
 
 
-@dataclass(frozen=True)
-class Style:
-    """How a language writes a choice (before, between, after its sides), a comment."""
-
-    opening: str
-    otherwise: str
-    closing: str | None
-    comment: str
-
-
 class NestedWriter(Writer):
-    """Writes a tree as functions of nested ifs.
+    """Writes a tree as nested ifs; ``names`` has an identifier for each column."""
 
-    Attributes
-    ----------
-    names : dict of Input to str
-        An identifier for each column.
-    """
-
-    style: ClassVar[Style]
+    # Before, between and after the sides of a choice; a comment.
+    opening: ClassVar[str]
+    otherwise: ClassVar[str]
+    closing: ClassVar[str | None]
+    remark: ClassVar[str]
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
@@ -412,7 +412,7 @@ class NestedWriter(Writer):
 
     def body(self, root: int) -> list[str]:
         """Return the lines of one function, indented by four spaces a level."""
-        tree, style = self.tree, self.style
+        tree = self.tree
 
         def write(node: int, before: str) -> list[str]:
             if tree.is_leaf[node]:
@@ -420,11 +420,11 @@ class NestedWriter(Writer):
             if node != root and tree.level[node] % LEVELS == 0:
                 return [before + self.call(node)]
             lines = [before + line for line in self.guard(node)]
-            lines.append(before + style.opening.format(self._test(node)))
+            lines.append(before + self.opening.format(self._test(node)))
             lines += write(int(tree.left[node]), before + "    ")
-            lines.append(before + style.otherwise)
+            lines.append(before + self.otherwise)
             lines += write(int(tree.right[node]), before + "    ")
-            return lines if style.closing is None else [*lines, before + style.closing]
+            return lines if self.closing is None else [*lines, before + self.closing]
 
         return write(root, "    ")
 
@@ -444,7 +444,7 @@ class NestedWriter(Writer):
     def _leaf(self, node: int) -> list[str]:
         """Write the lines of a leaf; a linear model's comment has a line of its own."""
         line = self.return_line(self.prediction(node))
-        comment = self.style.comment.format(leaf_comment(self.tree, node))
+        comment = self.remark.format(leaf_comment(self.tree, node))
         if self.tree.leaf_weights is None:
             return [line + comment]
         return [comment.strip(), line]
@@ -456,35 +456,23 @@ class NestedWriter(Writer):
 FAR_BELOW = f"{FAR_BEHIND:.0e}"  # as it is written
 
 
-def ensemble_heading(model: WeightedTrees) -> list[str]:
-    """Return the lines that open the code: what it predicts, from which columns."""
-    unit = f" ({model.target_unit})" if model.target_unit else ""
-    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
-    weighted = "by the leaf that a row reaches" if by_row else "alike for every row"
-    if model.n_deciding < model.n_estimators:
-        weighted += f", at most {model.n_deciding} of them"
-    return [
-        comment(f"Ensemble of decision trees that predicts {model.target}{unit}"),
-        f"{model.n_estimators:,} trees of depth {model.depth}, each weighted "
-        f"{weighted}; written by treelab.",
-        *input_lines(inputs(model)),
-        *(comment(note) for note in model.notes),
-    ]
-
-
 def fixed_weights(model: WeightedTrees) -> np.ndarray | None:
     """Return the weight of each tree where it is the same for every row, (E,).
 
     None where weights differ by leaf, or where leaves hold logits or classes have
     weights: the weighted mean of the leaves is no prediction yet.
     """
-    by_row = (model.leaf_weight != model.leaf_weight[:, :1]).any()
     has_logits = model.classes is not None and model.leaf_output == "logits"
-    if by_row or has_logits or model.class_weights is not None:
+    if not _one_weight(model) or has_logits or model.class_weights is not None:
         return None
     return unscaled_weights(
         model.leaf_weight[:, 0], model.weighting, model.max_deciders
     )
+
+
+def _one_weight(model: WeightedTrees) -> bool:
+    """Whether each tree has one weight, whatever leaf of it a row reaches."""
+    return bool((model.leaf_weight == model.leaf_weight[:, :1]).all())
 
 
 def refuse_several(tree: Tree, language: str) -> None:

@@ -49,7 +49,7 @@ def test_training_stores_the_trees_beside_its_own(trained):
 def test_more_trees_are_found_as_a_run_whose_tree_is_the_same(trained):
     store, run_id = trained
     child = create_more(store, store.run(run_id), n_restarts=4)
-    assert json.loads(store.more(child))["run"] == run_id
+    assert json.loads(store.plan(child, "more"))["run"] == run_id
     assert run_one(child, store.home) == "done", store.run(child).error
     run = store.run(child)
     assert run.summary["more_from"] == run_id

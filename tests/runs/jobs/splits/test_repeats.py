@@ -67,7 +67,7 @@ def test_a_repeat_that_was_cut_off_goes_on(store):
 def test_an_edited_tree_that_was_cut_off_is_no_repeat(store):
     run = add_run(store, "cart")
     (edited,) = made(store, [run], 1)
-    store.add_edits(edited.id, "{}")
+    store.add_plan(edited.id, "edits", "{}")
     store.start(edited.id, ProcessId.here())
     store.finish(edited.id, "interrupted")
     assert made(store, [run], 1)[0].id != edited.id
