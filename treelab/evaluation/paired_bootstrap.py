@@ -247,16 +247,8 @@ def _resample_values(loss, y_true, first, second, weight, rng) -> dict:
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
     y_centred = y - np.median(y)  # most resamples lie around it, outliers or not
     errors = [predicted - y for predicted in (first, second)]
-    columns = np.column_stack(
-        [
-            np.ones(len(y)),
-            y_centred,
-            y_centred**2,
-            *(e**2 for e in errors),
-            *(np.abs(e) for e in errors),
-            *costs,
-        ]
-    )
+    losses = [*(e**2 for e in errors), *map(np.abs, errors), *costs]
+    columns = np.column_stack([np.ones(len(y)), y_centred, y_centred**2, *losses])
     each = np.ones(len(y), dtype=np.int64)
     sums = resampled_sums(each, weight[:, None] * columns, N_RESAMPLES, rng)
     mass, total, squares, *of_errors = sums.T

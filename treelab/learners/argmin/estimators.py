@@ -22,7 +22,7 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
 )
-from treelab.learners.common.settings import estimator, read_settings
+from treelab.learners.common.settings import estimator
 from treelab.learners.common.target import TargetScale
 from treelab.ops.threads import one_thread
 from treelab.training.device import resolve_device
@@ -51,44 +51,14 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         Epochs that the chosen tree was trained.
     """
 
-    @one_thread()  # sums that threads share differ in their last bits
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_valid=None,
-        y_valid=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
-        callbacks=(),
-    ):
-        """Train a tree for each pruning strength, one after another, and choose one.
+    _threads = staticmethod(one_thread)  # sums that they share differ in last bits
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_columns)
-            Numbers and categories, missing values allowed.
-        y : array of shape (n_rows,)
-        sample_weight : array of shape (n_rows,), optional
-            Of each row, as multiples of their mean; a row of weight 0 is left out.
-        groups : array-like of shape (n_rows,), optional
-            Rows of one value are held out together wherever rows are held out.
-        X_valid, y_valid, sample_weight_valid, groups_valid : like the others, optional
-            Stop the training and choose the strength; held out of X if not given.
-        callbacks : sequence of callable
-            Called with a ``Progress`` after each epoch; True stops the training.
+    def _encoding(self, settings):
+        """Numbers in standard deviations, as in the paper."""
+        return {"numbers": "zscore"}
 
-        Returns
-        -------
-        self
-        """
-        settings = read_settings(self)
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
-        data = self._read(*given, numbers="zscore")
+    def _learn(self, data, settings, callbacks):
+        """Train a tree for each pruning strength, one after another, and choose one."""
         seed = int(check_random_state(self.random_state).randint(2**31))
         class_weight, scale = self._class_weight_or_scale(data)
         exporter = TreeExporter(data, settings, self.labels(), scale, class_weight)
@@ -105,10 +75,10 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         if not path.has_predictor:  # the leaves predict
             rows = data.frame, data.y, data.weight, data.groups
             path = self._with_certainty(path, *rows)
-        held_out = "a fifth of the rows" if data.held_out else "validation rows"
+        held_out = "a fifth of the rows" if data.held_out else ""  # "": too few rows
+        held_out = held_out if X_valid is None else "validation rows"
         how = {"start": "random", "held_out": held_out}
         self._retain(path, training, restart, exporter, **how)
-        return self
 
     def _network(self, exporter: TreeExporter, seed: int) -> ArgminTrees:
         """The untrained network, on the device with its rows."""

@@ -46,9 +46,9 @@ class CartFit(CartSettings, TunedTree):
     _start = "greedy"
     best_params_: dict
 
-    def _read(self, *given, **options) -> TrainingData:
-        """Read the rows; those to validate by train as well where folds do that."""
-        return super()._read(*given, joins_valid=self.tune, **options)
+    def _encoding(self, settings):
+        """Rows to validate by train as well where folds validate."""
+        return {"numbers": "rank", "joins_valid": settings.tune}
 
     def _held_out(self, data: TrainingData, settings: CartSettings) -> str:
         """The folds of the tuning."""

@@ -1,6 +1,7 @@
 """The estimators' base: what is checked of a table, read into numbers, and kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
 from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
+from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints
 from treelab.trees.frames import as_pandas, plain_column
 from treelab.trees.losses import LOSSES, SQUARED_ERROR, Loss
@@ -354,9 +356,9 @@ class TrainingData:
 class TableEstimator(CommonSettings, BaseEstimator):
     """Base of the learners: takes a raw table and predicts with the exported model.
 
-    A learner's ``fit`` calls ``_read``, trains, and sets ``model_``, what it exports:
-    a ``Tree``, ``WeightedTrees`` or ``PruningPath``, in the user's columns and units,
-    and ``origin_``, how the model came about.
+    A learner's ``_learn`` trains and sets ``model_``, what it exports: a ``Tree``,
+    ``WeightedTrees`` or ``PruningPath``, in the user's columns and units, and
+    ``origin_``, how the model came about.
     """
 
     columns_: tuple[str, ...]
@@ -364,6 +366,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
     origin_: Origin
     outputs_: tuple[str, ...] = ()  # names of several targets or quantiles
     predicts_several: ClassVar[bool] = False
+    _threads: Callable[[], Any] = staticmethod(nullcontext)  # a fit runs within it
 
     def __str__(self):
         """Return the settings that were changed and, once fitted, the origin."""
@@ -389,16 +392,67 @@ class TableEstimator(CommonSettings, BaseEstimator):
         tags.non_deterministic = False
         return tags
 
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_valid=None,
+        y_valid=None,
+        sample_weight_valid=None,
+        groups=None,
+        groups_valid=None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_rows, n_columns)
+            Raw table: numbers, categories and missing values.
+        y : array-like of shape (n_rows,)
+            Target; of several targets (n_rows, n_outputs).
+        sample_weight : array-like of shape (n_rows,), optional
+            Of each row, as multiples of their mean: one of weight 2 counts as twice the
+            row, one of 0 is left out.
+        groups : array-like of shape (n_rows,), optional
+            Rows of one value are held out together wherever rows are held out.
+        X_valid, y_valid, sample_weight_valid, groups_valid : optional
+            Rows that stop the training and choose the model; without them rows of ``X``
+            are held out for that: a fifth, or folds in turn. CART that is tuned and
+            GradTree without early stopping choose by folds of all rows, and train on
+            these as well. Plain CART and optimal trees only measure their loss on them.
+        callbacks : sequence of callable
+            Called with a ``Progress`` now and then; returning True stops training, and
+            the model is made of the best so far.
+        """
+        settings = read_settings(self)
+        weights = sample_weight, sample_weight_valid
+        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
+        with self._threads():
+            data = self._read(*given, **self._encoding(settings))
+            self._learn(data, settings, callbacks)
+        return self
+
+    def _encoding(self, settings) -> dict[str, Any]:
+        """Keywords of ``_read``: how columns are encoded."""
+        raise NotImplementedError
+
+    def _learn(self, data: TrainingData, settings, callbacks) -> None:
+        """Train on rows that were read, by settings that were checked."""
+        raise NotImplementedError
+
     def _read(
         self,
         X,
         y,
-        X_valid=None,
-        y_valid=None,
-        sample_weight=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
+        X_valid,
+        y_valid,
+        sample_weight,
+        sample_weight_valid,
+        groups,
+        groups_valid,
         *,
         numbers,
         one_hot_max=0,

@@ -20,13 +20,9 @@ from treelab.learners.common.base import (
 from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.learners.common.settings import (
-    constraints_of,
-    growing_weights,
-    read_settings,
-)
+from treelab.learners.common.settings import constraints_of, growing_weights
 from treelab.learners.common.target import FINE, TargetScale, loss_note, loss_of
-from treelab.training.events import Callback, Monitor
+from treelab.training.events import Monitor
 from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import (
@@ -63,32 +59,13 @@ class GrownTree(TableEstimator):
     path_: SizePath
     history_: pd.DataFrame
 
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_valid=None,
-        y_valid=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
-        callbacks: Sequence[Callback] = (),
-    ):
-        """Grow the tree on ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+    def _encoding(self, settings):
+        """Ranks of numbers, which the best splits hang on alone."""
+        return {"numbers": "rank"}
 
-        ``sample_weight`` (n_rows,) weighs the rows: one of weight 2 counts as twice the
-        row, one of 0 is left out. Rows of one value of ``groups`` (n_rows,) are held
-        out together wherever rows are held out. Validation rows do not shape the tree;
-        they only give ``history_`` its validation loss. (CART that is tuned takes them
-        for training rows: it cross-validates.)
-        """
-        settings = read_settings(self)
+    def _learn(self, data, settings, callbacks):
+        """Grow the tree; ``history_`` has its loss, on validation rows where given."""
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
-        data = self._read(*given, numbers="rank")
         path = self._search_path(data, settings, monitor)
         path = self._with_certainty(path, data.frame, data.y, data.weight, data.groups)
         self.origin_ = Origin(
@@ -108,7 +85,6 @@ class GrownTree(TableEstimator):
             valid_loss = self._loss(*rows)
         monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
         self.history_ = monitor.history_frame()
-        return self
 
     @property
     def tree_(self) -> Tree:

@@ -1,6 +1,5 @@
 """GET and GET-Linear: one tree with oblique splits, all trained together."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -30,7 +29,6 @@ from treelab.learners.common.settings import (
     constraints_of,
     estimator,
     growing_weights,
-    read_settings,
 )
 from treelab.learners.common.target import TargetScale, loss_note, loss_of
 from treelab.learners.get.export import to_tree
@@ -82,45 +80,16 @@ class GetEstimator(GetSettings, TableEstimator):
     _loss_of_rows: Loss = SQUARED_ERROR
 
     # Matrices are small: BLAS threads that wait for the next only hold the cores.
-    @threadpool_limits.wrap(limits=1, user_api="blas")
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_valid=None,
-        y_valid=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
-        callbacks=(),
-    ):
-        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+    _threads = staticmethod(partial(threadpool_limits, limits=1, user_api="blas"))
 
-        Parameters
-        ----------
-        sample_weight : array-like of shape (n_rows,), optional
-            Of each row, as multiples of their mean; a row of weight 0 is left out.
-        groups : array-like of shape (n_rows,), optional
-            Rows of one value are held out together wherever rows are held out.
-        X_valid, y_valid, sample_weight_valid, groups_valid : optional
-            Rows that choose among starts, steps and sizes. Without them a fifth of
-            ``X`` is held out for that, and joins the others at the end, when the
-            leaves are computed.
-        callbacks : sequence of callable
-            Called with each ``Progress``; returning True stops with the best tree so
-            far.
-        """
-        started = time.monotonic()
-        settings = read_settings(self)
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
-        data = self._read(*given, numbers="minmax")
+    def _encoding(self, settings):
+        """Numbers from 0 to 1, as in the paper."""
+        return {"numbers": "minmax"}
+
+    def _learn(self, data, settings, callbacks):
+        """Start, train, grow and polish, choose a size, and compute its leaves."""
         self._set_target(data, settings)
-        monitor = Monitor(
-            1, callbacks, stage="starts", started=started, is_preparation=True
-        )
+        monitor = Monitor(1, callbacks, stage="starts", is_preparation=True)
         search = self._search(data, settings, monitor)
         depth = min(search.depth, settings.trained_depth)
         starts, kinds = initial_trees(search, search.rows, depth)
@@ -137,7 +106,6 @@ class GetEstimator(GetSettings, TableEstimator):
             found, (starts.take(best), trained), kinds[best], later, search, data
         )
         self.history_ = search.monitor.history_frame()
-        return self
 
     @property
     def tree_(self) -> Tree:

@@ -46,7 +46,7 @@ from treelab.learners.gradtree.starts import (
 )
 from treelab.learners.gradtree.table import Batch, Table, objective_of
 from treelab.training.device import resolve_device
-from treelab.training.events import CROSS_VALIDATION, TRAINING, Callback, Monitor
+from treelab.training.events import CROSS_VALIDATION, TRAINING, Monitor
 from treelab.trees.constraints import kept, kept_path
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import (
@@ -62,7 +62,7 @@ from treelab.trees.pruning import (
 from treelab.trees.tree import Tree, leaf_of, node_constants, read_features
 
 DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned
-VALIDATION = {True: "the validation rows that were given", False: "a fifth of the rows"}
+VALIDATION = {False: "the validation rows that were given", True: "a fifth of the rows"}
 
 
 @dataclass(frozen=True)
@@ -101,42 +101,14 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         restart's steps, seconds; the tree is that of the step with the least error.
     """
 
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_valid=None,
-        y_valid=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
-        callbacks: Sequence[Callback] = (),
-    ):
-        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+    def _encoding(self, settings):
+        """Rows to validate by train as well where they do not stop the training."""
+        return {"numbers": "quantile", "joins_valid": not settings.early_stopping}
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_columns)
-            Raw table: numbers, categories and missing values.
-        y : array-like of shape (n_rows,)
-            Target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Of each row, as multiples of their mean; a row of weight 0 is left out.
-        groups : array-like of shape (n_rows,), optional
-            Rows of one value are held out together wherever rows are held out.
-        X_valid, y_valid, sample_weight_valid, groups_valid : optional
-            More rows. Early stopping selects by them; else they are trained on, too.
-        callbacks : sequence of callable
-            Called with a ``Progress`` now and then; returning True stops training, and
-            the tree is made of what is there.
-        """
-        settings = read_settings(self)
+    def _learn(self, data, settings, callbacks):
+        """Choose a size, start, train, and retain a tree of each size."""
         random = check_random_state(self.random_state)
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
-        table = self._table(given, settings)
+        table = self._table(data, settings)
         device = resolve_device(self.device)
         generator = torch.Generator(device).manual_seed(random.randint(2**31))
         n_epochs = epochs_of(settings, len(table.data.y))
@@ -182,18 +154,15 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             groups[0].kind,
             trained=may_move and not stopped,
             later=("pruning",) * (self.path_.tree.n_leaves < trees[0].n_leaves),
-            held_out=self._held_out_words(table, X_valid is not None),
+            held_out=self._held_out_words(table),
         )
         self._finish(table, start, origin)
         last = self.model_
         monitor.retain(places[0], {0.0: lambda: start, n_epochs: lambda: last})
         self.history_ = monitor.history_frame()
-        return self
 
-    def _table(self, given: tuple, settings: GradTreeSettings) -> Table:
-        """Check the rows, encode them, and say what is learned of them."""
-        joins_valid = not settings.early_stopping
-        data = self._read(*given, numbers="quantile", joins_valid=joins_valid)
+    def _table(self, data: TrainingData, settings: GradTreeSettings) -> Table:
+        """Say what is learned of the rows."""
         self._target_scale = scale = self._scale_of(settings, data)
         if self._task() == "regression":
             own, more = scale.standardise(data.y), scale.standardise(data.y_valid)
@@ -398,10 +367,10 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         self.model_ = trees[path.chosen] = with_origin(tree, self.origin_)
         self.path_ = replace(path, trees=tuple(trees))
 
-    def _held_out_words(self, table: Table, is_given: bool) -> str:
+    def _held_out_words(self, table: Table) -> str:
         """Say what was held out to select by; "" for nothing."""
         if table.settings.early_stopping:
-            return VALIDATION[is_given] if len(table.data.y_valid) else ""
+            return VALIDATION[table.data.held_out] if len(table.data.y_valid) else ""
         is_greedy = table.settings.start == "greedy"
         return IN_FOLDS if is_greedy and len(table.data.y) >= FEWEST_ROWS else ""
 

@@ -76,43 +76,13 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         the target), seconds.
     """
 
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_valid=None,
-        y_valid=None,
-        sample_weight_valid=None,
-        groups=None,
-        groups_valid=None,
-        callbacks=(),
-    ):
-        """Learn from ``X`` (n_rows, n_columns), ``y`` (n_rows,); return self.
+    def _encoding(self, settings):
+        """Categories of few values have a column for each."""
+        return {"numbers": "quantile", "one_hot_max": ONE_HOT_MAX}
 
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_rows, n_columns)
-            Raw table: numbers, categories and missing values.
-        y : array-like of shape (n_rows,)
-            Target.
-        sample_weight : array-like of shape (n_rows,), optional
-            Of each row, as multiples of their mean; a row of weight 0 is left out.
-        groups : array-like of shape (n_rows,), optional
-            Rows of one value are held out together wherever rows are held out.
-        X_valid, y_valid, sample_weight_valid, groups_valid : optional
-            Rows for early stopping; without them folds of the rows are held out in
-            turn, and the ensemble is then trained on all rows.
-        callbacks : sequence of callable
-            Called with a ``Progress`` now and then; returning True stops training,
-            and the best ensemble so far is used.
-        """
-        settings = read_settings(self)
+    def _learn(self, data, settings, callbacks):
+        """Start and train; without validation rows folds say first when to end."""
         generator = torch.Generator(resolve_device(self.device))
-        weights = sample_weight, sample_weight_valid
-        given = X, y, X_valid, y_valid, *weights, groups, groups_valid
-        data = self._read(*given, numbers="quantile", one_hot_max=ONE_HOT_MAX)
         self.constraints_ = constraints_of(self, data.frame)
         if self.constraints_.monotone:  # a row may not move to other trees
             settings = replace(settings, leaf_weights=False)
@@ -126,12 +96,14 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             seed=seeds[2],
         )
         takes_turns = not len(data.y_valid)  # folds, at being held out
-        held_out, fold = "validation rows", None
+        held_out, fold = "", None  # too few rows to hold any out
         if takes_turns:
             n_folds = settings.n_folds
             fold = assign_folds(data.y, n_folds, seed=seeds[1], groups=data.groups)
             n_folds = int(fold.max()) + 1
             held_out = f"the rows that each of {n_folds} sub-ensembles held out"
+        elif X_valid is not None:
+            held_out = "validation rows"
         elif data.held_out:
             held_out = "a fifth of the rows"
         network = begin(fold)
@@ -176,7 +148,6 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             end = replace(end, notes=(*end.notes, note))
         self.model_ = with_origin(with_note(end, self.constraints_), self.origin_)
         self._tree_weights = weights[deciding]
-        return self
 
     @property
     def ensemble_(self) -> WeightedTrees:
