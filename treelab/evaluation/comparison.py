@@ -148,18 +148,15 @@ def calibrated_threshold(false_positive: float, false_negative: float) -> float:
 
 
 def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return for each row the class whose expected cost is least.
+    """Return for each row the class (n_rows,) whose expected cost is least.
+
+    Of equal ones it is the most probable, then the first.
 
     Parameters
     ----------
     probabilities : float array of shape (n_rows, n_classes)
     costs : float array of shape (n_classes, n_classes)
         True classes down, predicted classes across.
-
-    Returns
-    -------
-    int64 array of shape (n_rows,)
-        Of equal ones the most probable, then the first.
     """
     expected = probabilities @ costs
     least = expected.min(axis=1, keepdims=True)
@@ -180,17 +177,14 @@ def mean_cost(
 def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
     """Return what errors cost where a model was trained by costs; None elsewhere.
 
+    The costs are (n_labels, n_labels), true classes down, predicted classes across.
+
     Parameters
     ----------
     asked : Constraints
         That the model was trained with.
     classes, labels : sequence
         All of the model's classes, and those that are asked for.
-
-    Returns
-    -------
-    float array of shape (n_labels, n_labels) or None
-        True classes down, predicted classes across.
     """
     if not asked.class_costs:
         return None
@@ -660,18 +654,13 @@ def _cut(corners: Points, a: float, b: float, c: float):
 def surface(
     model, row: pd.DataFrame, columns: tuple[str, str], x: np.ndarray, y: np.ndarray
 ) -> np.ndarray:
-    """Predict a grid of two columns, all others as in one row.
+    """Predict a grid (n_y, n_x) of two columns, all others as in one row.
 
     Parameters
     ----------
     columns : tuple of two str
         Columns along x and y; the row has both.
     x, y : float arrays of shapes (n_x,), (n_y,)
-
-    Returns
-    -------
-    array of shape (n_y, n_x)
-        Labels, or values of the target.
     """
     read = set(model.columns) | set(columns)
     row = row[[name for name in row if name in read]]

@@ -16,7 +16,7 @@ from treelab.trees.text import rule_text
 def estimator_predictions(
     ensemble: WeightedTrees, row: pd.DataFrame, estimators
 ) -> np.ndarray:
-    """Return the class that each of some trees predicts by itself for one row.
+    """Return the class that each of k trees predicts by itself for one row, (k,).
 
     Parameters
     ----------
@@ -24,11 +24,6 @@ def estimator_predictions(
         Of classes.
     estimators : array-like of int of shape (k,)
         Numbers of the trees.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Labels.
     """
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
@@ -69,12 +64,7 @@ def heaviest_estimators(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight over some rows, and these weights.
 
-    Returns
-    -------
-    index : int array of shape (k,)
-        Heaviest first, and of equal ones the first; at most ``most``.
-    weight : float array of shape (k,)
-        Mean weight, in [0, 1].
+    Both (k,), the heaviest first, and of equal ones the first; weights are in [0, 1].
     """
     mean = mean_estimator_weights(ensemble, X, weight)
     index = np.argsort(-mean, kind="stable")[:most]
@@ -169,12 +159,9 @@ def scores_of_heaviest(
     counts: Sequence[int],
     row_weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Score what each row's heaviest trees predict alone.
+    """Return the headline scores (n_counts,) of what each row's heaviest trees predict.
 
-    Returns
-    -------
-    ndarray of shape (n_counts,)
-        Macro F1, or R², or D² of the ensemble's loss.
+    Macro F1, or R², or D² of the ensemble's loss.
     """
     task, loss = ensemble.task, ensemble.loss
     predicted = predictions_of_heaviest(ensemble, X, counts)

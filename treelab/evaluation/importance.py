@@ -156,17 +156,14 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
 
 
 def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
-    """Return importances in the order of a table's columns, a total of 1.
+    """Return importances (n_columns,) in the order of a table's columns, a total of 1.
+
+    Zeros where nothing is of any importance.
 
     Parameters
     ----------
     importances : DataFrame
         column and importance; a column may have several rows.
-
-    Returns
-    -------
-    ndarray of shape (n_columns,), float64
-        Zeros where nothing is of any importance.
     """
     summed = importances.groupby("column")["importance"].sum()
     found = summed.reindex(list(columns), fill_value=0.0).to_numpy(dtype=np.float64)

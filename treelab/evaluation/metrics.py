@@ -234,17 +234,14 @@ def class_scores(confusion: np.ndarray) -> pd.DataFrame:
 
 
 def macro_f1(confusion: np.ndarray) -> np.ndarray:
-    """Mean F1 over the classes that occur in the truth or in the predictions.
+    """Mean F1 (...) over the classes that occur in the truth or in the predictions.
+
+    As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
     confusion : ndarray of shape (..., n_classes, n_classes)
         Rows, or weights of rows, by true and predicted class; many matrices at once.
-
-    Returns
-    -------
-    float64 array of shape (...)
-        As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
     """
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
     return macro_f1_of_counts(hits, confusion.sum(-2) + confusion.sum(-1))

@@ -153,12 +153,7 @@ def score_intervals(
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
     weight, loss
-        As in ``paired_bootstrap``, whose resamples these are.
-
-    Returns
-    -------
-    dict of str to (low, high)
-        By the same names as there.
+        As in ``paired_bootstrap``, whose resamples and names of scores these are.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     pairs = _resampled(task, loss, y_true, predicted, predicted, weight)

@@ -43,13 +43,8 @@ class Distribution:
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
 
-        Returns
-        -------
-        place : int
-        label : str
-            The class that is much more frequent there; "" for a regression.
-        here, overall : float
-            The class's fraction of the rows, or the mean target.
+        Its place; the class that is much more frequent there, "" for a regression; and
+        the class's fraction of the rows, or the mean target, there and overall.
         """
         counts = self.counts.to_numpy(np.float64)
         rows = counts.sum(axis=1)

@@ -23,7 +23,9 @@ from treelab.trees.words import counted, shortest
 def pruned_scores(
     path: CostComplexityPath, X: pd.DataFrame, y, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Score each subtree of a path on the same rows.
+    """Score each subtree of a path, (n_steps,), on the same rows.
+
+    By macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
 
     Rows are counted once, at the nodes of the unpruned tree; each node counts in the
     subtrees of which it is a leaf.
@@ -34,11 +36,6 @@ def pruned_scores(
         Of a tree with rows at its nodes.
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
-
-    Returns
-    -------
-    ndarray of shape (n_steps,)
-        Macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
     """
     tree = path.tree
     y, leaf = np.asarray(y), tree.apply(X)

@@ -51,7 +51,9 @@ BANDS = ("low", "middle", "high")
 
 
 def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
-    """Sort values of a number target into low, middle and high.
+    """Sort values of a number target into low, middle and high, and return the borders.
+
+    A value on a border belongs to the lower of the ``BANDS``.
 
     Parameters
     ----------
@@ -59,13 +61,6 @@ def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
         Training values; their thirds set the borders.
     y : array-like of shape (n_rows,)
         The values to sort, in the same units.
-
-    Returns
-    -------
-    band : ndarray of shape (n_rows,)
-        One of ``BANDS``; a value on a border belongs to the lower band.
-    borders : tuple of two float
-        Between low and middle, and between middle and high.
     """
     borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
     band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
