@@ -243,7 +243,7 @@ OTHERS: dict[str, tuple[str, tuple, str]] = {
         "losses.report",
     ),
     "next-row": (
-        "how soon the next row stands on the Explain page",
+        "how soon the next row stands on Explain, and Compare after Tree",
         (
             option(
                 "--home",

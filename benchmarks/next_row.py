@@ -1,4 +1,4 @@
-"""How soon the next row stands on the Explain page, and how tall the page is."""
+"""How soon the next row stands on Explain, and Compare after Tree; Explain's height."""
 
 import os
 import tempfile
@@ -24,6 +24,7 @@ SETTINGS: dict[str, dict] = {
     "get": {"n_steps": 100},
 }
 MOST_SECONDS = {"grande": 0.6}  # that a next row should take; other learners 0.3
+N_TURNS = 4  # from Tree to Compare; should take 0.8 s
 QUIET = 600  # milliseconds without a change, after which a page has settled
 _OBSERVE = """() => {
   window.changed_ = 0;
@@ -44,6 +45,7 @@ _SETTLE = """async ([selector, quiet]) => {
       return window.changed_ - start;
   }
 }"""
+_PARTS = {"compare": "verdict", "tree": "beside"}  # of a page, and of no other
 _TOP = "() => document.querySelector('.stTabs').getBoundingClientRect().top"
 _HEIGHT = """() => Math.max(...[...document.querySelectorAll('.stMainBlockContainer')]
   .map(block => block.getBoundingClientRect().height))"""
@@ -63,7 +65,9 @@ def run_next_row(home: Path | None = None) -> pd.DataFrame:
     DataFrame
         A row a run: seconds until the ``first`` row and the ``next`` ones (median, and
         the slowest) have settled; by how many pixels the tabs, below the prediction,
-        ``moved``; the page's ``height`` in pixels.
+        ``moved``; the page's ``height`` in pixels; seconds until Compare has settled
+        when it is turned to from Tree, for the ``first turn`` and the next (``turn``,
+        median), of two runs at least.
     """
     with tempfile.TemporaryDirectory() as folder:
         place = Path(home or folder)
@@ -73,11 +77,15 @@ def run_next_row(home: Path | None = None) -> pd.DataFrame:
             service.start()
             try:
                 with open_chromium() as browser:
-                    rows = [_measure(browser, service.port, run) for run in runs]
+                    rows = [
+                        _measure(browser, service.port, run)
+                        | _measure_turns(browser, service.port, run)
+                        for run in runs
+                    ]
             finally:
                 service.end(20)
     table = pd.DataFrame(rows)
-    print(f"\nThe next row on Explain, headless Chromium, {machine()}\n")
+    print(f"\nExplain's next row, Compare after Tree, headless Chromium, {machine()}\n")
     print(table.round(2).to_string(index=False))
     return table
 
@@ -131,6 +139,28 @@ def _measure(browser, port: int, run) -> dict:
         "wanted": MOST_SECONDS.get(run.learner, 0.3),
         "moved": max(tops) - min(tops),
         "height": round(height),
+    }
+
+
+def _measure_turns(browser, port: int, run) -> dict:
+    """Turn from a run's tree to Compare, and back."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.set_default_timeout(120_000)
+    page.goto(f"http://127.0.0.1:{port}/tree?run={run.id}")
+    page.locator("[role=treeitem]").first.wait_for()
+    page.evaluate(_OBSERVE)
+    page.evaluate(_SETTLE, ["", 2 * QUIET])
+    seconds = []
+    for _ in range(N_TURNS):
+        for name in ("compare", "tree"):
+            link = f"[data-testid=stSidebarNavLink][href*='/{name}']"
+            took = page.evaluate(_SETTLE, [link, QUIET]) / 1000
+            page.locator(f".st-key-{_PARTS[name]}").wait_for()  # else it is no turn
+            seconds += [took] * (name == "compare")
+    page.close()
+    return {
+        "first turn": seconds[0],
+        "turn": sorted(seconds[1:])[len(seconds) // 2 - 1],
     }
 
 

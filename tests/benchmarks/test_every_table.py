@@ -7,18 +7,8 @@ import pytest
 from benchmarks import every_table
 from benchmarks.__main__ import main
 from benchmarks.runner import Results
-from benchmarks.tables import BenchTable
 from treelab.data.builtin import BUILTIN
 from treelab.data.problem import make_problem
-
-
-@pytest.fixture
-def table(tmp_path):
-    """A small table in a file."""
-    path = tmp_path / "iris.csv"
-    builtin = BUILTIN["iris"]
-    builtin.load().to_csv(path, index=False)
-    return BenchTable("iris", path, builtin.task, builtin.target)
 
 
 def test_what_was_taken_for_something_else_is_named(table):

@@ -9,7 +9,7 @@ def test_every_row_that_differs_is_listed_with_who_is_right():
     found = disagreement("multiclass", list("abca"), list("abbb"), list("acac"))
     assert found.rows["position"].tolist() == [1, 2, 3]
     assert found.rows["better"].tolist() == [0, -1, -1]
-    assert (found.first_better, found.second_better, found.neither) == (1, 0, 2)
+    assert [found.n_better(which) for which in (0, 1, -1)] == [1, 0, 2]
 
 
 def test_numbers_that_lie_furthest_apart_come_first():
@@ -23,7 +23,7 @@ def test_numbers_that_lie_furthest_apart_come_first():
 
 def test_models_that_agree_have_no_rows():
     found = disagreement("binary", [True, False], [True, True], [True, True])
-    assert len(found.rows) == found.neither == 0
+    assert len(found.rows) == found.n_better(-1) == 0
 
 
 def test_misclassified_rows_are_those_whose_label_is_another():

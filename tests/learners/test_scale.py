@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
-from tests.slow_params import slow_after
 from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
 from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.learners.common.target import TargetScale
@@ -70,13 +69,11 @@ class Change:
 
 TOGETHER = {"all units": Change(1e-10, 0.1, (1e-10, 1e10, 1e-3))}
 TARGETS = {
-    "y + 1e9": Change(y_offset=1e9),
     "y * 1e-200": Change(y=1e-200),
     "y * 1e100": Change(y=1e100),
     "y + 1e12": Change(y_offset=1e12),
 }
 COLUMNS = {
-    "X + 1e9": Change(x_offset=1e9),
     "X * 1e-200": Change(x=(1e-200,) * 3),
     "X * 1e100": Change(x=(1e100,) * 3),
     "X + 1e12": Change(x_offset=1e12),
@@ -119,7 +116,7 @@ def plain():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", slow_after(1, TOGETHER | TARGETS | COLUMNS))
+@pytest.mark.parametrize("change", TOGETHER | TARGETS | COLUMNS)
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_a_regressor_explains_as_much_in_any_unit(plain, name, change):
     X, y = table()
@@ -131,7 +128,7 @@ def test_a_regressor_explains_as_much_in_any_unit(plain, name, change):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", slow_after(1, TOGETHER | COLUMNS))
+@pytest.mark.parametrize("change", TOGETHER | COLUMNS)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_classifier_is_right_as_often_in_any_unit(plain, name, change):
     X, y = table()
@@ -175,7 +172,7 @@ def test_a_greedy_tree_is_the_same_tree_in_any_unit(plain, name, k_y, k_x, y_off
 
 @pytest.mark.parametrize("name", ["plain cart", "optimal", "gradtree"])
 def test_a_threshold_is_the_midpoint_of_two_training_values(plain, name):
-    X, y = COLUMNS["X + 1e9"](*table())
+    X, y = Change(x_offset=1e9)(*table())
     tree = clone(REGRESSORS[name]).fit(X, y).tree_
     for j, column in enumerate(NUMBERS):
         values = np.unique(X[column].dropna())

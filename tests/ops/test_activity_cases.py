@@ -87,8 +87,8 @@ def conic_cases(depths, seeds, marks=()):
 @pytest.mark.parametrize(
     ("kind", "depth", "seed"),
     conic_cases((2, 5), (1,))
-    + conic_cases((1, 3, 4, 6, 7), range(2), pytest.mark.slow)
-    + conic_cases((2, 5, 8, 9, 10), (0,), pytest.mark.slow),
+    + conic_cases((6, 7), range(2), pytest.mark.slow)  # others are of the thousand
+    + conic_cases((8, 9, 10), (0,), pytest.mark.slow),
 )
 def test_awkward_programs_agree_with_a_conic_solver(kind, depth, seed):
     parts = program(kind, depth, 1 + 3 * seed, seed, MILD)

@@ -73,6 +73,101 @@ EXAMPLES = {
 }
 
 
+def _seed(text: str) -> int:
+    """Read a seed that every generator of random numbers takes."""
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
+    return int(text)
+
+
+def _device(text: str) -> str:
+    """Read the name of a device, whether it is there or not."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda and cuda:N")
+    return text
+
+
+# What else there is to say of the shared arguments.
+_SHARED_HOW: dict[str, Any] = {
+    "header": int,
+    "delimiter": lambda text: text.replace(r"\t", "\t"),
+    "decimal": {"choices": (".", ",")},
+    "keep_na": {"nargs": "?", "const": ""},
+    "target": {"required": True, "action": "append"},
+    "task": {"choices": TASKS},
+    "split": {"default": "random"},
+    "seed": {"type": _seed, "default": 0},
+    "set": {"dest": "settings"},
+    "device": {"type": _device, "default": "auto"},
+    "name": {"default": ""},
+}
+
+
+def _shared(name: str, said: str = "") -> str:
+    """Return the arguments that several commands have, by what they are of."""
+    texts = {
+        "home": f"""
+        --home DIR  folder of the run store (default: TREELAB_HOME, else
+            {default_home()})
+        """,
+        "table": """
+        table TABLE  a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF,
+            Stata, SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME
+            or openml:NUMBER, fetched from openml.org and cached
+        [file]
+        """,
+        "file": """
+        --sheet NAME  sheet of a workbook, or table of a database (default: the only
+            one)
+        --header N  line or row that names the columns; 0 if none does (default:
+            found out)
+        --delimiter C  between columns of a text, such as ; or \\t (default: found)
+        --decimal SIGN  decimal sign of a text, . or , (default: found out for each
+            column)
+        --encoding ENCODING  of a text, such as cp1252 (default: found out)
+        --query SELECT  what to read from an SQLite or DuckDB database
+        """,
+        "problem": f"""
+        [table]
+        --missing [COLUMN:]CELL ...  cells that have no value besides empty ones, NA
+            and the like, such as -999 or income:unknown
+        --keep-na COLUMN ...  NA, null, ? and the like are values as others, in this
+            column or in all
+        --as-text COLUMN ...  read a column as categories as written, 7.10 not being
+            7.1
+        --target COLUMN  the column to predict; may be repeated: one tree then
+            predicts several numbers (CART, GradTree and GET)
+        --without COLUMN ...  a column that is not predicted from
+        --kind COLUMN:KIND ...  predict from a column as number, so that cells which
+            show none are missing, or as category, as --as-text does
+        --task  (default: the one the target's values suggest)
+        --dates COLUMN:PARTS ...  use parts of a column's dates, too, with commas
+            between: {", ".join(PARTS)}; such as admitted:month,weekday
+        --rare [COLUMN:]LEAST ...  categories that fewer training rows hold become
+            one: a number of rows, or a percentage of them, such as City:10, or 1%%
+            for every column
+        --split WAY:COLUMN  how rows are split: random (default), group:COLUMN (rows
+            of a value stay together), time:COLUMN (the latest are test rows), or
+            given:COLUMN (it says train, valid or test)
+        --weight COLUMN  a column that says what each row counts in training and
+            scores; it is not predicted from
+        --exposure COLUMN  of amounts or counts: a column, such as the years of a
+            policy, by which the target is divided; rows are weighted by it, and it
+            is not predicted from
+        --test-file TABLE  a table of test rows with the same columns, in place of a
+            split
+        [seed]
+        """,
+        "seed": "--seed  random seed of the data split and of the training",
+        "settings": f"--set NAME=VALUE ...  a setting of the learner, such as {said}",
+        "device": "--device  auto, cpu, cuda or cuda:N (default: auto)",
+        "run": "--name  title of the run\n[home]",
+        "model": "model RUN  id of a run, or a model's folder or file\n[home]",
+        "output": f"-o,--output FILE  {said} (default: standard output)",
+    }
+    return texts[name]
+
+
 class Parser(ArgumentParser):
     """The parser of a command, with the arguments that commands share."""
 
@@ -124,159 +219,23 @@ class Parser(ArgumentParser):
         """Add arguments, a line each with two spaces before its help.
 
         Lines that are indented go on; ``how`` has the type of an argument, or all else
-        that there is to say of it. Those that several commands have stand in brackets:
-        "[home]" is ``add_home``.
+        that there is to say of it. Those that several commands have stand in brackets,
+        as "[home]"; see ``_shared``.
         """
         for line in re.split(r"\n(?=\S)", dedent(text).strip()):
             words, *rest = re.split("  +", " ".join(line.split("\n")), maxsplit=1)
             help = [" ".join(each.split()) for each in rest]
             if words.startswith("["):
-                getattr(self, f"add_{words[1:-1]}")(*help)
+                self.options(_shared(words[1:-1], *help), **_SHARED_HOW)
                 continue
             name = words.split()[0].split(",")[-1].lstrip("-").replace("-", "_")
             more = how.get(name, {})
             more = more if isinstance(more, dict) else {"type": more}
             self.option(words, *help, to=to, **more)
 
-    def add_home(self) -> None:
-        """Add ``--home``, the run store's folder."""
-        self.option(
-            "--home DIR",
-            f"folder of the run store (default: TREELAB_HOME, else {default_home()})",
-        )
-
-    def add_table(self) -> None:
-        """Add the table's file, and what to read of it."""
-        self.option(
-            "table TABLE",
-            "a file: CSV, TSV, Excel, ODS, Parquet, Arrow, JSON lines, ARFF, Stata, "
-            "SPSS, SAS, SQLite or DuckDB; may be gzipped or zipped; or openml:NAME or "
-            "openml:NUMBER, fetched from openml.org and cached",
-        )
-        self.add_file_options()
-
-    def add_file_options(self) -> None:
-        """Add what to read of a table's file."""
-        self.options(
-            """
-            --sheet NAME  sheet of a workbook, or table of a database (default: the only
-                one)
-            --header N  line or row that names the columns; 0 if none does (default:
-                found out)
-            --delimiter C  between columns of a text, such as ; or \\t (default: found)
-            --decimal SIGN  decimal sign of a text, . or , (default: found out for each
-                column)
-            --encoding ENCODING  of a text, such as cp1252 (default: found out)
-            --query SELECT  what to read from an SQLite or DuckDB database
-            """,
-            header=int,
-            delimiter=lambda text: text.replace(r"\t", "\t"),
-            decimal={"choices": (".", ",")},
-        )
-
-    def add_reading(self) -> None:
-        """Add what a person may say of the cells of a table to learn from."""
-        self.options(
-            """
-            --missing [COLUMN:]CELL ...  cells that have no value besides empty ones, NA
-                and the like, such as -999 or income:unknown
-            --keep-na COLUMN ...  NA, null, ? and the like are values as others, in this
-                column or in all
-            --as-text COLUMN ...  read a column as categories as written, 7.10 not being
-                7.1
-            """,
-            keep_na={"nargs": "?", "const": ""},
-        )
-
-    def add_problem(self) -> None:
-        """Add a table and what to predict of it."""
-        self.add_table()
-        self.add_reading()
-        self.options(
-            f"""
-            --target COLUMN  the column to predict; may be repeated: one tree then
-                predicts several numbers (CART, GradTree and GET)
-            --without COLUMN ...  a column that is not predicted from
-            --kind COLUMN:KIND ...  predict from a column as number, so that cells which
-                show none are missing, or as category, as --as-text does
-            --task  (default: the one the target's values suggest)
-            --dates COLUMN:PARTS ...  use parts of a column's dates, too, with commas
-                between: {", ".join(PARTS)}; such as admitted:month,weekday
-            --rare [COLUMN:]LEAST ...  categories that fewer training rows hold become
-                one: a number of rows, or a percentage of them, such as City:10, or 1%%
-                for every column
-            --split WAY:COLUMN  how rows are split: random (default), group:COLUMN (rows
-                of a value stay together), time:COLUMN (the latest are test rows), or
-                given:COLUMN (it says train, valid or test)
-            --weight COLUMN  a column that says what each row counts in training and
-                scores; it is not predicted from
-            --exposure COLUMN  of amounts or counts: a column, such as the years of a
-                policy, by which the target is divided; rows are weighted by it, and it
-                is not predicted from
-            --test-file TABLE  a table of test rows with the same columns, in place of a
-                split
-            """,
-            target={"required": True, "action": "append"},
-            task={"choices": TASKS},
-            split={"default": "random"},
-        )
-        self.add_seed()
-
-    def add_seed(self) -> None:
-        """Add ``--seed``."""
-        self.option(
-            "--seed",
-            "random seed of the data split and of the training",
-            type=_seed,
-            default=0,
-        )
-
-    def add_settings(self, example: str) -> None:
-        """Add ``--set``, with an example for its help."""
-        help = f"a setting of the learner, such as {example}"
-        self.option("--set NAME=VALUE ...", help, dest="settings")
-
-    def add_device(self) -> None:
-        """Add ``--device``."""
-        self.option(
-            "--device",
-            "auto, cpu, cuda or cuda:N (default: auto)",
-            type=_device,
-            default="auto",
-        )
-
-    def add_run(self) -> None:
-        """Add the title of a new run, and the store for it."""
-        self.option("--name", "title of the run", default="")
-        self.add_home()
-
-    def add_model(self) -> None:
-        """Add a trained model, and the store that has its run."""
-        self.option("model RUN", "id of a run, or a model's folder or file")
-        self.add_home()
-
-    def add_output(self, kinds: str = "") -> None:
-        """Add the file to write, and what kinds of file there are."""
-        default = "(default: standard output)"
-        self.option("-o,--output FILE", f"{kinds} {default}".strip())
-
-
-def _seed(text: str) -> int:
-    """Read a seed that every generator of random numbers takes."""
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise ArgumentTypeError(f"{text!r} is no whole number from 0 to {2**32 - 1}")
-    return int(text)
-
-
-def _device(text: str) -> str:
-    """Read the name of a device, whether it is there or not."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
-        raise ArgumentTypeError(f"{text!r} is none of auto, cpu, cuda and cuda:N")
-    return text
-
 
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
-    """Load the model of a command with ``add_model``, and its run.
+    """Load the model of a command with ``[model]``, and its run.
 
     There is none where a folder was named. LookupError where there is no such run, or
     it has no model.
@@ -298,7 +257,7 @@ def json_text(facts: dict | list, indent: int | None = 1) -> str:
 
 
 def write_output(arguments: Namespace, content: str | bytes) -> None:
-    """Write to the file of a command with ``add_output``, or to standard output.
+    """Write to the file of a command with ``[output]``, or to standard output.
 
     Raises
     ------

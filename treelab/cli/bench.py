@@ -14,7 +14,7 @@ def add_command(parent: Parser) -> None:
         "speed", _speed, "time a step of each operator against its dense formulation"
     )
     speed.option("--steps", "steps a measurement", type=int, default=10)
-    speed.add_device()
+    speed.options("[device]")
     speed.option("--out", "JSON file to write", type=Path)
 
 

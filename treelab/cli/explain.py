@@ -37,7 +37,7 @@ def add_command(parent: Parser) -> None:
         [home]
         --table FILE  explain a row of this table, which is read as the training
             rows were
-        [file_options]
+        [file]
         """,
     )
     what = parser.add_mutually_exclusive_group(required=True)

@@ -28,7 +28,7 @@ def add_command(parent: Parser) -> None:
         """,
         to=parser.add_mutually_exclusive_group(),
     )
-    parser.add_home()
+    parser.options("[home]")
     parser.option("--json", "print all that is known of the runs as JSON")
 
 

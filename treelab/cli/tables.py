@@ -38,7 +38,7 @@ def read_named_table(
     one_column: bool = False,
     as_in: Mapping[str, CellForm] | None = None,
 ) -> tuple[ReadResult, str]:
-    """Read the table of a command with ``add_table``, and print what was unusual.
+    """Read the table of a command with ``[table]``, and print what was unusual.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read_named_table(
 
 
 def _said_of_cells(arguments: Namespace) -> dict:
-    """Return what a command with ``add_reading`` says of cells; {} for another."""
+    """Return what a command with ``[problem]`` says of cells; {} for another."""
     if "missing" not in arguments:
         return {}
     missing: dict[str, list[str]] = {}
@@ -99,7 +99,7 @@ def _said_of_cells(arguments: Namespace) -> dict:
 def read_problem(
     arguments: Namespace, as_in: Mapping[str, CellForm] | None = None
 ) -> tuple[pd.DataFrame, Problem]:
-    """Read the table of a command with ``add_problem``, and what to predict of it.
+    """Read the table of a command with ``[problem]``, and what to predict of it.
 
     The table is not stored yet, see ``store_problem``: a command that is refused
     leaves nothing behind. ``as_in`` is that of ``read_table``.

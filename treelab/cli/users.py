@@ -27,7 +27,7 @@ def add_command(parent: Parser) -> None:
         to=parser.add_mutually_exclusive_group(),
     )
     parser.option("--json", "print JSON")
-    parser.add_home()
+    parser.options("[home]")
 
 
 def users(arguments: Namespace) -> None:

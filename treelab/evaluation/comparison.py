@@ -1,7 +1,9 @@
 """Two models or several, held against each other on the same rows."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -60,15 +62,11 @@ def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int
     ValueError
         If no two models compare.
     """
-    pairs = [
-        (i, j)
-        for i in range(len(matrix))
-        for j in range(i + 1, len(matrix))
-        if not np.isnan(matrix[i, j])
-    ]
-    if not pairs:
+    pairs = itertools.combinations(range(len(matrix)), 2)
+    known = [pair for pair in pairs if not np.isnan(matrix[pair])]
+    if not known:
         raise ValueError("Agreement needs two models whose predictions vary.")
-    return max(pairs, key=matrix.__getitem__), min(pairs, key=matrix.__getitem__)
+    return max(known, key=matrix.__getitem__), min(known, key=matrix.__getitem__)
 
 
 def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
@@ -76,20 +74,14 @@ def agreement_words(matrix: np.ndarray, names: Sequence[str], task: str) -> str:
 
     ``matrix`` (k, k) is what ``agreement`` returns, not all of it NaN.
     """
-
-    def named(pair: tuple[int, int]) -> tuple[str, str]:
-        own = float(matrix[pair])
-        value = percent(own)
-        if task == "regression":
-            value = f"a correlation of {significant(own)}"
-        return " and ".join(names[i] for i in pair), value
-
-    most, least = most_and_least_alike(matrix)
-    first, value = named(most)
+    most, least = both = most_and_least_alike(matrix)
+    first, other = (" and ".join(names[i] for i in pair) for pair in both)
+    values = [percent(float(matrix[pair])) for pair in both]
+    if task == "regression":
+        values = [f"a correlation of {significant(float(matrix[p]))}" for p in both]
     if most == least:
-        return f"{first} agree: {value}."
-    other, least_value = named(least)
-    return f"{first} are most alike ({value}), {other} least ({least_value})."
+        return f"{first} agree: {values[0]}."
+    return f"{first} are most alike ({values[0]}), {other} least ({values[1]})."
 
 
 # What errors cost: a threshold for two classes, a cost matrix for more.
@@ -156,18 +148,15 @@ def calibrated_threshold(false_positive: float, false_negative: float) -> float:
 
 
 def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return for each row the class whose expected cost is least.
+    """Return for each row the class (n_rows,) whose expected cost is least.
+
+    Of equal ones it is the most probable, then the first.
 
     Parameters
     ----------
     probabilities : float array of shape (n_rows, n_classes)
     costs : float array of shape (n_classes, n_classes)
         True classes down, predicted classes across.
-
-    Returns
-    -------
-    int64 array of shape (n_rows,)
-        Of equal ones the most probable, then the first.
     """
     expected = probabilities @ costs
     least = expected.min(axis=1, keepdims=True)
@@ -188,17 +177,14 @@ def mean_cost(
 def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
     """Return what errors cost where a model was trained by costs; None elsewhere.
 
+    The costs are (n_labels, n_labels), true classes down, predicted classes across.
+
     Parameters
     ----------
     asked : Constraints
         That the model was trained with.
     classes, labels : sequence
         All of the model's classes, and those that are asked for.
-
-    Returns
-    -------
-    float array of shape (n_labels, n_labels) or None
-        True classes down, predicted classes across.
     """
     if not asked.class_costs:
         return None
@@ -366,13 +352,12 @@ def calibration(
     some = rows > 0
     each = np.ones(len(place)) if weight is None else weight
     mass = np.bincount(place, each, minlength=N_BINS)[some]
-    means = [
-        np.bincount(place, each * own, minlength=N_BINS)[some] / mass
-        for own in (probability, is_class)
-    ]
-    return pd.DataFrame(
-        {"predicted": means[0], "observed": means[1], "rows": rows[some]}
-    )
+    columns = {"predicted": probability, "observed": is_class}
+    means = {
+        name: np.bincount(place, each * own, minlength=N_BINS)[some] / mass
+        for name, own in columns.items()
+    }
+    return pd.DataFrame(means | {"rows": rows[some]})
 
 
 # Whether two learners differ by more than chance over several data splits.
@@ -508,12 +493,8 @@ def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
     sizes = [table["leaves"].to_numpy() for table in tables]
     leaves = np.unique(np.concatenate(sizes))
     leaves = leaves[leaves >= max(own[0] for own in sizes)]
-    scores = np.stack(
-        [
-            table[column].to_numpy()[np.searchsorted(own, leaves, side="right") - 1]
-            for table, own in zip(tables, sizes)
-        ]
-    )  # (n_splits, n_leaves)
+    at = [np.searchsorted(own, leaves, side="right") - 1 for own in sizes]
+    scores = np.stack([t[column].to_numpy()[own] for t, own in zip(tables, at)])
     error = scores.std(0, ddof=1) / np.sqrt(len(scores))
     return pd.DataFrame(
         {"leaves": leaves, "mean": scores.mean(0), "standard_error": error}
@@ -526,9 +507,10 @@ def mean_over_splits(scores: Sequence[float]) -> tuple[float, float]:
     The error is NaN of fewer than two.
     """
     found = np.asarray(scores, float)
-    if len(found) < FEWEST_SPLITS:
-        return float(found.mean()), np.nan
-    return float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found)))
+    error = np.nan
+    if len(found) >= FEWEST_SPLITS:
+        error = float(found.std(ddof=1) / np.sqrt(len(found)))
+    return float(found.mean()), error
 
 
 # Two columns as a plane: what models predict on it, and where trees split it.
@@ -672,18 +654,13 @@ def _cut(corners: Points, a: float, b: float, c: float):
 def surface(
     model, row: pd.DataFrame, columns: tuple[str, str], x: np.ndarray, y: np.ndarray
 ) -> np.ndarray:
-    """Predict a grid of two columns, all others as in one row.
+    """Predict a grid (n_y, n_x) of two columns, all others as in one row.
 
     Parameters
     ----------
     columns : tuple of two str
         Columns along x and y; the row has both.
     x, y : float arrays of shapes (n_x,), (n_y,)
-
-    Returns
-    -------
-    array of shape (n_y, n_x)
-        Labels, or values of the target.
     """
     read = set(model.columns) | set(columns)
     row = row[[name for name in row if name in read]]
@@ -771,17 +748,13 @@ class Disagreement:
     # or nearer; -1 where they are equally good).
     rows: pd.DataFrame
     n_rows: int  # rows that both predicted
-    # Rows on which the one is right and the other wrong, or nearer than the other.
-    first_better: int
-    second_better: int
     # Mean absolute difference of the predictions in the target's unit, by weight; None
     # for classes.
     mean_distance: float | None = None
 
-    @property
-    def neither(self) -> int:
-        """Rows that differ and on which neither is better."""
-        return len(self.rows) - self.first_better - self.second_better
+    def n_better(self, which: int) -> int:
+        """Count rows on which a model, 0 or 1, is better; -1: on which neither is."""
+        return int((self.rows["better"] == which).sum())
 
     def sentences(self, names: tuple[str, str], unit: str = "") -> str:
         """Write how often two models of these names differ, and which is better there.
@@ -790,17 +763,18 @@ class Disagreement:
         """
         first, second = names
         n_rows = counted(self.n_rows, "test row")
+        n_first, n_second, n_neither = map(self.n_better, (0, 1, -1))
         if self.mean_distance is None:
-            neither = f", neither on {self.neither:,}" if self.neither else ""
+            neither = f", neither on {n_neither:,}" if n_neither else ""
             return (
                 f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
-                f"{self.first_better:,}, {second} on {self.second_better:,}{neither}."
+                f"{n_first:,}, {second} on {n_second:,}{neither}."
             )
         distance = with_unit(significant(self.mean_distance), unit)
         return (
-            f"{second} is closer to the target on {self.second_better:,} of {n_rows}, "
-            f"{first} on {self.first_better:,}. The predictions differ by {distance} "
-            "on average; the largest differences come first."
+            f"{second} is closer to the target on {n_second:,} of {n_rows}, {first} on "
+            f"{n_first:,}. The predictions differ by {distance} on average; the "
+            "largest differences come first."
         )
 
 
@@ -835,13 +809,7 @@ def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
             "better": better[position],
         }
     )
-    return Disagreement(
-        rows,
-        len(truth),
-        int((rows["better"] == 0).sum()),
-        int((rows["better"] == 1).sum()),
-        mean_distance,
-    )
+    return Disagreement(rows, len(truth), mean_distance)
 
 
 def misclassified(y_true, y_pred) -> np.ndarray:
@@ -878,10 +846,10 @@ def own_splits(tree: Tree, other: Tree, X, X_other=None) -> np.ndarray:
     both = mine_left @ theirs_left.T + (1 - mine_left) @ (1 - theirs_left).T
     agree = both / max(mine_left.shape[1], 1)
     alike = np.maximum(agree, 1 - agree) >= SAME_SPLIT
-    tested = [
+    tested = (
         [own.features[j].column if j >= 0 else "" for j in own.feature[nodes].tolist()]
         for own, nodes in ((tree, mine), (other, theirs))
-    ]
+    )
     alike &= np.equal.outer(*(np.array(names, dtype=object) for names in tested))
     return mine[~alike.any(axis=1)]
 
@@ -903,21 +871,7 @@ def have_same_test_rows(one: Problem, other: Problem) -> bool:
 
     Clusters that a run found itself are no truth to test by.
     """
-    return not one.origin and _test_rows(one) == _test_rows(other)
-
-
-def _test_rows(problem: Problem) -> tuple:
-    """What decides on which rows, how weighted, and against which target, is tested."""
-    return (
-        problem.table_id,
-        problem.targets,
-        problem.task,
-        problem.seed,
-        problem.valid_share,
-        problem.test_share,
-        problem.split_by,
-        problem.split_column,
-        problem.n_folds,
-        problem.weight,
-        problem.exposure,
-    )
+    # What decides on which rows, how weighted, and against which target, is tested.
+    rows = ("table_id", "seed", "valid_share", "test_share", "split_by", "split_column")
+    decides = attrgetter(*rows, "n_folds", "weight", "exposure", "targets", "task")
+    return not one.origin and decides(one) == decides(other)

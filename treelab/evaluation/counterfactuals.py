@@ -67,13 +67,11 @@ class Counterfactual:
         )
         predicted = f"“{self.prediction}”"
         if model.classes is None:
-            predicted = with_unit(
-                significant(float(self.prediction)), model.target_unit
-            )
+            number = significant(float(self.prediction))
+            predicted = with_unit(number, model.target_unit)
         words = write(changes[:1].upper() + changes[1:])
-        return (
-            f"{words}: **{write(predicted)}** (distance {significant(self.distance)})"
-        )
+        far = significant(self.distance)
+        return f"{words}: **{write(predicted)}** (distance {far})"
 
 
 class KnownValues:

@@ -16,7 +16,7 @@ from treelab.trees.text import rule_text
 def estimator_predictions(
     ensemble: WeightedTrees, row: pd.DataFrame, estimators
 ) -> np.ndarray:
-    """Return the class that each of some trees predicts by itself for one row.
+    """Return the class that each of k trees predicts by itself for one row, (k,).
 
     Parameters
     ----------
@@ -24,11 +24,6 @@ def estimator_predictions(
         Of classes.
     estimators : array-like of int of shape (k,)
         Numbers of the trees.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Labels.
     """
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
@@ -69,12 +64,7 @@ def heaviest_estimators(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the trees of highest mean weight over some rows, and these weights.
 
-    Returns
-    -------
-    index : int array of shape (k,)
-        Heaviest first, and of equal ones the first; at most ``most``.
-    weight : float array of shape (k,)
-        Mean weight, in [0, 1].
+    Both (k,), the heaviest first, and of equal ones the first; weights are in [0, 1].
     """
     mean = mean_estimator_weights(ensemble, X, weight)
     index = np.argsort(-mean, kind="stable")[:most]
@@ -144,7 +134,7 @@ def predictions_of_heaviest(
             f"counts must be from 1 to {n_estimators} (the trees), got {bad[0]!r}."
         )
     fewer = [count for count in counts if count < ensemble.n_deciding]
-    found: dict[int, list[np.ndarray]] = {count: [] for count in fewer}
+    found: dict[int, list[np.ndarray]] = {count: [] for count in counts}
     for first in range(0, len(X) if fewer else 0, _BLOCK):
         block = X.iloc[first : first + _BLOCK]
         index, weight = ensemble.top_estimators(block, max(fewer))
@@ -155,13 +145,11 @@ def predictions_of_heaviest(
         for count in fewer:
             mean = total[:, count - 1] / held[:, count - 1, None]
             found[count].append(_predicted(ensemble, mean))
-    predicted = {
-        count: np.concatenate(parts) if parts else ensemble.predict(X)
+    everyone = ensemble.predict(X) if not all(found.values()) else np.empty(0)
+    return {
+        count: np.concatenate(parts) if parts else everyone
         for count, parts in found.items()
     }
-    if everyone := set(counts) - set(fewer):
-        predicted |= dict.fromkeys(everyone, ensemble.predict(X))
-    return {count: predicted[count] for count in counts}
 
 
 def scores_of_heaviest(
@@ -171,24 +159,17 @@ def scores_of_heaviest(
     counts: Sequence[int],
     row_weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Score what each row's heaviest trees predict alone.
+    """Return the headline scores (n_counts,) of what each row's heaviest trees predict.
 
-    Returns
-    -------
-    ndarray of shape (n_counts,)
-        Macro F1, or R², or D² of the ensemble's loss.
+    Macro F1, or R², or D² of the ensemble's loss.
     """
     task, loss = ensemble.task, ensemble.loss
-    metric = headline(task, loss)
     predicted = predictions_of_heaviest(ensemble, X, counts)
-    return np.array(
-        [
-            scores(task, y, predicted[count], sample_weight=row_weight, loss=loss)[
-                metric
-            ]
-            for count in counts
-        ]
-    )
+    each = [
+        scores(task, y, predicted[count], sample_weight=row_weight, loss=loss)
+        for count in counts
+    ]
+    return np.array([found[headline(task, loss)] for found in each])
 
 
 def rows_decided_by_one(
@@ -224,17 +205,11 @@ def rows_decided_by_one(
             own = rows[leaf == node]
             predicted = tree.predict(X.iloc[own])
             each = None if row_weight is None else row_weight[own]
+            mean_weight = float(np.average(weight[own], weights=each))
             measured = _measured(ensemble, predicted, truth[own], each)
-            found.append(
-                DecidedRows(
-                    estimator,
-                    rule_text(tree, node),
-                    predicted[0],
-                    own,
-                    float(np.average(weight[own], weights=each)),
-                    *measured,
-                )
-            )
+            words, first = rule_text(tree, node), predicted[0]
+            decided = DecidedRows(estimator, words, first, own, mean_weight, *measured)
+            found.append(decided)
     return sorted(found, key=lambda decided: -len(decided.rows))
 
 

@@ -62,14 +62,14 @@ def least_sure(model, X: pd.DataFrame, proba: np.ndarray | None = None) -> np.nd
 
 def _disagreement(model: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
     """Weighted standard deviation of the trees' predictions, (n_rows,)."""
-    spreads = [np.empty(0)]
+    spread = np.empty(len(X))
     for first in range(0, len(X), _BLOCK):
-        rows = X.iloc[first : first + _BLOCK]
-        weight, leaf = model.estimator_weights(rows), model.leaves(rows)
+        here = slice(first, first + _BLOCK)
+        weight, leaf = model.estimator_weights(X.iloc[here]), model.leaves(X.iloc[here])
         value = model.leaf_value[np.arange(model.n_estimators), leaf, 0]
         mean = (weight * value).sum(1, keepdims=True)
-        spreads.append(np.sqrt((weight * (value - mean) ** 2).sum(1)))
-    return np.concatenate(spreads)
+        spread[here] = np.sqrt((weight * (value - mean) ** 2).sum(1))
+    return spread
 
 
 def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
@@ -129,15 +129,14 @@ def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray
     among : collection of str or None, default=None
         Categories, as text, that pass.
     """
-    passes = np.ones(len(values), dtype=bool)
+    passes = pd.Series(True, values.index)
     if low is not None:
-        passes &= (values >= low).to_numpy(bool, na_value=False)
+        passes &= values >= low
     if high is not None:
-        passes &= (values <= high).to_numpy(bool, na_value=False)
+        passes &= values <= high
     if among is not None:
-        known = values.notna() & values.astype(str).isin(list(among))
-        passes &= known.to_numpy(bool)
-    return passes
+        passes &= values.notna() & values.astype(str).isin(list(among))
+    return passes.to_numpy(bool, na_value=False)
 
 
 # How much each column moves a tree's prediction for one row away from its mean.
@@ -248,13 +247,10 @@ def _tree_paths(tree: Tree, row, output: int) -> tuple[Paths, float]:
         above = np.where(below > 0, tree.parent[below], 0)
         is_left = tree.left[above] == below
         here = below > 0
-        steps.append(
-            (
-                np.where(here, tree.feature[above], -1),
-                np.where(here, is_left == goes_left[above], True),
-                np.where(here, rows[below] / rows[above], 1.0),
-            )
-        )
+        tested = np.where(here, tree.feature[above], -1)
+        follows = np.where(here, is_left == goes_left[above], True)
+        fraction = np.where(here, rows[below] / rows[above], 1.0)
+        steps.append((tested, follows, fraction))
         below = above
     if not steps:  # a leaf alone
         steps.append((np.array([-1]), np.array([True]), np.array([1.0])))
@@ -273,19 +269,13 @@ def _ensemble_paths(model: WeightedTrees, row, output: int) -> tuple[Paths, floa
     goes_left = np.where(
         np.isnan(x), model.missing_left[trees], x <= model.threshold[trees]
     )
-    n_leaves = model.n_leaves
-    leaf, steps = np.arange(n_leaves), []
+    leaf, steps = np.arange(model.n_leaves), []
     for level in range(model.depth):
         node = 2**level - 1 + (leaf >> (model.depth - level))  # (L,)
         below = 2 ** (level + 1) - 1 + (leaf >> (model.depth - level - 1))
-        is_left = below % 2 == 1
-        steps.append(
-            (
-                model.feature[trees][:, node],
-                goes_left[:, node] == is_left,
-                rows[:, below] / rows[:, node],
-            )
-        )
+        follows = goes_left[:, node] == (below % 2 == 1)
+        fraction = rows[:, below] / rows[:, node]
+        steps.append((model.feature[trees][:, node], follows, fraction))
     player, follows, fraction = (
         np.stack(own, axis=-1).reshape(-1, model.depth) for own in zip(*steps)
     )
@@ -496,19 +486,16 @@ class SufficientRule:
 
     def holds(self, X: pd.DataFrame) -> np.ndarray:
         """Whether each row meets the conditions, bool (n_rows,)."""
-        passes = np.ones(len(X), dtype=bool)
-        for condition in self.conditions:
-            passes &= condition.holds(X)
-        return passes
+        every = [np.ones(len(X), dtype=bool)]
+        return np.all(every + [own.holds(X) for own in self.conditions], axis=0)
 
     def score(self, X: pd.DataFrame, y, weight=None) -> LeafScore:
         """Count the rows that meet the conditions, and how many are of the class."""
-        here = self.holds(X)
+        here, is_weighted = self.holds(X), weight is not None
         right = np.asarray(y)[here] == self.prediction
-        each = None if weight is None else weight[here]
+        each = weight[here] if is_weighted else None
         accuracy = float(np.average(right, weights=each)) if len(right) else None
-        n_rows, is_weighted = int(here.sum()), weight is not None
-        return LeafScore(n_rows, len(here), accuracy, None, is_weighted)
+        return LeafScore(len(right), len(here), accuracy, None, is_weighted)
 
 
 def sufficient_rule(tree: Tree, row) -> SufficientRule:
@@ -599,10 +586,9 @@ def ensemble_contributions(model: WeightedTrees, row, output: int = 0) -> Contri
     node = np.zeros(len(trees), dtype=int)
     moved = np.zeros(len(model.features))
     for level in range(model.depth):
-        feature = model.feature[trees, node]
         below = 2 ** (level + 1) - 1 + (leaf >> (model.depth - level - 1))
         change = weight * (means[trees, below] - means[trees, node])
-        np.add.at(moved, feature, change)
+        np.add.at(moved, model.feature[trees, node], change)
         node = below
     changes: dict[str, float] = {}
     for own, change in zip(model.features, moved.tolist()):

@@ -174,9 +174,7 @@ def rate_gaps(
             known = ends[:, 0] - ends[:, 1]
             known = known[~np.isnan(known)]
         low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan,) * 2
-        found[name] = RateGap(
-            float(difference[rate]), float(ratio[rate]), float(low), float(high)
-        )
+        found[name] = RateGap(*map(float, (difference[rate], ratio[rate], low, high)))
     return found
 
 
@@ -195,13 +193,9 @@ def gaps_of_models(
         One of ``RATES``.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    place = list(RATES).index(rate)
-    return np.array(
-        [
-            gap(_rates(_counts(is_class, own, code, len(names))))[0][place]
-            for own in predicted
-        ]
-    )
+    counts = [_counts(is_class, own, code, len(names)) for own in predicted]
+    difference, _ = gap(_rates(np.reshape(counts, (-1, len(names), 4))))
+    return difference[:, list(RATES).index(rate)]
 
 
 def gap(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -144,10 +144,8 @@ def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Row
     X, y, weight = (*rows, None)[:3]
     matrix = feature_matrix(tree.features, X)
     truth = check_target(tree, len(X), y)
-    if tree.classes is not None:
-        truth = np.eye(len(tree.classes))[truth]
-    else:
-        truth = unit(truth)
+    classes = tree.classes
+    truth = unit(truth) if classes is None else np.eye(len(classes))[truth]
     leaf = leaf_of(tree, matrix)
     places = np.stack([scale(own) for scale, own in zip(scales, matrix.T)], axis=1)
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, float)
@@ -163,22 +161,22 @@ def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows
     if impurity <= 0 or len(test_rows) == 0:
         return None, 0.0
     targets = here, held_out.target[test_rows], weight, held_out.weight[test_rows]
-    alone = _loss_by(here, weight, _goes_left(tree, node, fitted, rows))
-    ends = _removed(fitted.leaf[rows], held_out.leaf[test_rows], *targets)
-    gains = Gains(1 - alone / impurity, *ends)
-    grown = _grow(tree, fitted.ranks[rows], here, weight, n_leaves)
+
+    def gained(left: np.ndarray, leaf: np.ndarray, test_leaf: np.ndarray) -> Gains:
+        now = 1 - _loss_by(here, weight, left) / impurity
+        return Gains(now, *_removed(leaf, test_leaf, *targets))
+
+    left = _goes_left(tree, node, fitted, rows)
+    gains = gained(left, fitted.leaf[rows], held_out.leaf[test_rows])
+    ranks, test_ranks = fitted.ranks[rows], held_out.ranks[test_rows]
+    grown = _grow(tree, ranks, here, weight, n_leaves)
     if grown.tree_.node_count == 1:
         return None, 0.0
-    first = grown.decision_path(fitted.ranks[rows])[:, grown.tree_.children_left[0]]
-    alone = _loss_by(here, weight, first.toarray()[:, 0].astype(int))
-    leaves = grown.apply(fitted.ranks[rows]), grown.apply(held_out.ranks[test_rows])
-    ends = _removed(*leaves, *targets)
-    greedy = Gains(1 - alone / impurity, *ends)
-    if (
-        gains.now >= FAR_BELOW * greedy.now
-        or gains.final <= greedy.final
-        or gains.test <= greedy.test
-    ):
+    first = grown.decision_path(ranks)[:, grown.tree_.children_left[0]]
+    left = first.toarray()[:, 0].astype(int)
+    greedy = gained(left, grown.apply(ranks), grown.apply(test_ranks))
+    is_far = gains.now < FAR_BELOW * greedy.now
+    if not (is_far and gains.final > greedy.final and gains.test > greedy.test):
         return None, 0.0
     partner = _partner(tree, node, fitted)
     gap = GreedyGap(
@@ -245,15 +243,14 @@ def _removed(
     sums, total = _sums(target, weight, leaf, n)
     overall = np.average(target, axis=0, weights=weight)
     mean = np.where(total[:, None] > 0, _means(sums, total), overall)
-    removed = []
-    for at, truth, each in (
-        (leaf, target, weight),
-        (test_leaf, test_target, test_weight),
-    ):
-        total = each @ ((truth - overall) ** 2).sum(axis=1)
+
+    def removed(at: np.ndarray, truth: np.ndarray, each: np.ndarray) -> float:
+        whole = each @ ((truth - overall) ** 2).sum(axis=1)
         rest = each @ ((truth - mean[at]) ** 2).sum(axis=1)
-        removed.append(float(1 - rest / total) if total > 0 else 0.0)
-    return removed[0], removed[1]
+        return float(1 - rest / whole) if whole > 0 else 0.0
+
+    train = removed(leaf, target, weight)
+    return train, removed(test_leaf, test_target, test_weight)
 
 
 def main_feature(tree: Tree, node: int) -> int:
@@ -327,10 +324,9 @@ def _stump_text(tree: Tree, nodes, fitted: _Rows, rows: np.ndarray) -> str:
     """Write the root of scikit-learn's tree in the words of ours."""
     feature = int(nodes.feature[0])
     used, column = tree.features[feature], fitted.matrix[rows, feature]
-    goes_left = fitted.ranks[rows, feature] <= nodes.threshold[0]
-    goes_right = fitted.ranks[rows, feature] > nodes.threshold[0]
-    low = np.max(column[goes_left], initial=-np.inf)
-    threshold = midpoint(low, np.min(column[goes_right], initial=np.inf))
+    ranks, bound = fitted.ranks[rows, feature], nodes.threshold[0]
+    low = np.max(column[ranks <= bound], initial=-np.inf)
+    threshold = midpoint(low, np.min(column[ranks > bound], initial=np.inf))
     stump = Tree.complete(
         (used,),
         np.zeros(1, dtype=int),

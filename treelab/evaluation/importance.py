@@ -52,19 +52,17 @@ def permutation_importances(
     X, y = X.iloc[some], np.asarray(y)[some]
     weight = None if weight is None else weight[some]
     used = [column for column in X.columns if str(column) in set(model.columns)]
+    others, metric = X.drop(columns=used), headline(task, model.loss)
+
+    def score(own, rows: pd.DataFrame, truth) -> float:
+        predicted = own.predict(pd.concat([rows, others], axis=1))
+        given = {"sample_weight": weight, "loss": model.loss}
+        return scores(task, truth, predicted, **given)[metric]
+
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if used:
-        others = X.drop(columns=used)
-        found = permutation_importance(
-            FrozenEstimator(model),  # it is fitted already
-            X[used],
-            y,
-            scoring=lambda own, rows, truth: _score(
-                own, rows, truth, others, task, weight
-            ),
-            n_repeats=REPEATS,
-            random_state=0,
-        )
+        fitted, how = FrozenEstimator(model), {"n_repeats": REPEATS, "random_state": 0}
+        found = permutation_importance(fitted, X[used], y, scoring=score, **how)
         places = X.columns.isin(used)
         mean[places], std[places] = found.importances_mean, found.importances_std
     return _ranked(X.columns, mean, std)
@@ -85,13 +83,6 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
         f"{counted(len(table), 'feature')} clearly "
         f"matter{'s' * (n_clear == 1)}."
     )
-
-
-def _score(model, rows, truth, others, task: str, weight) -> float:
-    """The headline score; ``others`` are columns that stay as they are."""
-    predicted = model.predict(pd.concat([rows, others], axis=1))
-    found = scores(task, truth, predicted, sample_weight=weight, loss=model.loss)
-    return found[headline(task, model.loss)]
 
 
 def impurity_importances(tree: Tree) -> pd.DataFrame:
@@ -165,17 +156,14 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
 
 
 def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
-    """Return importances in the order of a table's columns, a total of 1.
+    """Return importances (n_columns,) in the order of a table's columns, a total of 1.
+
+    Zeros where nothing is of any importance.
 
     Parameters
     ----------
     importances : DataFrame
         column and importance; a column may have several rows.
-
-    Returns
-    -------
-    ndarray of shape (n_columns,), float64
-        Zeros where nothing is of any importance.
     """
     summed = importances.groupby("column")["importance"].sum()
     found = summed.reindex(list(columns), fill_value=0.0).to_numpy(dtype=np.float64)

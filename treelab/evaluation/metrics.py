@@ -132,39 +132,34 @@ def scores(
     own = {"sample_weight": sample_weight}
     if len(y_true) == 0:
         raise ValueError("There is no row to score; give at least one.")
+    found: dict[str, float] = {}
     if task == "regression":
-        explained = {}
         if loss is not None:
             values = np.asarray(y_true, dtype=np.float64)
-            explained["d2"] = loss.score(y_pred, values, sample_weight)
+            found["d2"] = loss.score(y_pred, values, sample_weight)
         unit = power_of_two(y_true)
         y_true, y_pred = y_true / unit, y_pred / unit
         moved = y_true - y_true[0], y_pred - y_true[0]  # equal values: exact zeros
-        found = {
-            **explained,
-            "r2": r2_score(*moved, **own) if len(y_true) > 1 else np.nan,
-            "rmse": unit * root_mean_squared_error(y_true, y_pred, **own),
-            "mae": unit * mean_absolute_error(y_true, y_pred, **own),
-        }
+        found["r2"] = r2_score(*moved, **own) if len(y_true) > 1 else np.nan
+        found["rmse"] = unit * root_mean_squared_error(y_true, y_pred, **own)
+        found["mae"] = unit * mean_absolute_error(y_true, y_pred, **own)
     else:
-        accuracy = accuracy_score(y_true, y_pred, **own)
+        found["accuracy"] = accuracy_score(y_true, y_pred, **own)
         labels, codes = np.unique(np.append(y_true, y_pred), return_inverse=True)
         truth, predicted = codes.reshape(2, -1)
         confusion = confusion_matrix(truth, predicted, len(labels), sample_weight)
-        found = {
-            "accuracy": accuracy,
-            "balanced_accuracy": _mean_recall(confusion),
-            "macro_f1": macro_f1(confusion),
-        }
+        occurs = confusion.sum(axis=1) > 0
+        recall = np.diag(confusion)[occurs] / confusion.sum(axis=1)[occurs]
+        found["balanced_accuracy"] = np.mean(recall)
+        found["macro_f1"] = float(macro_f1(confusion))
         if proba is not None:
             if classes is None:
                 raise ValueError("scores needs classes, in the order of proba.")
             chance = chance_of_truth(y_true, proba, classes)
             nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
             found["log_loss"] = np.average(nats, weights=sample_weight)
-    return {**{name: float(value) for name, value in found.items()}} | {
-        "n_rows": len(y_true)
-    }
+    plain = {name: float(value) for name, value in found.items()}
+    return plain | {"n_rows": len(y_true)}
 
 
 def output_scores(
@@ -239,17 +234,14 @@ def class_scores(confusion: np.ndarray) -> pd.DataFrame:
 
 
 def macro_f1(confusion: np.ndarray) -> np.ndarray:
-    """Mean F1 over the classes that occur in the truth or in the predictions.
+    """Mean F1 (...) over the classes that occur in the truth or in the predictions.
+
+    As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
     confusion : ndarray of shape (..., n_classes, n_classes)
         Rows, or weights of rows, by true and predicted class; many matrices at once.
-
-    Returns
-    -------
-    float64 array of shape (...)
-        As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
     """
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
     return macro_f1_of_counts(hits, confusion.sum(-2) + confusion.sum(-1))
@@ -286,12 +278,6 @@ def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     rng = np.random.default_rng(0)
     drawn = rng.multinomial(n_rows, confusion.ravel() / confusion.sum(), _RESAMPLES)
     return float(np.std(macro_f1(drawn.reshape(-1, *confusion.shape))))
-
-
-def _mean_recall(confusion: np.ndarray) -> float:
-    """Balanced accuracy: mean recall over the classes that occur in the truth."""
-    n_true = confusion.sum(axis=1)
-    return float(np.mean(np.diag(confusion)[n_true > 0] / n_true[n_true > 0]))
 
 
 def chance_of_truth(y_true, proba, classes) -> np.ndarray:
@@ -373,10 +359,7 @@ def total_words(found: dict[str, float], target: str, weight: str = "") -> str:
     """
     if "total" not in found:
         return ""
-    predicted, total = (
-        significant(found["predicted_total"]),
-        significant(found["total"]),
-    )
+    predicted, total = (significant(found[own]) for own in ("predicted_total", "total"))
     words = f"{predicted} {target} predicted, {total} observed"
     return f"{words}, weighted by {weight}" if weight else words
 

@@ -84,20 +84,17 @@ def score_leaf(
     if not tree.is_leaf[leaf]:
         raise ValueError(f"Node {leaf} is a split; only a leaf predicts.")
     here = tree.apply(X) == leaf
-    n_rows, n_total = int(here.sum()), len(here)
-    if n_rows == 0:
-        return LeafScore(0, n_total)
-    truth = np.asarray(y)[here]
-    predicted = (
-        tree.predict(X[here]) if predictions is None else np.asarray(predictions)[here]
-    )
-    is_weighted = weight is not None
-    each = weight[here] if is_weighted else None
-    if tree.classes is None:
-        error = np.average(np.abs(predicted - truth.astype(float)), weights=each)
-        return LeafScore(n_rows, n_total, None, float(error), is_weighted)
-    accuracy = np.average(predicted == truth, weights=each)
-    return LeafScore(n_rows, n_total, float(accuracy), None, is_weighted)
+    truth, is_weighted = np.asarray(y)[here], weight is not None
+    if len(truth) == 0:
+        return LeafScore(0, len(here))
+    predicted = tree.predict(X[here])
+    if predictions is not None:
+        predicted = np.asarray(predictions)[here]
+    is_number = tree.classes is None
+    each = np.abs(predicted - truth.astype(float)) if is_number else predicted == truth
+    mean = float(np.average(each, weights=weight[here] if is_weighted else None))
+    accuracy, error = (None, mean) if is_number else (mean, None)
+    return LeafScore(len(truth), len(here), accuracy, error, is_weighted)
 
 
 # A report on one node of a tree: its rule, and its rows on each data split.
@@ -113,31 +110,24 @@ class NodeStatistics:
     n_rows: int  # rows that pass
     n_total: int  # rows of the data split
     # Of the rows that pass, and of all; None where they count alike. What follows is by
-    # weight.
+    # weight, and None without a row.
     weight: float | None = None
     total_weight: float | None = None
-    # float64 (n_classes,): of the rows that pass, as ``tree.classes`` orders them; None
-    # for regression or without a row.
+    # float64 (n_classes,): of the rows that pass, and of all, as ``tree.classes``
+    # orders them; None for regression.
     class_fractions: np.ndarray | None = None
-    # float64 (n_classes,): the same, of all rows of the data split.
     total_class_fractions: np.ndarray | None = None
-    # Of the target among the rows that pass, in its unit; None for classes or without a
-    # row.
+    # Of the target among the rows that pass, and of all, in its unit; None for classes.
     mean: float | None = None
     std: float | None = None
-    # The same, of all rows of the data split.
     total_mean: float | None = None
     total_std: float | None = None
-    # Gini impurity, or variance, of the rows that pass; None without a row.
-    impurity: float | None = None
-    # Impurity less that of the two children, weighted by their rows; None at a leaf or
-    # without a row.
+    impurity: float | None = None  # Gini impurity, or variance, of the rows that pass
+    # Impurity less that of the two children, weighted by their rows; None at a leaf.
     gain: float | None = None
-    # Fraction of these rows whose class the leaf predicts; None for regression, at a
-    # split, or without a row.
+    # Of a leaf: fraction of these rows whose class it predicts; None for regression.
+    # Error of its predictions in the target's unit; None for classes.
     accuracy: float | None = None
-    # Of the leaf's predictions, in the target's unit; None for classes, at a split, or
-    # without a row.
     mean_absolute_error: float | None = None
 
     @property
@@ -257,13 +247,16 @@ def _node_statistics(tree: Tree, node: int, X, y, weight=None) -> NodeStatistics
     found: dict[str, Any] = {}
     if weight is not None:
         found = {"weight": float(own.sum()), "total_weight": float(each.sum())}
-    if tree.classes is None:
-        (found["total_mean"], found["total_std"]) = _mean_and_std(truth, each)
-        (found["mean"], found["std"]) = _mean_and_std(here, own)
-    else:
-        n = len(tree.classes)
-        found["class_fractions"] = _class_fractions(here, own, n)
-        found["total_class_fractions"] = _class_fractions(truth, each, n)
+    for of, values, weights in (("", here, own), ("total_", truth, each)):
+        if not len(values):
+            continue
+        if tree.classes is None:
+            found[f"{of}mean"] = mean = float(np.average(values, weights=weights))
+            variance = np.average((values - mean) ** 2, weights=weights)
+            found[f"{of}std"] = float(np.sqrt(variance))
+        else:
+            mass = np.bincount(values, weights, len(tree.classes))
+            found[f"{of}class_fractions"] = mass / weights.sum()
     if n_rows == 0:
         return NodeStatistics(n_rows, n_total, **found)
     impurity = _impurity(tree, here, own)
@@ -311,22 +304,3 @@ def _impurity(tree: Tree, truth: np.ndarray, weight: np.ndarray) -> float:
         mean = np.average(truth, weights=weight)
         return float(np.average((truth - mean) ** 2, weights=weight))
     return float(1 - ((np.bincount(truth, weight) / weight.sum()) ** 2).sum())
-
-
-def _class_fractions(
-    codes: np.ndarray, weight: np.ndarray, n_classes: int
-) -> np.ndarray | None:
-    """Fraction of each class; None without a row."""
-    if len(codes) == 0:
-        return None
-    return np.bincount(codes, weight, minlength=n_classes) / weight.sum()
-
-
-def _mean_and_std(
-    values: np.ndarray, weight: np.ndarray
-) -> tuple[float | None, float | None]:
-    """Mean and standard deviation; None without a row."""
-    if not len(values):
-        return None, None
-    mean = float(np.average(values, weights=weight))
-    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))

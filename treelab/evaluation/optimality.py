@@ -44,10 +44,8 @@ def optimality_gap(
     X, y, weight
         The rows that were searched on, and what they count; None: all alike.
     """
-    if not searched or tree.depth > max(own.depth for own in searched):
-        return None
     shallow = [own for own in searched if own.depth <= tree.depth]
-    if not shallow:
+    if not shallow or tree.depth > max(own.depth for own in searched):
         return None
     least = min(_error(own, X, y, weight) for own in shallow)
     return OptimalityGap(tree.depth, _error(tree, X, y, weight), least)

@@ -153,12 +153,7 @@ def score_intervals(
     y_true, predicted : array-like of shape (n_rows,)
         At least two rows.
     weight, loss
-        As in ``paired_bootstrap``, whose resamples these are.
-
-    Returns
-    -------
-    dict of str to (low, high)
-        By the same names as there.
+        As in ``paired_bootstrap``, whose resamples and names of scores these are.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     pairs = _resampled(task, loss, y_true, predicted, predicted, weight)
@@ -247,16 +242,8 @@ def _resample_values(loss, y_true, first, second, weight, rng) -> dict:
     y, first, second = (np.asarray(own, float) / unit for own in (y, first, second))
     y_centred = y - np.median(y)  # most resamples lie around it, outliers or not
     errors = [predicted - y for predicted in (first, second)]
-    columns = np.column_stack(
-        [
-            np.ones(len(y)),
-            y_centred,
-            y_centred**2,
-            *(e**2 for e in errors),
-            *(np.abs(e) for e in errors),
-            *costs,
-        ]
-    )
+    losses = [*(e**2 for e in errors), *map(np.abs, errors), *costs]
+    columns = np.column_stack([np.ones(len(y)), y_centred, y_centred**2, *losses])
     each = np.ones(len(y), dtype=np.int64)
     sums = resampled_sums(each, weight[:, None] * columns, N_RESAMPLES, rng)
     mass, total, squares, *of_errors = sums.T

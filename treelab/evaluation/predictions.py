@@ -14,7 +14,7 @@ from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
 from treelab.trees.ensemble import WeightedTrees
-from treelab.trees.feature import forms_of_model, known_forms
+from treelab.trees.feature import Feature, forms_of_model, known_forms
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import Tree, knows_interval, predicts_several
@@ -77,14 +77,12 @@ def prediction_columns(
         predicted = model.predict(X).reshape(len(X), -1)
         columns |= dict(zip(names, predicted.T))
     if "probabilities" in wanted and model.classes is not None:
-        probabilities = model.predict_proba(X)  # (n_rows, n_classes)
-        for k, label in enumerate(model.classes):
-            columns[f"probability of {label}"] = probabilities[:, k]
+        names = [f"probability of {label}" for label in model.classes]
+        columns |= dict(zip(names, model.predict_proba(X).T))
     if "interval" in wanted and knows_interval(model):
         level = model.interval_level or 0.0
-        ends = model.predict_interval(X)
-        for sign, end in zip((-1, 1), ends.T):
-            columns[f"quantile {(1 + sign * level) / 2:.4g}"] = end
+        names = [f"quantile {(1 + sign * level) / 2:.4g}" for sign in (-1, 1)]
+        columns |= dict(zip(names, model.predict_interval(X).T))
     if wanted & {"leaf", "rule", "tree", "weight"}:
         found = _deciding(model, X, with_rule="rule" in wanted)
         columns |= {part: found[part] for part in PARTS if part in wanted & set(found)}
@@ -149,39 +147,29 @@ def empty_branch_note(model: Model, X: pd.DataFrame) -> str:
     if isinstance(model, WeightedTrees) or not len(X):
         return ""
     n_rows = int(takes_empty_branch(model, X).sum())
-    if not n_rows:
-        return ""
     verb = "takes" if n_rows == 1 else "take"
-    return (
+    words = (
         f"{counted(n_rows, 'row')} {verb} a branch that no training row took; leaf and "
         "rule are those at which the tree goes on as it is shown."
     )
+    return words if n_rows else ""
 
 
 def _deciding(model: Model, X: pd.DataFrame, *, with_rule: bool) -> dict:
     """Return leaf and, where wanted, rule of each row; its tree and that's weight."""
-    if not isinstance(model, WeightedTrees):
-        tree = shown_tree(model)
-        leaf = tree.apply(X)
-        rule = _rules(tree, leaf) if with_rule else None
-        return {"leaf": leaf, "rule": rule}
-    index, weight = model.top_estimators(X)
-    number = index[:, 0]
-    leaf = np.zeros(len(X), dtype=np.int64)
-    rule = np.full(len(X), "", dtype=object)
-    for each in np.unique(number):
+    more, number = {}, np.zeros(len(X), dtype=np.int64)
+    if isinstance(model, WeightedTrees):
+        (number,), (weight,) = (found.T[:1] for found in model.top_estimators(X))
+        more = {"tree": number, "weight": weight}
+    leaf, rule = np.zeros(len(X), dtype=np.int64), np.full(len(X), "", dtype=object)
+    for each in np.unique(number).tolist():
         rows = np.flatnonzero(number == each)
-        tree = shown_tree(model, estimator=int(each))
+        tree = shown_tree(model, estimator=each) if more else shown_tree(model)
         leaf[rows] = tree.apply(X.iloc[rows])
         if with_rule:
-            rule[rows] = _rules(tree, leaf[rows])
-    return {"leaf": leaf, "rule": rule, "tree": number, "weight": weight[:, 0]}
-
-
-def _rules(tree, leaf: np.ndarray) -> np.ndarray:
-    """Return the rule of the leaf of each row, (n_rows,)."""
-    rules = leaf_rules(tree)
-    return np.array([rules[each] for each in leaf.tolist()], dtype=object)
+            rules = leaf_rules(tree)
+            rule[rows] = [rules[own] for own in leaf[rows].tolist()]
+    return {"leaf": leaf, "rule": rule, **more}
 
 
 # A table to predict: what of it the model reads, and what is odd about it.
@@ -302,19 +290,19 @@ def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
 
 def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
     """Return a sentence for each column with categories that training rows lacked."""
-    notes, seen = [], set()
+    notes: list[str] = []
+    first_of: dict[str, Feature] = {}
     for feature in model.features:
-        column = feature.column
-        if feature.kind != "category" or column in seen or column not in X:
-            continue
-        seen.add(column)
+        if feature.kind == "category" and feature.column in X:
+            first_of.setdefault(feature.column, feature)
+    for column, feature in first_of.items():
         codes, levels = categories(X[column])
         known = set(feature.categories)
-        unknown = [level not in known for level in levels]
-        names = [level for level, new in zip(levels, unknown) if new]
-        if not names:
+        unknown = [k for k, level in enumerate(levels) if level not in known]
+        if not unknown:
             continue
-        n_rows = int(np.isin(codes, np.flatnonzero(unknown)).sum())
+        names = [levels[k] for k in unknown]
+        n_rows = int(np.isin(codes, unknown).sum())
         how = "as missing" if np.isnan(feature.unseen) else "as an unknown category"
         notes.append(
             f"Column {column!r} holds {listed(names, most=3)} in "
@@ -453,25 +441,22 @@ def trained_on_note(table: pd.DataFrame, frame: pd.DataFrame, split: DataSplit) 
     ``table`` and ``split`` are the run's, see ``n_rows_of``.
     """
     n_seen = n_rows_of(table, frame, split.rows(JOINED).X.index)
-    if not n_seen:
-        return ""
-    were = "was a training or validation row"
-    were = were if n_seen == 1 else "were training or validation rows"
-    return (
+    one = "was a training or validation row"
+    were = one if n_seen == 1 else "were training or validation rows"
+    words = (
         f"At least {n_seen:,} of the {counted(len(frame), 'row')} {were} of this run, "
         "so scores on new rows may be lower."
     )
+    return words if n_seen else ""
 
 
 def _row_hashes(frame: pd.DataFrame) -> pd.Series:
     """Return a 64-bit hash of each row, equal for equal numbers and texts."""
-    plain = pd.DataFrame(
-        {
-            name: numbers(own) if column_kind(own) == "number" else own.map(str)
-            for name, own in frame.items()
-        },
-        index=frame.index,
-    )
+    columns = {
+        name: numbers(own) if column_kind(own) == "number" else own.map(str)
+        for name, own in frame.items()
+    }
+    plain = pd.DataFrame(columns, index=frame.index)
     return pd.util.hash_pandas_object(plain, index=False)
 
 
@@ -489,10 +474,8 @@ def predicted_words(model: Model, predicted: pd.Series) -> str:
         low, high = significant(predicted.min()), significant(predicted.max())
         return f"{n_rows}: {name} {mean} on average, from {low} to {high}"
     counts = predicted.map(str).value_counts()
-    most = ", ".join(
-        f"“{label}” for {percent(n / len(predicted))}"
-        for label, n in counts.head(3).items()
-    )
-    more = f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
-    more = more if len(counts) > 3 else ""
-    return f"{n_rows}: {model.target} is predicted {most}{more}"
+    shares = (counts.head(3) / len(predicted)).items()
+    most = ", ".join(f"“{label}” for {percent(share)}" for label, share in shares)
+    if len(counts) > 3:
+        most += f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
+    return f"{n_rows}: {model.target} is predicted {most}"

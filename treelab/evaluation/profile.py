@@ -43,13 +43,8 @@ class Distribution:
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
 
-        Returns
-        -------
-        place : int
-        label : str
-            The class that is much more frequent there; "" for a regression.
-        here, overall : float
-            The class's fraction of the rows, or the mean target.
+        Its place; the class that is much more frequent there, "" for a regression; and
+        the class's fraction of the rows, or the mean target, there and overall.
         """
         counts = self.counts.to_numpy(np.float64)
         rows = counts.sum(axis=1)
@@ -404,9 +399,8 @@ def _cramers_v(a: np.ndarray, b: np.ndarray) -> float:
 class RowFacts:
     """What is known of a table's rows; all of them are counted."""
 
-    # Rows, and those without a missing value.
     n_rows: int
-    n_complete: int
+    n_complete: int  # without a missing value
     missing_share: float  # of all cells
     n_repeated: int  # rows that repeat an earlier row in every column
     # Rows with a target that are alike in every column to predict from, but not in the
@@ -418,25 +412,21 @@ class RowFacts:
 def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     """Count a table's rows, its missing cells, repeated and contradicting rows."""
     n_rows, n_columns = frame.shape
-    gaps = np.zeros(n_rows, dtype=np.int64)
-    for _, column in frame.items():
-        gaps += column.isna().to_numpy()
+    gaps = frame.isna().sum(axis=1).to_numpy()
     codes = {
         str(name): pd.util.hash_pandas_object(column, index=False).to_numpy()
         for name, column in frame.items()
     }
     features = _joined([codes[name] for name in problem.columns if name in codes])
-    target = codes[problem.target]
-    known = frame[problem.target].notna().to_numpy()
-    both = pd.DataFrame({"features": features[known], "target": target[known]})
-    both = both.drop_duplicates()
-    several = both["features"][both["features"].duplicated(keep=False)]
+    both = pd.DataFrame({"features": features, "target": codes[problem.target]})
+    both = both[frame[problem.target].notna().to_numpy()]
+    n_targets = both.groupby("features")["target"].transform("nunique")
     return RowFacts(
         n_rows,
         int((gaps == 0).sum()),
         float(gaps.sum() / max(n_rows * n_columns, 1)),
         int(pd.Series(_joined(list(codes.values()))).duplicated().sum()),
-        int(np.isin(features[known], several.unique()).sum()),
+        int((n_targets > 1).sum()),
     )
 
 
@@ -466,14 +456,12 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
         gaps = column.isna()
         if not gaps.any():
             continue
-        row = {"column": str(name), "missing": float(gaps.mean())}
+        row = {"column": str(name), "missing": float(gaps.mean()), "p_value": 1.0}
         row |= {"lowest": np.nan, "highest": np.nan, "lowest_in": "", "highest_in": ""}
-        row["p_value"] = 1.0
         if classes is not None and str(name) != problem.target and len(classes):
             shares = gaps[classes.index].groupby(classes).mean()
-            low, high = shares.idxmin(), shares.idxmax()
             row |= {"lowest": shares.min(), "highest": shares.max()}
-            row |= {"lowest_in": low, "highest_in": high}
+            row |= {"lowest_in": shares.idxmin(), "highest_in": shares.idxmax()}
             if shares.min() < shares.max():
                 counts = pd.crosstab(classes, gaps[classes.index])
                 row["p_value"] = chi2_contingency(counts).pvalue

@@ -23,7 +23,9 @@ from treelab.trees.words import counted, shortest
 def pruned_scores(
     path: CostComplexityPath, X: pd.DataFrame, y, weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Score each subtree of a path on the same rows.
+    """Score each subtree of a path, (n_steps,), on the same rows.
+
+    By macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
 
     Rows are counted once, at the nodes of the unpruned tree; each node counts in the
     subtrees of which it is a leaf.
@@ -34,11 +36,6 @@ def pruned_scores(
         Of a tree with rows at its nodes.
     y : array-like of shape (n_rows,)
         Their truth: labels, or values in the target's unit.
-
-    Returns
-    -------
-    ndarray of shape (n_steps,)
-        Macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
     """
     tree = path.tree
     y, leaf = np.asarray(y), tree.apply(X)
@@ -46,9 +43,8 @@ def pruned_scores(
         each = np.ones(len(y)) if weight is None else weight
         return _r2(path, X, y.astype(float), each, leaf)
     position = {label: i for i, label in enumerate(tree.classes)}
-    unseen = [label for label in dict.fromkeys(y.tolist()) if label not in position]
-    position |= {label: len(position) + i for i, label in enumerate(unseen)}
-    truth = np.array([position[label] for label in y.tolist()], dtype=np.int64)
+    places = (position.setdefault(label, len(position)) for label in y.tolist())
+    truth = np.fromiter(places, dtype=np.int64, count=len(y))
     counts = rows_through(tree, leaf, truth, len(position), weight)
     sums = class_sums(path, counts, tree.predicted_class)
     return _score_of(sums, tree.task)
@@ -140,11 +136,10 @@ def value_sums(
     ndarray of shape (n_steps, n_parts, 2, 1)
         Loss; loss of the root's value alone.
     """
+    tree = path.tree
     if loss.is_squared:
-        at_node = _squared_errors(path.tree, parts)
-    else:
-        at_node = _losses(path.tree, parts, loss)
-    return _beside_root(path, at_node)
+        return _beside_root(path, _squared_errors(tree, parts))
+    return _beside_root(path, _losses(tree, parts, loss))
 
 
 def cost_sums(
@@ -184,15 +179,20 @@ def pruned_sums(path: CostComplexityPath, at_node: np.ndarray) -> np.ndarray:
 
     ``at_node`` is (n_nodes, n_columns), the sums (n_steps, n_columns).
     """
-    tree = path.tree
-    # A node is a leaf from the step at which it is cut until one above it is.
-    first = np.where(tree.is_leaf, 0, path.step)
-    last = np.concatenate([[len(path)], path.step[tree.parent[1:]]])
+    first, last = _leaf_steps(path)
     change = np.zeros((len(path) + 1, at_node.shape[1]), dtype=at_node.dtype)
     is_leaf_once = first < last
     np.add.at(change, first[is_leaf_once], at_node[is_leaf_once])
     np.subtract.at(change, last[is_leaf_once], at_node[is_leaf_once])
     return change.cumsum(axis=0)[:-1]
+
+
+def _leaf_steps(path: CostComplexityPath) -> tuple[np.ndarray, np.ndarray]:
+    """From which step on each node is a leaf, and up to which, each int (n_nodes,)."""
+    tree = path.tree
+    # It is one from the step at which it is cut until one above it is.
+    first = np.where(tree.is_leaf, 0, path.step)
+    return first, np.concatenate([[len(path)], path.step[tree.parent[1:]]])
 
 
 def _squared_errors(
@@ -238,46 +238,26 @@ def _losses(
 
 def _r2(path, X, y, weight, leaf) -> np.ndarray:
     """R² at each step, by the prediction of each node's rows; a mean over outputs."""
-    tree, predicted = path.tree, path.tree.predict(X)
-    each = [
-        _r2_of(path, _output_of(predicted, j), _output_of(y, j), weight, leaf, j)
-        for j in range(tree.value.shape[1])
-    ]
-    return np.mean(each, axis=0)
-
-
-def _r2_of(path, predicted, y, weight, leaf, output: int) -> np.ndarray:
-    """R² of one output at each step."""
-    tree = path.tree
-    if not np.ptp(y):
-        return np.full(len(path), np.nan)
-    variation = weight @ (y - np.average(y, weights=weight)) ** 2
-    # By linear models, maybe.
-    unpruned = np.bincount(leaf, weight * (y - predicted) ** 2, tree.n_nodes)
-    error = np.where(
-        tree.is_leaf, unpruned, _squared_errors(tree, [(leaf, y, weight)], output)[:, 0]
-    )
-    return 1 - pruned_sums(path, error[:, None])[:, 0] / variation
+    tree, of_all, found = path.tree, path.tree.predict(X), []
+    for j in range(tree.value.shape[1]):
+        predicted, truth = _output_of(of_all, j), _output_of(y, j)
+        # Of the leaves by linear models, maybe.
+        unpruned = np.bincount(leaf, weight * (truth - predicted) ** 2, tree.n_nodes)
+        error = _squared_errors(tree, [(leaf, truth, weight)], j)[:, 0]
+        error = np.where(tree.is_leaf, unpruned, error)
+        variation = weight @ (truth - np.average(truth, weights=weight)) ** 2
+        lost = pruned_sums(path, error[:, None])[:, 0]
+        found.append(1 - lost / variation if np.ptp(truth) else np.nan * lost)
+    return np.mean(found, axis=0)
 
 
 def pruned_depths(path: CostComplexityPath) -> np.ndarray:
     """Return the depth of each subtree of a path, int (n_steps,)."""
-    leaves = np.flatnonzero(path.tree.is_leaf)
-    return path.tree.level[_ends(path)[:, leaves]].max(axis=1)
-
-
-def _ends(path: CostComplexityPath) -> np.ndarray:
-    """Where a row that reaches a node ends at each step, int (n_steps, n_nodes)."""
     tree = path.tree
+    first, last = _leaf_steps(path)
     steps = np.arange(len(path))[:, None]
-    ends = np.tile(np.arange(tree.n_nodes), (len(path), 1))
-    for level in range(1, tree.depth + 1):
-        here = np.flatnonzero(tree.level == level)
-        above = tree.parent[here]
-        # Where the parent is pruned or lies below a pruned node, so does the child.
-        ended = path.step[above][None] <= steps
-        ends[:, here] = np.where(ended, ends[:, above], here)
-    return ends
+    is_leaf = (first <= steps) & (steps < last)  # (n_steps, n_nodes)
+    return np.where(is_leaf, tree.level, 0).max(axis=1)
 
 
 # The trees of a pruning path in one table: strength, scores and sizes.
@@ -450,16 +430,12 @@ def trained_path_table(
     if split is None:
         table["valid_loss"] = path.scores["valid_loss"].to_numpy()
     else:
-        name = headline(path.task)
         for part in SCORED:
-            X, y, weight = split.rows(part)
-            table[f"{part}_score"] = [
-                scores(path.task, y, predicted, sample_weight=weight)[name]
-                for predicted in (
-                    tree.predict(X) if tree_alone else path.predict(X, i)
-                    for i, tree in enumerate(trees)
-                )
-            ]
+            (X, y, weight), found = split.rows(part), []
+            for i, tree in enumerate(trees):
+                predicted = tree.predict(X) if tree_alone else path.predict(X, i)
+                found.append(scores(path.task, y, predicted, sample_weight=weight))
+            table[f"{part}_score"] = [own[headline(path.task)] for own in found]
     table["leaves"] = [tree.n_leaves for tree in trees]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
@@ -475,20 +451,15 @@ def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
     ``standard_error``, as the path has them; ``test_score``, ``leaves`` and ``depth``.
     """
     trees = path.trees[::-1]
-    scores_held_out = path.scores[::-1].reset_index(drop=True)
-    leaves = [tree.n_leaves for tree in trees]
-    return pd.DataFrame(
-        {
-            "strength": leaves,
-            "held_out_score": scores_held_out["score"],
-            "standard_error": scores_held_out["standard_error"],
-            "test_score": headline_scores(
-                trees, trees[0].task, *split.rows("test"), loss=trees[0].loss
-            ),
-            "leaves": leaves,
-            "depth": [tree.depth for tree in trees],
-        }
-    )
+    own, held_out = trees[0], path.scores[::-1].reset_index(drop=True)
+    table = pd.DataFrame({"strength": [tree.n_leaves for tree in trees]})
+    table["held_out_score"] = held_out["score"]
+    table["standard_error"] = held_out["standard_error"]
+    test = split.rows("test")
+    table["test_score"] = headline_scores(trees, own.task, *test, loss=own.loss)
+    table["leaves"] = table["strength"]
+    table["depth"] = [tree.depth for tree in trees]
+    return table
 
 
 def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.DataFrame:

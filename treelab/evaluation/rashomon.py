@@ -183,17 +183,13 @@ def _correction(
 def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...]:
     """Predict rows by each tree; the table is read once.
 
+    The class codes, or values, (T, n_rows), and the probabilities of the classes, or
+    the values, (T, n_rows, n_outputs).
+
     Parameters
     ----------
     trees : sequence of T trees
         Of one table and target, with constant leaves.
-
-    Returns
-    -------
-    predicted : ndarray of shape (T, n_rows)
-        Class codes, or values.
-    value : ndarray of shape (T, n_rows, n_outputs)
-        Probabilities of the classes, or the values.
     """
     reader = FeatureReader(trees[0].features, X)
     used: dict[int, list[np.ndarray]] = {}  # by the features that trees share

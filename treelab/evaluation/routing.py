@@ -51,7 +51,9 @@ BANDS = ("low", "middle", "high")
 
 
 def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
-    """Sort values of a number target into low, middle and high.
+    """Sort values of a number target into low, middle and high, and return the borders.
+
+    A value on a border belongs to the lower of the ``BANDS``.
 
     Parameters
     ----------
@@ -59,13 +61,6 @@ def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
         Training values; their thirds set the borders.
     y : array-like of shape (n_rows,)
         The values to sort, in the same units.
-
-    Returns
-    -------
-    band : ndarray of shape (n_rows,)
-        One of ``BANDS``; a value on a border belongs to the lower band.
-    borders : tuple of two float
-        Between low and middle, and between middle and high.
     """
     borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
     band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
@@ -149,21 +144,20 @@ def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame
         If a column is absent, holds text where the model compares numbers, or holds a
         number that is too large; names the column and, for a value, its row.
     """
-    columns = list(model.columns)
     features = {feature.column: feature for feature in model.features}
     given = [str(column) for column in frame.columns]  # no parts of dates yet
     frame = as_table(list(features.values()), frame)
-    absent = [column for column in columns if column not in frame]
+    absent = [column for column in model.columns if column not in frame]
     if absent:
         verb = "is" if len(absent) == 1 else "are"
         raise ValueError(
-            f"{name} cannot be predicted. Of the {len(columns)} columns that the "
+            f"{name} cannot be predicted. Of the {len(model.columns)} columns that the "
             f"model reads, {listed(absent)} {verb} absent. The table has "
             f"{listed(given)}."
         )
     found = pd.DataFrame(index=frame.index)
     note_forms(found, known_forms(model))
-    for column in columns:
+    for column in model.columns:
         try:
             found[column] = features[column].read(frame[column])
             if features[column].kind == "number":
@@ -201,27 +195,19 @@ def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
         more), zero where none does; ``condition``, with at most three categories or
         terms of a weighted sum, empty at leaves; ``prediction``, empty at splits.
     """
-    level = np.asarray(tree.level)
-    at_level = np.bincount(level, weights=rows)[level]
-    return pd.DataFrame(
-        {
-            "level": level,
-            "rows": rows,
-            "fraction": rows / max(rows[0], 1),
-            "level_fraction": np.divide(
-                rows, at_level, out=np.zeros(len(level)), where=at_level > 0
-            ),
-            "condition": [
-                "" if leaf else split_text(tree, node, most=MOST_LISTED)
-                for node, leaf in enumerate(tree.is_leaf)
-            ],
-            "prediction": [
-                prediction_label(tree, node) if leaf else ""
-                for node, leaf in enumerate(tree.is_leaf)
-            ],
-        },
-        index=pd.RangeIndex(len(level), name="node"),
-    )
+    at_level = np.bincount(tree.level, weights=rows)[tree.level]
+    words = [
+        ("", prediction_label(tree, node))
+        if leaf
+        else (split_text(tree, node, most=MOST_LISTED), "")
+        for node, leaf in enumerate(tree.is_leaf)
+    ]
+    table = pd.DataFrame(words, columns=["condition", "prediction"])
+    table.insert(0, "level", tree.level)
+    table.insert(1, "rows", rows)
+    table.insert(2, "fraction", rows / max(rows[0], 1))
+    table.insert(3, "level_fraction", rows / np.where(at_level > 0, at_level, 1))
+    return table.rename_axis("node")
 
 
 def split_name(tree: Tree, node: int) -> str:
@@ -328,16 +314,13 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     leaf = np.repeat(np.arange(len(order)), of_leaf)
     label = np.concatenate([np.repeat(np.arange(len(names)), row) for row in counts])
     fraction = rows[:, 0][rows[:, 0] > 0] / n_rows
+    nodes = pd.Index(order, name="node")
+    leaves = pd.DataFrame({"rows": of_leaf}, nodes)
+    leaves["label"] = np.array(names, dtype=object)[counts.argmax(axis=1)]
+    leaves["purity"] = counts.max(axis=1) / of_leaf
     return LeafPurity(
-        pd.DataFrame(
-            {
-                "rows": of_leaf,
-                "label": np.array(names, dtype=object)[counts.argmax(axis=1)],
-                "purity": counts.max(axis=1) / of_leaf,
-            },
-            index=pd.Index(order, name="node"),
-        ),
-        pd.DataFrame(counts, index=pd.Index(order, name="node"), columns=list(names)),
+        leaves,
+        pd.DataFrame(counts, nodes, list(names)),
         float(counts.max(axis=1).sum() / n_rows),
         float(fraction.max()),
         float(mutual_info_score(None, None, contingency=counts) / np.log(2)),
@@ -428,20 +411,14 @@ def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingSh
     with np.errstate(invalid="ignore"):
         holds, fitted_holds = rows[left] / rows[split], fitted[left] / fitted[split]
     p_value = _two_sided(rows[left], rows[split], fitted[left], fitted[split])
-    splits = pd.DataFrame(
-        {
-            "rows": rows[split],
-            "fitted_rows": fitted[split],
-            "holds": holds,
-            "fitted_holds": fitted_holds,
-            "p_value": false_discovery_control(p_value) if len(split) else p_value,
-            "psi": [
-                stability_index(fitted[[a, b]], rows[[a, b]]) if known else np.nan
-                for a, b, known in zip(left, right, some)
-            ],
-        },
-        index=pd.Index(split, name="node"),
-    )
+    columns = {"rows": rows[split], "fitted_rows": fitted[split]}
+    columns |= {"holds": holds, "fitted_holds": fitted_holds}
+    columns["p_value"] = false_discovery_control(p_value) if len(split) else p_value
+    splits = pd.DataFrame(columns, pd.Index(split, name="node"))
+    splits["psi"] = [
+        stability_index(fitted[[a, b]], rows[[a, b]]) if known else np.nan
+        for a, b, known in zip(left, right, some)
+    ]
     splits["differs"] = splits["p_value"] < BY_CHANCE
     leaf = np.flatnonzero(tree.is_leaf)
     by_chance = (len(leaf) - 1) * (1 / rows[0] + 1 / fitted[0])
@@ -486,24 +463,18 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
     """
     from scipy.stats import false_discovery_control
 
-    month = np.asarray(month)
-    names, code = np.unique(month, return_inverse=True)
-    passing = rows_passing(tree.parent, leaf, code, len(names))
-    found = [
-        (name, rows[0], routing_shift(tree, fitted, rows))
-        for name, rows in zip(names.tolist(), passing)
-        if name
-    ]
-    least = [shift.splits["p_value"].min() for _, _, shift in found]
-    return pd.DataFrame(
-        {
-            "month": [name for name, _, _ in found],
-            "rows": [int(n_rows) for _, n_rows, _ in found],
-            "psi": [shift.psi for _, _, shift in found],
-            "psi_by_chance": [shift.psi_by_chance for _, _, shift in found],
-            "differs": false_discovery_control(least) < BY_CHANCE if found else [],
-        }
-    )
+    names, code = np.unique(np.asarray(month), return_inverse=True)
+    found, least = [], []
+    for name, rows in zip(
+        names.tolist(), rows_passing(tree.parent, leaf, code, len(names))
+    ):
+        if name:
+            shift = routing_shift(tree, fitted, rows)
+            found.append((name, int(rows[0]), shift.psi, shift.psi_by_chance))
+            least.append(shift.splits["p_value"].min())
+    table = pd.DataFrame(found, columns=["month", "rows", "psi", "psi_by_chance"])
+    table["differs"] = false_discovery_control(least) < BY_CHANCE if found else []
+    return table
 
 
 def _two_sided(hits, rows, other_hits, other_rows) -> np.ndarray:

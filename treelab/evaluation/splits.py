@@ -110,14 +110,11 @@ def split_scores(
         X, y, weight = split.rows(name)
         if len(y) == 0:
             continue
-        probabilities = {}
+        own: dict[str, Any] = {"sample_weight": weight}
         if task != "regression":
-            probabilities = {
-                "proba": model.predict_proba(X),
-                "classes": labels(model.classes or ()),
-            }
+            own |= {"proba": model.predict_proba(X)}
+            own |= {"classes": labels(model.classes or ())}
         predicted = model.predict(X)
-        own = {**probabilities, "sample_weight": weight}
         scores[name] = metrics.scores(task, y, predicted, loss=model.loss, **own)
         if has_total and weight is not None:
             scores[name]["predicted_total"] = float(weight @ predicted)
@@ -155,12 +152,11 @@ def headline_scores(
         That the trees were trained for; None: squared error, or classes.
     """
     if task == "regression":
-        return [
-            metrics.scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)[
-                metrics.headline(task, loss)
-            ]
+        each = (
+            metrics.scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)
             for tree in trees
-        ]
+        )
+        return [found[metrics.headline(task, loss)] for found in each]
     # Labels become codes once, not for every tree: sorting text takes longest.
     truth, known = pd.factorize(pd.Series(np.asarray(y)))
     code = {label: number for number, label in enumerate(known.tolist())}

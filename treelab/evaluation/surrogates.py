@@ -66,9 +66,7 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
     of_model, of_tree = np.asarray(of_model), np.asarray(of_tree)
     fidelity = scores(task, of_model, of_tree, sample_weight=weight)
     is_weighted = weight is not None
-    if truth is None:
-        return Imitation(task, fidelity, is_weighted=is_weighted)
-    truth = np.asarray(truth)
+    truth = np.full(len(of_model), np.nan) if truth is None else np.asarray(truth)
     known = pd.notna(truth)
     if known.sum() < 2:
         return Imitation(task, fidelity, is_weighted=is_weighted)

@@ -344,6 +344,7 @@ def agreement_figure(
 
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
+_HEIGHT = 340  # pixels
 
 
 @dataclass(frozen=True)
@@ -389,13 +390,10 @@ def curves_figure(
             marks = {"mode": "lines+markers", "marker": {"size": size}}
             words, marks["customdata"] = f"{hover}, %{{customdata:,}} rows", rows
         _add_curve(figure, own, place, words, **marks)
-    return figure.update_layout(
-        template=template(mode),
-        height=340,
-        margin={"t": 40},
-        xaxis={"title": x_title, "range": [-0.02, 1.02], "nticks": 6},
-        yaxis={"title": y_title, "range": [-0.02, 1.04], "nticks": 6},
-    )
+    x = {"title": x_title, "range": [-0.02, 1.02], "nticks": 6}
+    y = {"title": y_title, "range": [-0.02, 1.04], "nticks": 6}
+    look = {"template": template(mode), "height": _HEIGHT, "margin": {"t": 40}}
+    return figure.update_layout(xaxis=x, yaxis=y, **look)
 
 
 def _add_curve(
@@ -435,13 +433,10 @@ def costs_figure(
     figure.add_vline(
         x=threshold, line={"color": palette(mode).accent, "width": 2, "dash": "dot"}
     )
-    return figure.update_layout(
-        template=template(mode),
-        height=340,
-        margin={"t": 40},
-        xaxis={"title": escape_html(x_title), "range": [0, 1], "nticks": 6},
-        yaxis={"title": "mean cost of a row", "rangemode": "tozero"},
-    )
+    x = {"title": escape_html(x_title), "range": [0, 1], "nticks": 6}
+    y = {"title": "mean cost of a row", "rangemode": "tozero"}
+    look = {"template": template(mode), "height": _HEIGHT, "margin": {"t": 40}}
+    return figure.update_layout(xaxis=x, yaxis=y, **look)
 
 
 def residuals_figure(
@@ -476,13 +471,10 @@ def residuals_figure(
         marker={"color": color, "size": 6, "opacity": 0.55},
         hovertemplate="predicted %{x:.4~g}, residual %{y:.4~g}<extra></extra>",
     )
-    return figure.update_layout(
-        template=template(mode),
-        height=340,
-        margin={"t": 8},
-        xaxis={"title": escape_html(f"predicted{behind}"), "range": ends[0]},
-        yaxis={"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]},
-    )
+    x = {"title": escape_html(f"predicted{behind}"), "range": ends[0]}
+    y = {"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]}
+    look = {"template": template(mode), "height": _HEIGHT, "margin": {"t": 8}}
+    return figure.update_layout(xaxis=x, yaxis=y, **look)
 
 
 # Rows in the plane of two features, the splits as lines, predictions behind them.
@@ -646,20 +638,14 @@ def _add_classes(
 ) -> None:
     """Draw the rows of each class in its colour and with a mark of its own."""
     for place, (label, color) in enumerate(colors.items()):
-        own = points[points["target"] == label]
-        name = escape_html(shorten(label, 24))
+        own, line = points[points["target"] == label], {"width": 0.8, "color": outline}
+        mark = {"color": color, "size": 7, "opacity": 0.85, "line": line}
         figure.add_scatter(
             x=own["x"],
             y=own["y"],
             mode="markers",
-            name=name,
-            marker={
-                "color": color,
-                "symbol": _SYMBOLS[place % len(_SYMBOLS)],
-                "size": 7,
-                "opacity": 0.85,
-                "line": {"width": 0.8, "color": outline},
-            },
+            name=escape_html(shorten(label, 24)),
+            marker={**mark, "symbol": _SYMBOLS[place % len(_SYMBOLS)]},
             hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
         )
 
@@ -736,25 +722,17 @@ def _add_lines(
     """Draw splits, the first one thick."""
     below = "splits below it" if any(not line.level for line in lines) else "splits"
     thin = 0.7 if len(lines) > _MANY_LINES else 1.5
-    for first in (True, False):
-        own = [line for line in lines if (line.level == 0) == first]
+    looks = ("first split", 3, "solid"), (below, thin, "dash")
+    for is_below, (name, width, dash) in enumerate(looks):
+        own = [line for line in lines if (line.level > 0) == is_below]
         if not own:
             continue
         # One trace for all: the gap between two lines is a None.
         x = [v for line in own for v in (*_thresholds_at(axes[0], line.x), None)]
         y = [v for line in own for v in (*_thresholds_at(axes[1], line.y), None)]
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            name="first split" if first else below,
-            line={
-                "color": palette(mode).text,
-                "width": 3 if first else thin,
-                "dash": "solid" if first else "dash",
-            },
-            hoverinfo="skip",
-        )
+        look = {"color": palette(mode).text, "width": width, "dash": dash}
+        drawn = {"name": name, "line": look, "mode": "lines", "hoverinfo": "skip"}
+        figure.add_scatter(x=x, y=y, **drawn)
 
 
 # Two learners' scores on several data splits.

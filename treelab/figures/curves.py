@@ -190,12 +190,12 @@ def _add_baseline(
 
 def _add_names_beyond(figure: go.Figure, curves: Sequence[Curve], top: float) -> None:
     """Name at the upper edge each run whose validation loss now lies beyond it."""
-    beyond = [
+    last = [
         (curve, curve.valid_loss[np.isfinite(curve.valid_loss)][-1])
         for curve in curves
         if _any(curve.valid_loss)
-        and curve.valid_loss[np.isfinite(curve.valid_loss)][-1] > top
     ]
+    beyond = [(curve, loss) for curve, loss in last if loss > top]
     for place, (curve, loss) in enumerate(beyond):
         figure.add_annotation(
             text=f"▲ {escape_html(curve.name)}: {significant(loss)} on validation rows",
@@ -217,86 +217,53 @@ def _add_lines(
     row: int | None = None,
     col: int | None = None,
 ) -> None:
-    """Draw a run's two lines and the mark at its lowest validation loss."""
-    name = escape_html(curve.name)
+    """Draw a run's two lines, and marks at its start and its lowest validation loss."""
+    name, color = escape_html(curve.name), curve.color
+
+    def draw(x: np.ndarray, y: np.ndarray, what: str, **look) -> None:
+        """Draw a line, or a point, that is called so on hover."""
+        look = {"showlegend": False, "row": row, "col": col} | look
+        hover = f"{name}, {what}: %{{y:.4g}}<extra></extra>"
+        figure.add_scatter(x=x, y=y, legendgroup=name, hovertemplate=hover, **look)
+
     for losses, split, dash in zip(
         _losses(curve), ("training", "validation"), ("solid", "dash")
     ):
         seen = np.flatnonzero(np.isfinite(losses))
         seen = seen[thin(len(seen))] if len(seen) else seen
-        single = len(seen) == 1
-        figure.add_scatter(
-            x=curve.x[seen],
-            y=losses[seen],
+        single, is_filled = len(seen) == 1, split == "training"
+        symbol = curve.symbol if is_filled else f"{curve.symbol}-open"
+        draw(
+            curve.x[seen],
+            losses[seen],
+            f"{split} rows",
             name=name,
             mode="lines+markers" if single else "lines",
-            line={"color": curve.color, "dash": dash, "width": 2.2},
-            marker={
-                "color": curve.color,
-                "size": 9,
-                "symbol": curve.symbol + ("" if split == "training" else "-open"),
-            },
+            line={"color": color, "dash": dash, "width": 2.2},
+            marker={"color": color, "size": 9, "symbol": symbol},
             cliponaxis=not single,  # a single point may lie on the axis
-            legendgroup=name,
-            showlegend=split == "training" and row is None,
-            hovertemplate=f"{name}, {split} rows: %{{y:.4g}}<extra></extra>",
-            row=row,
-            col=col,
+            showlegend=is_filled and row is None,
         )
-    if len(curve.before_x):
-        figure.add_scatter(
-            x=curve.before_x,
-            y=curve.before_loss,
-            mode="lines+markers" if len(curve.before_x) == 1 else "lines",
-            line={"color": curve.color, "dash": "dot", "width": 1.6},
-            legendgroup=name,
-            showlegend=False,
-            hovertemplate=f"{name}, cross-validation, rows held out: %{{y:.4g}}"
-            "<extra></extra>",
-            row=row,
-            col=col,
+    if n := len(curve.before_x):
+        draw(
+            curve.before_x,
+            curve.before_loss,
+            "cross-validation, rows held out",
+            mode="lines+markers" if n == 1 else "lines",
+            line={"color": color, "dash": "dot", "width": 1.6},
         )
-    _mark_start(figure, curve, row, col)
+    first = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
+    if curve.start and first is not None:
+        mark = {"color": color, "size": 7, "symbol": "line-ns-open"}
+        mark["line"] = {"color": color, "width": 2}
+        start = escape_html(curve.start)
+        draw(curve.x[:1], first[:1], start, mode="markers", marker=mark)
     if np.isfinite(curve.valid_loss).sum() > 1:
-        best = int(np.nanargmin(curve.valid_loss))
-        figure.add_scatter(
-            x=curve.x[[best]],
-            y=curve.valid_loss[[best]],
-            mode="markers",
-            marker={
-                "color": curve.color,
-                "size": 10,
-                "symbol": curve.symbol,
-                "line": {"color": palette(mode).background, "width": 2},
-            },
-            legendgroup=name,
-            showlegend=False,
-            hovertemplate=f"{name}, lowest validation loss: %{{y:.4g}}<extra></extra>",
-            row=row,
-            col=col,
-        )
-
-
-def _mark_start(
-    figure: go.Figure, curve: Curve, row: int | None, col: int | None
-) -> None:
-    """Mark where a curve begins; with what, is seen on hover."""
-    losses = next((loss for loss in reversed(_losses(curve)) if _any(loss[:1])), None)
-    if not curve.start or losses is None:
-        return
-    figure.add_scatter(
-        x=curve.x[:1],
-        y=losses[:1],
-        mode="markers",
-        marker={"color": curve.color, "size": 7, "symbol": "line-ns-open"},
-        marker_line={"color": curve.color, "width": 2},
-        legendgroup=escape_html(curve.name),
-        showlegend=False,
-        hovertemplate=f"{escape_html(curve.name)}, {escape_html(curve.start)}: "
-        "%{y:.4g}<extra></extra>",
-        row=row,
-        col=col,
-    )
+        best = [int(np.nanargmin(curve.valid_loss))]
+        mark = {"color": color, "size": 10, "symbol": curve.symbol}
+        mark["line"] = {"color": palette(mode).background, "width": 2}
+        at = curve.x[best], curve.valid_loss[best]
+        draw(*at, "lowest validation loss", mode="markers", marker=mark)
 
 
 def _add_legend_of_dashes(

@@ -56,8 +56,18 @@ def category_figure(
     shown = [c for c in np.argsort(-counts, kind="stable").tolist() if counts[c]]
     shown = shown[:BINS]
     shown.sort(key=lambda code: categories[code] not in left)
-    figure = _empty(title, mode)
     names = [escape_html(shorten(categories[code], NAME_LENGTH)) for code in shown]
+    ticks = {"tickvals": [*range(len(shown))], "ticktext": names}
+    figure = go.Figure().update_layout(
+        template=template(mode),
+        barmode="stack",
+        bargap=0.05,
+        height=HEIGHT,
+        margin={"t": 24, "b": 36},
+        showlegend=False,  # the tree beside it names the colours
+        xaxis={"title": escape_html(title), **ticks},
+        yaxis={"title": "training rows", "separatethousands": True},
+    )
     for name, members, color in groups:
         if not members.any():
             continue
@@ -73,27 +83,12 @@ def category_figure(
             customdata=names,
             hovertemplate="%{y} rows of %{customdata}<extra>%{fullData.name}</extra>",
         )
-    figure.update_xaxes(tickvals=[*range(len(shown))], ticktext=names)
     return figure
 
 
 def one_group(n_rows: int) -> Groups:
     """Return all rows of a node as one group, where nothing tells them apart."""
     return [("rows", np.ones(n_rows, dtype=bool), LEARNER_COLORS["get"])]
-
-
-def _empty(title: str, mode: Mode) -> go.Figure:
-    """Return a figure without bars."""
-    return go.Figure().update_layout(
-        template=template(mode),
-        barmode="stack",
-        bargap=0.05,
-        height=HEIGHT,
-        margin={"t": 24, "b": 36},
-        showlegend=False,  # the tree beside it names the colours
-        xaxis_title=escape_html(title),
-        yaxis={"title": "training rows", "separatethousands": True},
-    )
 
 
 # The rows of a node along a number column, as a threshold is dragged over them.
@@ -195,11 +190,8 @@ def threshold_stops(
     found = {float(midpoint(a, b)) for a, b in zip(low.tolist(), high.tolist())}
     if wanted is not None and np.isfinite(wanted) and wanted not in found:
         alike = np.searchsorted(values, wanted, side="right")
-        found = {
-            stop
-            for stop in found
-            if np.searchsorted(values, stop, side="right") != alike
-        } | {wanted}
+        lower = {s: np.searchsorted(values, s, side="right") for s in found}
+        found = {stop for stop in found if lower[stop] != alike} | {wanted}
     if fitted is None:
         return {stop: rounded(stop) for stop in sorted(found)}
     known = np.array([-np.inf, *np.unique(fitted[np.isfinite(fitted)]), np.inf])

@@ -92,19 +92,10 @@ def contributions_figure(
     span = high - low or abs(base) or 1.0
     marks = (("mean", base, 0), ("this row", ends[-1], 18))
     for words, value, above in marks:  # one above the other: they may be close
-        figure.add_vline(
-            x=value,
-            line={"color": theme.line, "width": 1, "dash": "dot"},
-            annotation={
-                "text": f"{words} {significant(value)}",
-                "y": 1,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "xanchor": "center",
-                "yshift": above,
-                "showarrow": False,
-            },
-        )
+        note = {"y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "center"}
+        note |= {"text": f"{words} {significant(value)}", "yshift": above}
+        line = {"color": theme.line, "width": 1, "dash": "dot"}
+        figure.add_vline(x=value, line=line, annotation={**note, "showarrow": False})
     return figure.update_layout(
         template=template(mode),
         height=100 + 40 * n_bars,
@@ -146,12 +137,8 @@ def _folded(
     shown = min(most, sum(abs(own) >= least for own in changes))
     if len(names) <= shown + 1:
         return names, changes, values
-    rest = counted(len(names) - shown, "other")
-    return (
-        [*names[:shown], rest],
-        [*changes[:shown], sum(changes[shown:])],
-        [*values[:shown], ""],
-    )
+    rest, total = counted(len(names) - shown, "other"), sum(changes[shown:])
+    return [*names[:shown], rest], [*changes[:shown], total], [*values[:shown], ""]
 
 
 # How the prediction depends on one column: the mean, rows, and the row explained.
@@ -200,41 +187,27 @@ def dependence_figure(
     )
     # Between categories there is nothing that a line could show.
     marks = "lines" if found.is_number else "markers"
-    means = found.mean.tolist()
-    hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
-    figure.add_scatter(
-        x=x,
-        y=means,
-        mode=marks,
-        line={"color": theme.text, "width": 3},
-        marker={"color": theme.text, "size": 11},
-        hovertemplate=hover,
-        name="mean",
-    )
+    drawn: list[tuple] = [("mean", found.mean, theme.text, None, None)]
     if own is not None:
+        drawn.append(("this row", np.asarray(own), theme.accent, "dash", "diamond"))
+    for label, y, color, dash, symbol in drawn:
         figure.add_scatter(
             x=x,
-            y=np.asarray(own).tolist(),
+            y=y.tolist(),
             mode=marks,
-            line={"color": theme.accent, "width": 3, "dash": "dash"},
-            marker={"color": theme.accent, "size": 11, "symbol": "diamond"},
-            hovertemplate=hover,
-            name="this row",
+            line={"color": color, "width": 3, "dash": dash},
+            marker={"color": color, "size": 11, "symbol": symbol},
+            hovertemplate="%{y:.3g}<extra>%{fullData.name}</extra>",
+            name=label,
         )
     name = f"{found.column} ({unit})" if unit else found.column
     axis = {"title": {"text": escape_html(name)}, "nticks": 8}
-    if found.is_number:
-        if len(x) <= FEW_VALUES:
-            axis["tickvals"] = x
-    else:
-        axis |= {
-            "tickvals": x,
-            "ticktext": [
-                escape_html(shorten(str(value), DEPENDENCE_NAME_LENGTH))
-                for value in found.values
-            ],
-            "tickangle": -35 if len(x) > 4 else 0,
-        }
+    if not found.is_number or len(x) <= FEW_VALUES:
+        axis["tickvals"] = x
+    if not found.is_number:
+        names = (shorten(str(value), DEPENDENCE_NAME_LENGTH) for value in found.values)
+        axis |= {"ticktext": [escape_html(name) for name in names]}
+        axis["tickangle"] = -35 if len(x) > 4 else 0
     return figure.update_layout(
         template=template(mode),
         height=380,
@@ -273,25 +246,18 @@ def importance_figure(
     """
     theme = palette(mode)
     columns, values = list(columns)[:most], [float(v) for v in importance][:most]
-    errors = None if std is None else [float(v) for v in std][:most]
-    reach = max([v + e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
-    low = min([v - e for v, e in zip(values, errors or [0.0] * len(values))] or [0])
+    errors = [0.0] * len(values) if std is None else [float(v) for v in std][:most]
+    reach = max([v + e for v, e in zip(values, errors)] or [0])
+    low = min([v - e for v, e in zip(values, errors)] or [0])
     low, reach = min(low, 0.0), reach or 1.0
+    bars = {"array": errors, "color": theme.text, "thickness": 1.2, "width": 3}
     figure = go.Figure()
     figure.add_bar(
         x=values,
         y=list(range(len(columns))),  # two names may be alike once shortened
         orientation="h",
         marker_color=theme.accent,
-        error_x={
-            "type": "data",
-            "array": errors,
-            "color": theme.text,
-            "thickness": 1.2,
-            "width": 3,
-        }
-        if errors
-        else None,
+        error_x={"type": "data", **bars} if std is not None and errors else None,
         customdata=[[escape_html(c), significant(v)] for c, v in zip(columns, values)],
         hovertemplate="%{customdata[0]}: %{customdata[1]}<extra></extra>",
         name="importance",

@@ -128,19 +128,11 @@ def _marker(
         values = tree.value[drawn, tree.main_output]
         places = ((values - values.min()) / (np.ptp(values) or 1.0)).tolist()
         unit = f" ({tree.target_unit})" if tree.target_unit else ""
-        marker = {
-            "colors": values,
-            "colorscale": SEQUENTIAL,
-            "cmin": values.min(),
-            "cmax": values.max(),
-            "showscale": True,
-            "colorbar": {
-                "title": {"text": escape_html(tree.target + unit), "side": "right"},
-                "thickness": 10,
-                "outlinewidth": 0,
-                "tickfont": {"color": theme.muted},
-            },
-        }
+        title = {"text": escape_html(tree.target + unit), "side": "right"}
+        bar = {"title": title, "thickness": 10, "outlinewidth": 0}
+        bar["tickfont"] = {"color": theme.muted}
+        marker = {"colors": values, "colorscale": SEQUENTIAL, "colorbar": bar}
+        marker |= {"cmin": values.min(), "cmax": values.max(), "showscale": True}
         scale = sample_colorscale(SEQUENTIAL, places, colortype="tuple")
         return marker, [
             "#" + "".join(f"{round(255 * part):02X}" for part in color)
@@ -150,8 +142,6 @@ def _marker(
     chance = 1 / max(len(tree.classes), 2)
     over_chance = (tree.value[drawn, best] - chance) / (1 - chance)
     strength = _PALEST + (1 - _PALEST) * np.clip(over_chance, 0, 1)
-    shown = [
-        mix(colors[tree.classes[k]], theme.background, fraction)
-        for k, fraction in zip(best, strength)
-    ]
+    own = (colors[tree.classes[k]] for k in best)
+    shown = [mix(color, theme.background, s) for color, s in zip(own, strength)]
     return {"colors": shown}, shown

@@ -77,10 +77,8 @@ def scatter_figure(
         What ``y_true`` is.
     """
     colors = palette(mode)
-    ends = [
-        float(min(y_true.min(), y_pred.min())),
-        float(max(y_true.max(), y_pred.max())),
-    ]
+    both = np.concatenate([y_true, y_pred])
+    ends = [float(both.min()), float(both.max())]
     figure = go.Figure()
     figure.add_scatter(
         x=ends,

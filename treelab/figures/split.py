@@ -73,17 +73,20 @@ def split_figure(
         groups = [(str(label), labels == label) for label in colors]
         fills = list(colors.values())
     # Tall enough to name every bar.
-    bars = _BAR * max(2, min(len(table), most + 1))
+    bars, threshold = _BAR * max(2, min(len(table), most + 1)), tree.threshold[node]
     inner = bars + _HISTOGRAM + _BETWEEN
-    figure = make_subplots(
-        rows=2,
-        cols=1,
-        row_heights=[bars, _HISTOGRAM],
-        vertical_spacing=_BETWEEN / inner,
-    )
+    heights, between = [bars, _HISTOGRAM], _BETWEEN / inner
+    figure = make_subplots(2, 1, row_heights=heights, vertical_spacing=between)
     _add_bars(figure, table, most, mode)
-    _add_histogram(figure, terms, float(tree.threshold[node]), groups, fills)
-    _add_threshold(figure, float(tree.threshold[node]), mode)
+    _add_histogram(figure, terms, float(threshold), groups, fills)
+    figure.add_vline(
+        x=float(threshold),
+        line={"color": palette(mode).accent, "width": 2, "dash": "dash"},
+        annotation_text=f"≤ {significant(threshold)}",
+        annotation_position="top",
+        row=2,
+        col=1,
+    )
     n_terms = int((table["weight"] != 0).sum())
     figure.update_xaxes(title_text="fraction of the sum's spread", row=1, col=1)
     figure.update_yaxes(
@@ -116,11 +119,10 @@ def _add_bars(figure: go.Figure, table: pd.DataFrame, most: int, mode: Mode) -> 
         for name, weight in zip(shown["column"], shown["weight"])
     ]
     if len(rest):
-        names.append(counted(len(rest), "other"))
+        other = counted(len(rest), "other")
         fractions.append(float(rest["fraction"].sum()))
-        tags.append("")
+        names, hover, tags = [*names, other], [*hover, other], [*tags, ""]
         fills.append(theme.line)
-        hover.append(names[-1])
     places = list(range(len(names)))  # two names may be alike once they are shortened
     figure.add_bar(
         x=fractions,
@@ -166,15 +168,3 @@ def _add_histogram(
             row=2,
             col=1,
         )
-
-
-def _add_threshold(figure: go.Figure, threshold: float, mode: Mode) -> None:
-    """Mark the threshold in the histogram."""
-    figure.add_vline(
-        x=threshold,
-        line={"color": palette(mode).accent, "width": 2, "dash": "dash"},
-        annotation_text=f"≤ {significant(threshold)}",
-        annotation_position="top",
-        row=2,
-        col=1,
-    )

@@ -120,22 +120,17 @@ def _axis(values: pd.Series, label: str) -> dict:
     if numbers.isna().any() or is_bool:
         words = ["none" if pd.isna(value) else str(value) for value in values]
         known = sorted(set(words))
-        return {
-            "label": label,
-            "values": [known.index(word) for word in words],
-            "tickvals": list(range(len(known))),
-            "ticktext": [shorten(word, NAME_LENGTH) for word in known],
-        }
-    low, high = float(numbers.min()), float(numbers.max())
-    if low > 0 and high / low > LOG_FACTOR:
-        ticks = np.geomspace(low, high, MOST_TICKS)
-        return {
-            "label": label,
-            "values": np.log10(numbers.astype(float)).tolist(),
-            "tickvals": np.log10(ticks).tolist(),
-            "ticktext": [significant(tick, 2) for tick in ticks],
-        }
-    return {"label": label, "values": numbers.tolist()}
+        places = [known.index(word) for word in words]
+        ticks = list(range(len(known)))
+        names = [shorten(word, NAME_LENGTH) for word in known]
+    else:
+        low, high = float(numbers.min()), float(numbers.max())
+        if not (low > 0 and high / low > LOG_FACTOR):
+            return {"label": label, "values": numbers.tolist()}
+        powers = np.geomspace(low, high, MOST_TICKS)
+        places = np.log10(numbers.astype(float)).tolist()
+        ticks, names = np.log10(powers).tolist(), [significant(t, 2) for t in powers]
+    return {"label": label, "values": places, "tickvals": ticks, "ticktext": names}
 
 
 def _add_points(

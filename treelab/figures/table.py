@@ -45,31 +45,23 @@ def table_html(
     first = with_dates(frame[shown].head(ROWS), frame[shown])
     heads, classes = [], []
     for name in shown:
-        classes.append(
-            "target" if name in targets else "out" if name in left_out else "used"
-        )
+        css = "target" if name in targets else "out" if name in left_out else "used"
+        css += " num" if name in numbers else ""
         note = "to predict" if name in targets else left_out.get(name, "")
-        heads.append(_head(frame[name], classes[-1], name in numbers, note))
-    rows = [
-        "<tr>"
-        + "".join(
-            f'<td class="{css}{" num" if name in numbers else ""}">{_cell(value)}</td>'
-            for name, css, value in zip(shown, classes, row)
-        )
-        + ("<td></td>" if hidden else "")
-        + "</tr>"
-        for row in first.itertuples(index=False, name=None)
-    ]
+        heads.append(_head(frame[name], css, name in numbers, note))
+        classes.append(css)
+    rest = "<td></td>" if hidden else ""
+    rows = ""
+    for row in first.itertuples(index=False, name=None):
+        cells = (f'<td class="{c}">{_cell(v)}</td>' for c, v in zip(classes, row))
+        rows += f"<tr>{''.join(cells)}{rest}</tr>"
     if hidden:
         heads.append(f'<th class="out">and {len(hidden):,} more columns</th>')
+    # It scrolls sideways, so a keyboard must reach it.
     return (
-        # It scrolls sideways, so a keyboard must reach it.
-        '<div class="tl-table" tabindex="0" role="group" '
-        'aria-label="first rows"><table><thead><tr>'
-        + "".join(heads)
-        + "</tr></thead><tbody>"
-        + "".join(rows)
-        + "</tbody></table></div>"
+        '<div class="tl-table" tabindex="0" role="group" aria-label="first rows">'
+        f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table>"
+        "</div>"
     )
 
 
@@ -109,14 +101,12 @@ def _head(column: pd.Series, css: str, is_number: bool, note: str) -> str:
     kind = f"{column.nunique():,} values"
     if is_number:
         kind = "date" if looks_like_dates(column) else "number"
-    notes = [note] if note else []
-    notes.append(kind)
-    if missing:
-        notes.append(f"{percent(missing)} missing")
+    gaps = f"{percent(missing)} missing" if missing else ""
+    notes = filter(None, (note, kind, gaps))
     full = html.escape(str(column.name), quote=True)
     spark = _spark(spark_counts(column, is_number))
     return (
-        f'<th class="{css}{" num" if is_number else ""}" title="{full}">{spark}'
+        f'<th class="{css}" title="{full}">{spark}'
         f"<b>{html.escape(shorten(column.name, 22))}</b>"
         f"<small>{' · '.join(notes)}</small></th>"
     )

@@ -52,8 +52,7 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
     n_bins = int(np.clip(np.sqrt(len(finite)), 1, MOST_BINS))
     counts, edges = np.histogram(finite, bins=n_bins)
     middle, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
-    figure = go.Figure()
-    figure.add_bar(
+    bars = go.Bar(
         x=middle,
         y=counts,
         width=width * 0.94,
@@ -62,13 +61,12 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
         hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y} rows"
         "<extra></extra>",
     )
-    return figure.update_layout(
+    title = f"{values.name} ({unit})" if unit else values.name
+    return go.Figure(bars).update_layout(
         template=template(mode),
         height=240,
         showlegend=False,
-        xaxis={
-            "title": escape_html(f"{values.name} ({unit})" if unit else values.name)
-        },
+        xaxis={"title": escape_html(title)},
         yaxis={"title": "rows", "separatethousands": True},
     )
 
@@ -76,10 +74,8 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
 def _bars(labels: pd.Series, class_color: dict[str, str], mode: Mode) -> go.Figure:
     """Draw a bar a class, the most frequent first."""
     counts = labels.astype(str).value_counts()
-    colors = [
-        class_color.get(label, color)
-        for label, color in zip(counts.index, class_colors(len(counts)))
-    ]
+    by_frequency = zip(counts.index, class_colors(len(counts)))
+    colors = [class_color.get(label, color) for label, color in by_frequency]
     if len(counts) > MOST_CLASSES:
         rest = counts.iloc[MOST_CLASSES - 1 :]
         counts = counts.iloc[: MOST_CLASSES - 1]

@@ -129,24 +129,21 @@ def thumbnail_svg(
         f'<rect x="1" y="1" width="158" height="94" rx="8" fill="{theme.panel}" '
         f'stroke="{border}" stroke-width="{2 if highlighted else 1}"/>',
     ]
-    for node, parent in enumerate(tree.parent):
-        if parent >= 0:
-            parts.append(
-                f'<line x1="{x[parent]:.1f}" y1="{y[parent]:.1f}" x2="{x[node]:.1f}" '
-                f'y2="{y[node]:.1f}" stroke="{theme.line}" '
-                f'stroke-width="{1 + 4 * fraction[node]:.1f}" stroke-linecap="round"/>'
-            )
-    for node in range(tree.n_nodes):
+    for node, parent in enumerate(tree.parent[1:], start=1):
+        parts.append(
+            f'<line x1="{x[parent]:.1f}" y1="{y[parent]:.1f}" x2="{x[node]:.1f}" '
+            f'y2="{y[node]:.1f}" stroke="{theme.line}" '
+            f'stroke-width="{1 + 4 * fraction[node]:.1f}" stroke-linecap="round"/>'
+        )
+    for node, (cx, cy) in enumerate(zip(x, y)):
         if tree.is_leaf[node]:
-            parts.append(
-                f'<rect x="{x[node] - 4:.1f}" y="{y[node] - 4:.1f}" width="8" '
-                f'height="8" rx="2" fill="{_fill(tree, node, colors, theme.accent)}"/>'
+            shape = (
+                f'rect x="{cx - 4:.1f}" y="{cy - 4:.1f}" width="8" height="8" rx="2"'
             )
+            fill = _fill(tree, node, colors, theme.accent)
         else:
-            parts.append(
-                f'<circle cx="{x[node]:.1f}" cy="{y[node]:.1f}" r="2.5" '
-                f'fill="{theme.muted}"/>'
-            )
+            shape, fill = f'circle cx="{cx:.1f}" cy="{cy:.1f}" r="2.5"', theme.muted
+        parts.append(f'<{shape} fill="{fill}"/>')
     return "".join([*parts, "</svg>"])
 
 

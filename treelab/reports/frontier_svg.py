@@ -128,14 +128,12 @@ def _drawn(own: NamedLine, name: str, column: str, dash: str, x_at, y_at) -> lis
     points = [f"{x_at(size):.1f} {y_at(score):.1f}" for _, size, score in places]
     parts = [f'<path d="M{"L".join(points)}" {style}/>']
     for place, size, score in places:
-        x, y = f"{x_at(size):.1f}", f"{y_at(score):.1f}"
+        circle = f'<circle cx="{x_at(size):.1f}" cy="{y_at(score):.1f}"'
         words = f"{name}, {counted(int(size), 'leaf', 'leaves')}: {significant(score)}"
-        parts.append(
-            f'<circle cx="{x}" cy="{y}" r="4" fill="{own.color}">'
-            f"<title>{words}</title></circle>"
-        )
+        title = f"<title>{words}</title></circle>"
+        parts.append(f'{circle} r="4" fill="{own.color}">{title}')
         if place == own.line.chosen:
-            parts.append(f'<circle cx="{x}" cy="{y}" r="9" class="ring"/>')
+            parts.append(f'{circle} r="9" class="ring"/>')
     return parts
 
 

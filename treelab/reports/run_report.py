@@ -355,12 +355,10 @@ def limits_section(found: Sequence[RunFacts]) -> Section:
     for facts in found:
         of = f"{facts.name}: " if len(found) > 1 else ""
         lines += [f"{of}{words}" for words in _own_limits(facts)]
-    if len(found) > 1:
-        fitted = {facts.run.fitted_split for facts in found}
-        if len(fitted) > 1:
-            lines.append("The runs were not fitted to equally many rows, see Training.")
-        if len({facts.run.problem.columns for facts in found}) > 1:
-            lines.append("The runs use different features.")
+    if len({facts.run.fitted_split for facts in found}) > 1:
+        lines.append("The runs were not fitted to equally many rows, see Training.")
+    if len({facts.run.problem.columns for facts in found}) > 1:
+        lines.append("The runs use different features.")
     rare = _rare_classes(first)
     if rare:
         lines.append(
@@ -532,9 +530,7 @@ def result_section(found: Sequence[RunFacts]) -> Section:
             blocks.append(Paragraph(f"Test rows: {words}."))
         blocks += _cost_blocks(found)
     else:
-        rows = [
-            [own.name, *_scored(own, own.metric), _size_words(own)] for own in found
-        ]
+        rows = [[f.name, *_scored(f, f.metric), _size_words(f)] for f in found]
         head = ["run", f"{first.metric_title}, test", "95% interval", "size"]
         blocks += [
             Paragraph(_comparison_words(found), strong=True),
@@ -557,10 +553,8 @@ def _result_words(facts: RunFacts) -> str:
     score, interval = _scored(facts, facts.metric)
     n_rows = counted(len(facts.split.y_test), "test row")
     n_rows += facts.run.problem.weighted_words
-    words = f"{facts.metric_title} {score} on {n_rows}"
-    if interval:
-        words += f" (95% interval {interval})"
-    return f"{words}; {_size_words(facts)}."
+    sure = f" (95% interval {interval})" if interval else ""
+    return f"{facts.metric_title} {score} on {n_rows}{sure}; {_size_words(facts)}."
 
 
 def _scored(facts: RunFacts, metric: str) -> list[str]:

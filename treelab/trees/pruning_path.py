@@ -341,11 +341,15 @@ def _without_single_sums(tree: Tree) -> Tree:
     """Return the tree with splits of one column in place of sums of a single one."""
     if tree.weights is None:
         return tree
-    is_single = (tree.feature == OBLIQUE) & ((tree.weights != 0).sum(axis=1) == 1)
+    reads = tree.weights != 0
+    # Where nothing stands for a missing value a sum of it is refused, a split is not.
+    known = ~np.isnan([feature.fill for feature in tree.features])
+    is_single = (tree.feature == OBLIQUE) & (reads.sum(axis=1) == 1)
+    is_single &= reads[:, known].any(axis=1)
     nodes = np.flatnonzero(is_single)
     if not len(nodes):
         return tree
-    column = np.argmax(tree.weights[nodes] != 0, axis=1)
+    column = np.argmax(reads[nodes], axis=1)
     weight, bound = tree.weights[nodes, column], tree.threshold[nodes]
     fill = np.array([tree.features[j].fill for j in column])
     missing = weight * fill <= bound

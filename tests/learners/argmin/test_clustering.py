@@ -113,6 +113,7 @@ def test_a_callback_sees_the_tree_and_stops_the_training():
         ("target_columns", ["age"], "names 'age'; the table has sepal length"),
         ("target_columns", [], r"must name 1 to 3 of the 4 columns, got 0"),
         ("target_columns", "all", r"None, 'each' or a list .* got 'all'"),
+        ("target_columns", 3, r"None, 'each' or a list .* got 3"),
         ("pruning_strength", -1.0, "pruning_strength must be .* >= 0, got -1.0"),
         ("pruning_strength", (0.0, np.nan), "pruning_strength must be .* got nan"),
     ],
@@ -127,6 +128,14 @@ def test_fewer_rows_than_nodes_are_refused_with_a_depth_that_works():
     X = load_iris(as_frame=True).data
     with pytest.raises(ValueError, match=r"255 nodes.*120 training rows.*at most 5"):
         ArgminTreeClusterer(depth=7).fit(X)
+
+
+def test_known_labels_of_other_rows_are_refused_before_training():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    with pytest.raises(ValueError, match="X has 150 rows, y has 140"):
+        ArgminTreeClusterer(**QUICK).fit(X, y[:140], callbacks=[pytest.fail])
+    with pytest.raises(ValueError, match="y contains NaN, first in row 3"):
+        ArgminTreeClusterer(**QUICK).fit(X, y.where(y.index != 3))
 
 
 def test_one_column_is_refused():

@@ -420,6 +420,14 @@ def test_constants_in_leaves_cannot_read_the_features():
         ArgminTreeClassifier(predictor="leaf", uses_x=True).fit(X, y)
 
 
+def test_a_table_too_small_to_hold_rows_out_does_not_say_that_any_were():
+    X = pd.DataFrame({"a": np.arange(9.0)})
+    model = ArgminTreeClassifier(random_state=0, **QUICK | {"depth": 1})
+    assert model.fit(X, X["a"] > 4).origin_.held_out == ""
+    model.fit(X, X["a"] > 4, X_valid=X[2:], y_valid=X["a"][2:] > 4)
+    assert model.origin_.held_out == "validation rows"
+
+
 def test_a_constant_target_is_learned():
     X = pd.DataFrame({"a": np.arange(40.0)})
     model = ArgminTreeRegressor(random_state=0, **QUICK).fit(X, np.full(40, 7.0))

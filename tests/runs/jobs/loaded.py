@@ -14,5 +14,6 @@ for name in (
     "treelab.learners.get.estimators",
     "treelab.learners.argmin.estimators",
     "treelab.learners.optimal.estimators",
+    "torch._dynamo",  # which a first optimizer loads, in a second or two
 ):
     import_module(name)

@@ -158,8 +158,8 @@ def test_what_is_made_of_a_private_run_is_private(store):
         run, model = ann.run(parent.id), ann.model(parent.id)
         for made in (
             create_like(ann, run, "again"),
-            save_derived(ann, run, model, "by hand", ["By hand."], {}),
-            save_derived(store, run, model, "in a shell", ["By hand."], {}),
+            save_derived(ann, run, model, "by hand", "By hand.", {}),
+            save_derived(store, run, model, "in a shell", "By hand.", {}),
         ):
             assert store.run(made).is_private == is_private
             assert is_private <= (ann.run(made).user == "ann@x.org")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import xgboost
 
+from tests.trees.test_hostile_models import places
 from treelab.trees.adapters import from_xgboost
 
 RULES = ["reg:squarederror", "binary:logistic", "multi:softprob"]
@@ -62,17 +63,6 @@ def by_category() -> list:
     leaves = [{"nodeid": 1, "leaf": 1.0}, {"nodeid": 2, "leaf": 2.0}]
     split = {"nodeid": 0, "split": "c", "split_condition": [1], "children": leaves}
     return [{**split, "yes": 2, "no": 1, "missing": 1}]
-
-
-def places(value, at=()):
-    """Where something stands in a model."""
-    yield at
-    if isinstance(value, dict):
-        for key in value:
-            yield from places(value[key], (*at, key))
-    elif isinstance(value, list) and value:
-        for index in {0, len(value) - 1}:
-            yield from places(value[index], (*at, index))
 
 
 def with_value(model, place: tuple, value):

@@ -81,7 +81,12 @@ def test_a_sum_of_a_single_column_keeps_the_side_of_numbers_on_its_bound():
     rng = np.random.default_rng(0)
     for weight, x in rng.normal(size=(200, 2)):
         tree = Tree.complete(
-            (Feature("x"),), None, [weight * x], [False], [0.0, 1.0], weights=[[weight]]
+            (Feature("x", fill=0.0),),
+            None,
+            [weight * x],
+            [False],
+            [0.0, 1.0],
+            weights=[[weight]],
         )
         X = pd.DataFrame({"x": [x, np.nextafter(x, 9), np.nextafter(x, -9)]})
         np.testing.assert_array_equal(shown_tree(tree).predict(X), tree.predict(X))
@@ -89,7 +94,7 @@ def test_a_sum_of_a_single_column_keeps_the_side_of_numbers_on_its_bound():
 
 def test_a_sum_of_nothing_stays_where_no_other_sum_does():
     tree = Tree.complete(
-        (Feature("x"),),
+        (Feature("x", fill=0.0),),
         None,
         np.array([1.0, 2.0, 3.0]),
         np.zeros(3, bool),
@@ -98,3 +103,12 @@ def test_a_sum_of_nothing_stays_where_no_other_sum_does():
     )
     X = pd.DataFrame({"x": [0.0, 2.0, 4.0]})
     np.testing.assert_array_equal(shown_tree(tree).predict(X), tree.predict(X))
+
+
+def test_a_sum_for_which_a_missing_value_is_refused_stays_one():
+    tree = Tree.complete(
+        (Feature("x"),), None, [1.0], [False], [0.0, 1.0], weights=[[2.0]]
+    )
+    for model in (tree, shown_tree(tree)):
+        with pytest.raises(ValueError, match="has missing values"):
+            model.predict(pd.DataFrame({"x": [np.nan]}))

@@ -1,6 +1,6 @@
 """Hierarchical clustering by an argmin tree that predicts the table's own columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from treelab.learners.argmin.fit import (
 from treelab.learners.argmin.network import ArgminTrees, RowTensors, spawn
 from treelab.learners.argmin.settings import ClusterSettings
 from treelab.learners.argmin.starts import kmeans_splits, random_splits
-from treelab.learners.common.base import TableEstimator, TrainingData
+from treelab.learners.common.base import TableEstimator, TrainingData, check_target
 from treelab.learners.common.folds import FEWEST_ROWS, VALIDATION_FRACTION
 from treelab.learners.common.settings import estimator, read_settings
 from treelab.ops.threads import one_thread
@@ -124,6 +124,7 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         """
         settings = read_settings(self)
         frame = self._read_frame(X, reset=True)
+        labels = None if y is None else check_target(y, len(frame), "y")
         train, valid = self._split(frame, X_valid)
         data, targets = encode_columns(train, valid, settings)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -141,7 +142,7 @@ class ArgminTreeClusterer(ClusterSettings, ClusterMixin, WithPath, TableEstimato
         training.run()
         trees = [export(point.trees[0]) for point in training.points]
         loss = np.array([float(point.valid_loss[0]) for point in training.points])
-        path = cluster_path(trees, settings, loss, frame, y)
+        path = cluster_path(trees, settings, loss, frame, labels)
         held_out = "a fifth of the rows" if len(frame) >= FEWEST_ROWS else ""
         held_out = held_out if X_valid is None else "validation rows"
         how = {"start": settings.init, "held_out": held_out}
@@ -259,7 +260,7 @@ def target_columns(columns: Sequence[str], settings: ClusterSettings) -> list[st
         )
     if wanted is None or settings.masks_columns:
         return list(columns)
-    if isinstance(wanted, str):
+    if isinstance(wanted, str) or not isinstance(wanted, Collection):
         raise ValueError(
             "target_columns must be None, 'each' or a list of column names, got "
             f"{wanted!r}."

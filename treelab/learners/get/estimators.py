@@ -46,7 +46,7 @@ from treelab.training.device import resolve_device
 from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix
-from treelab.trees.losses import Loss
+from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
@@ -75,6 +75,9 @@ class GetEstimator(GetSettings, TableEstimator):
     """
 
     path_: SizePath
+    # Of regression: what leaves hold, and whose best constants; of classes fractions.
+    _target_scale = TargetScale()
+    _loss_of_rows: Loss = SQUARED_ERROR
 
     # Matrices are small: BLAS threads that wait for the next only hold the cores.
     _threads = staticmethod(partial(threadpool_limits, limits=1, user_api="blas"))
@@ -98,8 +101,10 @@ class GetEstimator(GetSettings, TableEstimator):
         valid = self._rows(data.X_valid, data.y_valid, data.row_weight_valid)
         scored = valid, settings, data.weight_valid, self._cost_of()
         found = choose_sizes(tree, search.rows, *scored)
-        start = starts.take(best), trained, kinds[best]
-        self._retain(found, start, later, data, settings)
+        self._choose_class_weights(found[0][found[2]], data)
+        self._retain(
+            found, (starts.take(best), trained), kinds[best], later, search, data
+        )
         self.history_ = search.monitor.history_frame()
 
     @property
@@ -121,7 +126,7 @@ class GetEstimator(GetSettings, TableEstimator):
             auto_depth(len(data.y)) if is_auto else int(settings.max_depth),
             np.random.default_rng(self._draw_seed()),
             monitor,
-            partial(self._snapshot, data=data),
+            partial(self._export, data=data),
         )
         if settings.tunes == "depth":  # then nothing is held out (appendix F.1)
             if is_auto:
@@ -129,58 +134,44 @@ class GetEstimator(GetSettings, TableEstimator):
             search.rows = search.valid = search.rows.join(search.valid)
         return search
 
-    def _snapshot(self, trees: HardTrees, *, data: TrainingData) -> Tree:
-        """The tree of the moment, its leaves from the training rows."""
-        x = data.encoder.transform(data.frame)
-        rows = self._rows(x, data.y, data.row_weight)
-        own = data.frame, data.y, data.weight
-        return self._export(trees, rows, data.encoder, *own)
-
     def _retain(
         self,
         found: tuple[list[HardTrees], pd.DataFrame, int],
-        start: tuple[HardTrees, HardTrees, str],
+        training: tuple[HardTrees, HardTrees],
+        kind: str,
         later: list[str],
+        search: Search,
         data: TrainingData,
-        settings: GetSettings,
     ) -> None:
-        """Set what the fit leaves: path, tree and origin, leaves from all rows."""
+        """Set what the fit leaves: path, tree and origin, leaves from all rows.
+
+        ``training`` are the tree as it began, as a start of this kind, and as it was
+        trained, before what came later.
+        """
         sizes, scores, chosen = found
-        self._choose_class_weights(sizes[chosen], data)
-        own = data.rows.joined(data.rows_valid) if data.held_out else data.rows
-        frame, y, weight, groups = own
-        # Categories were cross-fitted for training; prediction sees their plain rates.
-        x = data.encoder.transform(frame)
-        each = np.ones(len(y)) if weight is None else weight / weight.mean()
-        rows = self._rows(x, y, each)
-        export = partial(
-            self._export,
-            rows=rows,
-            encoder=data.encoder,
-            frame=frame,
-            y=y,
-            weight=weight,
-        )
-        trees = [export(tree) for tree in sizes]
+        held_out = self._held_out(data, search.settings)
+        if data.held_out:
+            data = replace(data, **data.rows.joined(data.rows_valid)._asdict())
+        trees = [self._export(tree, data) for tree in sizes]
         retained = np.isfinite(sizes[chosen].threshold[0])
         began, ended = (
-            export(each.cut_to(retained[: each.threshold.shape[1]], rows))
-            for each in start[:2]
+            self._export(tree.cut_to(retained[: tree.n_splits], search.rows), data)
+            for tree in training
         )
-        spread = feature_spread([*feature_matrix(began.features, frame).T])
+        spread = feature_spread([*feature_matrix(began.features, data.frame).T])
         n_splits = trees[chosen].n_splits
         self.origin_ = Origin(
-            start[2],
-            trained=settings.learning_rate > 0,
+            kind,
+            trained=search.settings.learning_rate > 0,
             n_splits=n_splits,
             n_changed=min(n_splits, changed_splits(began, ended, spread)),
             later=(*later, *["pruning"] * (chosen < len(sizes) - 1)),
-            held_out=self._held_out(data, settings),
+            held_out=held_out,
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_certainty(path, frame, y, weight, groups)
+        self.path_ = self._with_certainty(path, *data.rows)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
@@ -190,18 +181,22 @@ class GetEstimator(GetSettings, TableEstimator):
             return rows
         return f"{rows}, for the depth alone" if settings.max_depth == "auto" else ""
 
-    def _export(self, trees, rows, encoder, frame, y, weight) -> Tree:
-        """Write a batch of one tree for the user, its leaves from encoded rows."""
+    def _export(self, trees: HardTrees, data: TrainingData) -> Tree:
+        """Write a batch of one tree for the user, its leaves from the rows.
+
+        Categories were cross-fitted for training; prediction sees their plain rates.
+        """
+        x, loss = data.encoder.transform(data.frame), self._loss_of_rows
         return to_tree(
-            trees.refit(rows),
-            encoder,
-            frame,
-            self._decode_target(y),
-            weight=weight,
+            trees.refit(self._rows(x, data.y, data.row_weight)),
+            data.encoder,
+            data.frame,
+            self._decode_target(data.y),
+            weight=data.weight,
             classes=self.labels(),
-            scale=self._scale(),
+            scale=self._target_scale,
             notes=self._notes(),
-            loss=self._own_loss(),
+            loss=None if loss.is_squared else loss,
             outputs=self.outputs_,
         )
 
@@ -213,14 +208,6 @@ class GetEstimator(GetSettings, TableEstimator):
         """Encoded rows of these weights, with their target as trees predict it."""
         raise NotImplementedError
 
-    def _scale(self) -> TargetScale:
-        """Scale of what leaves hold; probabilities have none."""
-        return TargetScale()
-
-    def _own_loss(self) -> Loss | None:
-        """Loss whose best constants nodes hold; None: fractions of classes, means."""
-        return None
-
     def _choose_class_weights(self, trees: HardTrees, data: TrainingData) -> None:
         """Choose the weights of the classes in the leaves, where validation may."""
 
@@ -229,8 +216,9 @@ class GetEstimator(GetSettings, TableEstimator):
         return None
 
     def _notes(self) -> tuple[str, ...]:
-        """What a reader of the tree must know."""
-        return ()
+        """What predictions are best by, where it is another loss."""
+        loss = self._loss_of_rows
+        return () if loss.is_squared else (loss_note(loss),)
 
 
 @estimator
@@ -294,9 +282,9 @@ class GetClassifier(GetEstimator, TableClassifier):
         voted = value * rows @ values
         return voted / voted.sum(axis=-1, keepdims=True)
 
-    def _export(self, trees, rows, encoder, frame, y, weight):
+    def _export(self, trees, data):
         """Write a tree whose nodes, splits too, hold weighted fractions, or votes."""
-        tree = super()._export(trees, rows, encoder, frame, y, weight)
+        tree = super()._export(trees, data)
         weighted = tree.class_counts * self._weights
         total = weighted.sum(axis=1, keepdims=True)
         inner = ~tree.is_leaf[:, None] & (total > 0)
@@ -358,16 +346,3 @@ class GetRegressor(
         scaled = self._target_scale.standardise(y)
         loss = self._loss_of_rows.scaled(1 / self._target_scale.scale)
         return Rows(x, scaled, weight, 0, self._settings.linear, device, loss)
-
-    def _scale(self):
-        """Scale of the leaves' values."""
-        return self._target_scale
-
-    def _own_loss(self):
-        """None for the squared error."""
-        return None if self._loss_of_rows.is_squared else self._loss_of_rows
-
-    def _notes(self):
-        """What predictions are best by, where it is another loss."""
-        own = self._own_loss()
-        return () if own is None else (loss_note(own),)

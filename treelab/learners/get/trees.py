@@ -124,9 +124,14 @@ class HardTrees:
         return cls(weights, threshold, constants, models)
 
     @property
+    def n_splits(self) -> int:
+        """Places of splits, N."""
+        return self.threshold.shape[1]
+
+    @property
     def depth(self) -> int:
         """Splits on every path to a leaf."""
-        return self.threshold.shape[1].bit_length()
+        return self.n_splits.bit_length()
 
     @property
     def n_leaves(self) -> int:

@@ -1,7 +1,8 @@
 """How GradTree learns: a size from folds, greedy starts, gradient descent, one tree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -120,23 +121,26 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                 table.objective.n_outputs,
                 generator,
             )
-            began = self._encoded(table, starts)
+            began = table.trees(starts)
             groups = [Group("random", began, began, [0])]
         else:
-            choice, small, leads, monitor, stopped = self._choose(
-                table, settings, monitor, generator
-            )
+            found = self._choose(table, monitor, generator)
+            choice, small, leads, monitor, stopped = found
             table = replace(table, weighting=choice.candidate.weighting)
-            groups = self._groups(table, settings, choice, small, leads, random)
+            groups = self._groups(table, choice, small, leads, random)
             starts = self._laid(table, [tree for own in groups for tree in own.trees])
-        network = self._network(table, settings, starts, generator)
-        monitor.snapshot = lambda: self._snapshot(table, network)
-        loss = None
+        network, loss = self._network(table, starts, device), None
+
+        def snapshot() -> Tree:
+            """Return the first tree as it is now."""
+            return table.restore(self._tree(table, table.trees(network.arrays())[0]))
+
+        monitor.snapshot = snapshot
         if not stopped:
             loss = train_trees(network, settings, monitor, generator).best_loss
-        encoded = self._encoded(table, network.arrays())
+        encoded = table.trees(network.arrays())
         self.batch_ = Batch(encoded, table.data.encoder)
-        places = self._retained(table, settings, network, groups, loss)
+        places = self._retained(table, network, groups, loss)
         if settings.early_stopping:
             table = table.joined()
             trees = [self._with_trained_leaves(table, network, e) for e in places]
@@ -144,13 +148,13 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             trees = [self._tree(table, encoded[e]) for e in places]
         self.path_ = self._path(table, choice, groups, trees)
         start = table.restore(self._tree(table, groups[0].began[places[0]]))
-        origin = Origin(
+        may_move = settings.learning_rate_index + settings.learning_rate_values > 0
+        origin = partial(
+            Origin,
             groups[0].kind,
-            trained=_moves(settings) and not stopped,
-            n_splits=0,
-            n_changed=0,
+            trained=may_move and not stopped,
             later=("pruning",) * (self.path_.tree.n_leaves < trees[0].n_leaves),
-            held_out=self._held_out_words(table, settings),
+            held_out=self._held_out_words(table),
         )
         self._finish(table, start, origin)
         last = self.model_
@@ -171,7 +175,8 @@ class GradTreeFit(GradTreeSettings, TunedTree):
             )
         seen = to_float32(data.encoder.transform(data.frame))
         objective = objective_of(settings, data.y, self.labels(), search.loss)
-        return Table(data, search, objective, scale, to_float32(data.X), seen)
+        x = to_float32(data.X)
+        return Table(data, settings, search, objective, scale, x, seen)
 
     def _hold_out(self, target, groups):
         """Hold rows out where they stop training, if they can be spared."""
@@ -180,7 +185,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         return super()._hold_out(target, groups)
 
     def _choose(
-        self, table: Table, settings: GradTreeSettings, monitor: Monitor, generator
+        self, table: Table, monitor: Monitor, generator: torch.Generator
     ) -> tuple[Choice, RandomTrees | None, np.ndarray, Monitor, bool]:
         """Cross-validate greedy trees, and small random ones beside them.
 
@@ -199,14 +204,13 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         if self.constraints_.limits_splits:
             return choice, None, nowhere, stage.next_stage(TRAINING, n_epochs), False
         weighted = replace(table, weighting=choice.candidate.weighting)
-        small, stopped = train_in_folds(weighted, settings, stage, generator)
+        small, stopped = train_in_folds(weighted, stage, generator)
         choice, leads = with_random_trees(choice, small)
         return choice, small, leads, stage.next_stage(TRAINING, n_epochs), stopped
 
     def _groups(
         self,
         table: Table,
-        settings: GradTreeSettings,
         choice: Choice,
         small: RandomTrees | None,
         leads: np.ndarray,
@@ -215,33 +219,32 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         """Return the restarts of each size that is trained, the chosen size's first.
 
         Other sizes have a third as many, and are pruned from the next power of two.
+        Greedy trees grow with the weights that leaves have.
         """
-        sizes, n = choice.sizes, settings.n_restarts
+        data, n, sizes = table.data, table.settings.n_restarts, choice.sizes
+        greedy = replace(table.search.greedy, class_weight=table.training_weights)
+        rows = table.x, table.seen, data.y, data.encoder.features_, data.weight
+        restarts = Restarts(replace(table.search, greedy=greedy), rows, n, random)
         ends = np.searchsorted(sizes, DOUBLINGS[sizes[-1] > DOUBLINGS])
         ends = np.unique([*ends, choice.chosen, len(sizes) - 1])
-        restarts = self._restarts(table, n, random)
         groups: list[Group] = []
+        largest = 0  # leaves of the trees of the last group
         for end in ends.tolist():
             before = [place for group in groups for place in group.sizes]
             own = [z for z in range(end + 1) if z not in before and not leads[z]]
             n_trees = n if choice.chosen in own else -(-n // 3)
             trees = restarts.trees(choice.candidates[end], int(sizes[end]))[:n_trees]
-            if groups and _most(trees) <= _most(groups[-1].trees):
+            most = max(tree.n_leaves for tree in trees)
+            if most <= largest:
                 groups[-1].sizes.extend(own)  # all rows fill no more leaves
             elif own:
                 groups.append(Group("greedy", trees, trees, own))
+                largest = most
         if small is not None and leads.any():
             own = np.flatnonzero(leads).tolist()
             size = int(sizes[choice.chosen if choice.chosen in own else own[-1]])
             groups.append(Group("random", small.began[:n], small.trees[:n], own, size))
         return sorted(groups, key=lambda group: choice.chosen not in group.sizes)
-
-    def _restarts(self, table: Table, n: int, random) -> Restarts:
-        """Return greedy trees that grow with the weights that leaves have."""
-        search, data = table.search, table.data
-        greedy = replace(search.greedy, class_weight=table.training_weights)
-        rows = table.x, table.seen, data.y, data.encoder.features_, data.weight
-        return Restarts(replace(search, greedy=greedy), rows, n, random)
 
     def _laid(self, table: Table, trees: list[Tree]) -> Starts:
         """Lay trees over encoded columns into complete ones."""
@@ -254,31 +257,19 @@ class GradTreeFit(GradTreeSettings, TunedTree):
         own = table.data.y, table.row_weights, table.objective
         return with_leaf_values(starts, table.x, *own)
 
-    def _network(
-        self, table: Table, settings: GradTreeSettings, starts: Starts, generator
-    ) -> HardTrees:
+    def _network(self, table: Table, starts: Starts, device: torch.device) -> HardTrees:
         """Bind the trees with the rows that they are trained on."""
         data, valid, judged = table.data, None, table.judged
-        if settings.early_stopping:
+        if table.settings.early_stopping:
             valid = table.seen, data.y, data.row_weight
             if len(data.y_valid):
                 valid = to_float32(data.X_valid), data.y_valid, data.row_weight_valid
         errors, weights = table.judge(judged).errors, table.row_weights
-        return HardTrees(
-            starts,
-            Rows(table.x, table.seen[judged], data.y, weights, errors, valid),
-            table.objective,
-            settings,
-            generator.device,
-        )
-
-    def _encoded(self, table: Table, trees: Starts) -> list[Tree]:
-        """Return trees over encoded columns."""
-        features = table.data.encoder.features_
-        return trees.trees(features, self.labels(), self.outputs_)
+        rows = Rows(table.x, table.seen[judged], data.y, weights, errors, valid)
+        return HardTrees(starts, rows, table.objective, table.settings, device)
 
     def _retained(
-        self, table: Table, settings, network: HardTrees, groups: list[Group], loss
+        self, table: Table, network: HardTrees, groups: list[Group], loss
     ) -> list[int]:
         """Return the place of the tree that each group retains."""
         leaves, first, places = network.leaves(), 0, []
@@ -291,7 +282,7 @@ class GradTreeFit(GradTreeSettings, TunedTree):
                     grown = table.search.with_rows(tree, seen, judge.y, weight)
                     pruned = prune_to_size(grown, group.n_leaves)
                     leaves[e] = np.unique(leaf_of(pruned, seen), return_inverse=True)[1]
-            if settings.early_stopping and loss is not None:
+            if table.settings.early_stopping and loss is not None:
                 place = int(loss[own].argmin())
             else:
                 predicted = [judge.predicted(leaf) for leaf in leaves[own]]
@@ -306,20 +297,22 @@ class GradTreeFit(GradTreeSettings, TunedTree):
 
         Values stay in the unit of the table's target, see ``Table.restore``.
         """
-        weights = table.class_weights
-        tree = self._exported(encoded, table.data, weights, self._notes(weights))
-        return kept(simplify(tree), self.constraints_)
+        return kept(simplify(self._export(table, encoded)), self.constraints_)
 
     def _with_trained_leaves(
         self, table: Table, network: HardTrees, place: int
     ) -> Tree:
         """Return a tree whose leaves are as they were trained."""
-        weights, encoded = table.class_weights, self.batch_.trees[place]
-        tree = self._exported(encoded, table.data, weights, self._notes(weights))
+        tree = self._export(table, self.batch_.trees[place])
         output = network.leaf_value[place].detach().double().cpu().numpy()
         value = tree.value.copy()
         value[tree.is_leaf] = self._trained_values(output, table.objective)
         return simplify(replace(tree, value=value))
+
+    def _export(self, table: Table, encoded: Tree) -> Tree:
+        """Return a tree in the user's columns with its rows, as complete as it is."""
+        weights = table.class_weights
+        return self._exported(encoded, table.data, weights, self._notes(weights))
 
     def _path(
         self, table: Table, choice: Choice | None, groups: list[Group], trees
@@ -358,36 +351,28 @@ class GradTreeFit(GradTreeSettings, TunedTree):
     def _merged(self, table: Table, tree: Tree) -> Tree:
         """Return a tree whose sibling leaves of one class are one leaf."""
         merged = merge_equal(tree, same_class=True)
-        if merged.n_leaves == tree.n_leaves or read_settings(self).early_stopping:
+        if merged.n_leaves == tree.n_leaves or table.settings.early_stopping:
             return tree
         return self._with_rows(merged, table.data, table.class_weights)
 
-    def _finish(self, table: Table, start: Tree, origin: Origin) -> None:
+    def _finish(self, table: Table, start: Tree, origin: Callable[..., Origin]) -> None:
         """Set the model and its origin, its splits counted, on the path, too."""
-        data = table.data
-        y = data.y if self.labels() else table.scale.restore(data.y)
-        rows = data.frame, y, data.weight, data.groups
-        self.path_ = self._with_certainty(self.path_, *rows)
-        tree = self.path_.tree
-        columns = feature_matrix(tree.features, data.frame).T
-        n_changed = changed_splits(start, tree, feature_spread([*columns]))
-        self.origin_ = replace(origin, n_splits=tree.n_splits, n_changed=n_changed)
-        self.model_ = with_origin(tree, self.origin_)
-        trees = [*self.path_.trees]
-        trees[self.path_.chosen] = self.model_
-        self.path_ = replace(self.path_, trees=tuple(trees))
+        frame, y, *more = table.data.rows
+        y = y if self.labels() else table.scale.restore(y)
+        path = self._with_certainty(self.path_, frame, y, *more)
+        tree, trees = path.tree, [*path.trees]
+        spread = feature_spread([*feature_matrix(tree.features, frame).T])
+        n_changed = changed_splits(start, tree, spread)
+        self.origin_ = origin(n_splits=tree.n_splits, n_changed=n_changed)
+        self.model_ = trees[path.chosen] = with_origin(tree, self.origin_)
+        self.path_ = replace(path, trees=tuple(trees))
 
-    def _snapshot(self, table: Table, network: HardTrees) -> Tree:
-        """Return the first tree as it is now."""
-        encoded = self._encoded(table, network.arrays())[0]
-        return table.restore(self._tree(table, encoded))
-
-    def _held_out_words(self, table: Table, settings) -> str:
+    def _held_out_words(self, table: Table) -> str:
         """Say what was held out to select by; "" for nothing."""
-        if settings.early_stopping:
+        if table.settings.early_stopping:
             return VALIDATION[table.data.held_out] if len(table.data.y_valid) else ""
-        is_tuned = settings.start == "greedy" and len(table.data.y) >= FEWEST_ROWS
-        return IN_FOLDS if is_tuned else ""
+        is_greedy = table.settings.start == "greedy"
+        return IN_FOLDS if is_greedy and len(table.data.y) >= FEWEST_ROWS else ""
 
     def _scale_of(self, settings, data: TrainingData) -> TargetScale:
         """Return the unit of the target that is learned in; set its loss."""
@@ -409,13 +394,3 @@ def _unscored(table: Table) -> Choice:
     unknown = np.full((len(sizes), 1), np.nan)
     last = len(sizes) - 1
     return Choice(sizes, [candidate] * len(sizes), unknown, last, unknown[:, 0])
-
-
-def _most(trees: Sequence[Tree]) -> int:
-    """Leaves of the largest tree."""
-    return max(tree.n_leaves for tree in trees)
-
-
-def _moves(settings: GradTreeSettings) -> bool:
-    """Whether a learning rate lets splits move."""
-    return settings.learning_rate_index > 0 or settings.learning_rate_values > 0

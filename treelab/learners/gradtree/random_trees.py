@@ -14,7 +14,6 @@ from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.common.folds import assign_parts, repeated_folds
 from treelab.learners.common.tuned_tree import Choice, path_sums
 from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
-from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts
 from treelab.learners.gradtree.table import Table
 from treelab.training.events import Monitor
@@ -43,13 +42,10 @@ class RandomTrees:
 
 
 def train_in_folds(
-    table: Table,
-    settings: GradTreeSettings,
-    monitor: Monitor,
-    generator: torch.Generator,
+    table: Table, monitor: Monitor, generator: torch.Generator
 ) -> tuple[RandomTrees, bool]:
     """Train random trees in five folds; return them, and whether a callback stopped."""
-    settings = replace(settings, early_stopping=False)
+    settings = replace(table.settings, early_stopping=False)
     y, search, x = table.data.y, table.search, table.x
     groups = table.data.groups
     folds, *_ = repeated_folds(
@@ -65,19 +61,12 @@ def train_in_folds(
     )
     weight = table.row_weights * own * len(y) / own.sum(1)[:, None]
     each = table.data.row_weight
-    network = HardTrees(
-        starts,
-        Rows(x, x, y, weight, errors),
-        table.objective,
-        settings,
-        generator.device,
-    )
+    rows = Rows(x, x, y, weight, errors)
+    network = HardTrees(starts, rows, table.objective, settings, generator.device)
     result = train_trees(network, settings, monitor, generator)
-    features = table.data.encoder.features_
-    called = search.greedy.classes, search.greedy.outputs
     trees = [
         _without_small_branches(search.with_rows(tree, x, y, each), FEWEST * len(y))
-        for tree in network.arrays().trees(features, *called)
+        for tree in table.trees(network.arrays())
     ]
     error = errors(network.leaves())
     part = assign_parts(len(y), seed=search.seed, groups=groups)
@@ -86,10 +75,10 @@ def train_in_folds(
         best = fold * n_trees + int(np.split(error, len(folds))[fold].argmin())
         seen = search.with_rows(trees[best], x[~held], y[~held], each[~held])
         path = cost_complexity_path(seen)
-        rows = x[held], y[held], part[held], each[held]
-        sums.append(path_sums(path, rows, search)[table.weighting])
+        held_out = x[held], y[held], part[held], each[held]
+        sums.append(path_sums(path, held_out, search)[table.weighting])
     scores = pooled_scores(np.sum(sums, axis=0), search.scored_as)
-    began, order = starts.trees(features, *called), np.argsort(error, kind="stable")
+    began, order = table.trees(starts), np.argsort(error, kind="stable")
     found = RandomTrees(scores, [trees[e] for e in order], [began[e] for e in order])
     return found, result.reason == "callback"
 

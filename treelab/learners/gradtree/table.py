@@ -18,6 +18,7 @@ from treelab.learners.common.objective import (
 from treelab.learners.common.target import TargetScale
 from treelab.learners.common.tuned_tree import Search
 from treelab.learners.gradtree.settings import GradTreeSettings
+from treelab.learners.gradtree.starts import Starts
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree, with_midpoint_thresholds
@@ -97,6 +98,7 @@ class Table:
     """The rows as GradTree trains on them."""
 
     data: TrainingData  # ``y`` are class codes, or values in the unit of ``scale``
+    settings: GradTreeSettings
     search: Search
     objective: Objective
     scale: TargetScale
@@ -150,6 +152,12 @@ class Table:
             self.search.loss,
             weights if is_asked and np.ptp(weights) > 0 else None,
         )
+
+    def trees(self, starts: Starts) -> list[Tree]:
+        """Return complete trees as those over encoded columns."""
+        greedy = self.search.greedy
+        features = self.data.encoder.features_
+        return starts.trees(features, greedy.classes, greedy.outputs)
 
     def joined(self) -> "Table":
         """Return the table whose trees are exported with the validation rows, too."""

@@ -104,6 +104,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             held_out = f"the rows that each of {n_folds} sub-ensembles held out"
         elif data.held_out:
             held_out = "a fifth of the rows"
+        elif data.frame_valid.equals(data.frame):  # too few rows
+            held_out = ""
         network = begin(fold)
         start = self._export(network, data)
         max_epochs = plan_of(settings, len(data.y))[0].max_epochs

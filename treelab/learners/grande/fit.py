@@ -214,11 +214,8 @@ LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
 def held_out_predictions(network: WeightedTreesNetwork) -> np.ndarray:
     """Predict each training row by the sub-ensemble that holds it out.
 
-    Returns
-    -------
-    ndarray of shape (n_train, n_classes or 1)
-        Class probabilities, or values in the unit of the target; NaN for a row that
-        every tree was trained on.
+    Class probabilities (n_train, n_classes), or values (n_train, 1) in the unit of the
+    target; NaN for a row that every tree was trained on.
     """
     n_train, objective = network.rows.n_train, network.objective
     predictions = np.full((n_train, max(objective.n_classes, 1)), np.nan)
@@ -306,19 +303,11 @@ def measured_scale(
     log_prior: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> float:
-    """Return the factor of log-odds with the lowest log loss.
+    """Return the factor of log-odds with the lowest log loss on some rows.
 
-    Parameters
-    ----------
-    log_odds : ndarray of shape (m, n_classes)
-        Logarithms of probabilities of held-out rows, up to a constant a row, less those
-        of the classes' frequencies.
-    target : int array of shape (m,)
-        Class codes.
-    log_prior : ndarray of shape (n_classes,)
-        Logarithms of the classes' frequencies.
-    weight : ndarray of shape (m,) or None, default=None
-        Of each row in the loss; None: all count alike.
+    Log-odds (m, n_classes) are logarithms of probabilities, up to a constant a row,
+    less the ``log_prior`` (n_classes,), those of the classes' frequencies; the target
+    (m,) holds class codes, and rows count by their weight (m,).
     """
     rows = np.arange(len(target))
 

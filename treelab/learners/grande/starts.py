@@ -49,16 +49,8 @@ def begin_network(
     """Give the trees of every sub-ensemble their columns, initial splits and leaves.
 
     Each sub-ensemble has as many trees as the model: what it says of them holds for it.
-
-    Parameters
-    ----------
-    fold, data, objective
-        See ``Rows.of``.
-    settings : GrandeSettings
-    generator : torch.Generator
-        On the device to train on; draws parameters.
-    seed : int
-        Draws the trees' features, and seeds the greedy ensembles.
+    The ``seed`` draws the trees' features, and seeds the greedy ensembles; the
+    ``generator``, on the device to train on, draws parameters. See ``Rows.of``, too.
     """
     rows = Rows.of(data, fold, objective, generator.device)
     random = np.random.RandomState(seed)

@@ -17,51 +17,53 @@ from treelab.trees.tree import Tree, knows_interval
 from treelab.trees.words import counted
 
 
-def with_origin_of(sentence: str, run: Run) -> str:
-    """Add to how a model was made how the run's began, where that is known."""
-    if run.origin is None:
-        return sentence
-    return f"{sentence} Of that run: {run.origin.headline}"
-
-
 def save_derived(
     store: RunStore,
     run: Run,
-    model: Model,
+    model: Tree | PruningPath,
     title: str,
-    notes: Sequence[str],
+    sentence: str,
     facts: Mapping[str, str],
     *,
+    more: Sequence[str] = (),
     edits: str = "",
     path: SizePath | None = None,
     rashomon: RashomonSet | None = None,
 ) -> str:
-    """Save a model as a run of the same problem; return its id.
+    """Save a model made of a run's as a run of the same problem; return its id.
 
     Parameters
     ----------
-    store : RunStore
-    run : Run
-        Of whose model it was made.
-    model : Tree, WeightedTrees or PruningPath
     title : str
         Of the new run.
-    notes : sequence of str
-        The first says how it was made, and is its provenance.
+    sentence : str
+        How it was made; with how the run's began, where that is known, it becomes its
+        provenance and a note, in the place of that of the run's model.
     facts : mapping
         Go into its summary, among them the run that it came from.
+    more : sequence of str
+        Notes beside the sentence.
     edits, path, rashomon
         The log of edits as JSON, the trees by size and those that score alike, where
         the new run has them.
     """
+    if run.origin is not None:
+        sentence += f" Of that run: {run.origin.headline}"
     split = run.problem.split(store.table(run.problem.table_id))
+    notes = sentence, *more
     if isinstance(model, Tree):
-        model = with_interval_as(model, store.model(run.id), split)
-    measured: dict[str, float | str] = {**facts, "provenance": notes[0]}
+        tree = without_origin(model, run.provenance)
+        tree = replace(tree, notes=(*notes, *tree.notes))
+        model = with_interval_as(tree, store.model(run.id), split)
+    else:
+        trees = [*model.trees]
+        trees[model.chosen] = replace(model.tree, notes=(*notes, *model.tree.notes))
+        model = replace(model, trees=tuple(trees))
+    measured: dict[str, float | str] = {**facts, "provenance": sentence}
     if "held_out_title" in run.summary:
         measured["held_out_title"] = run.summary["held_out_title"]
     fitted = Fitted(
-        model, run.problem, split, tuple(notes), measured, path=path, rashomon=rashomon
+        model, run.problem, split, notes, measured, path=path, rashomon=rashomon
     )
     return save_as_run(store, fitted, title, run, edits)
 
@@ -117,16 +119,8 @@ def save_pruned(
         f"{counted(run.summary['leaves'], 'leaf', 'leaves')}; test scores were shown "
         "beside it."
     )
-    sentence = with_origin_of(sentence, run)
-    return save_derived(
-        store,
-        run,
-        _noted(model, sentence, run),
-        f"{run.short_title}, {size}",
-        [sentence],
-        chosen,
-        path=path,
-    )
+    title = f"{run.short_title}, {size}"
+    return save_derived(store, run, model, title, sentence, chosen, path=path)
 
 
 def _trained(
@@ -157,13 +151,3 @@ def _is_own(
     if isinstance(trained, PruningPath):
         return False
     return model_size(model) == model_size(trained)
-
-
-def _noted(model: Tree | PruningPath, sentence: str, run: Run) -> Tree | PruningPath:
-    """Return the model with a sentence in the place of its run's origin."""
-    if isinstance(model, Tree):
-        tree = without_origin(model, run.provenance)
-        return replace(tree, notes=(sentence, *tree.notes))
-    trees = [*model.trees]
-    trees[model.chosen] = replace(model.tree, notes=(sentence, *model.tree.notes))
-    return replace(model, trees=tuple(trees))

@@ -20,7 +20,7 @@ from treelab.learners.common.origin import (
     feature_spread,
     with_origin,
 )
-from treelab.runs.jobs.derived import save_derived, with_interval_as, with_origin_of
+from treelab.runs.jobs.derived import save_derived, with_interval_as
 from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
@@ -76,17 +76,15 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     tree = bench.tree_of(bench.replay(log))
     if not log.edits:
         raise ValueError("The log holds no edit: its tree would be the run's own.")
-    sentence = with_origin_of(_by_hand(log, run), run)
     tree = _of_first(without_origin(tree, run.provenance))
-    more = _left_out(run, model, tree)
-    tree = replace(tree, notes=(sentence, *more, *tree.notes))
     return save_derived(
         store,
         run,
         tree,
         f"{run.short_title}, {_edits(log)}",
-        [sentence, *more],
+        _by_hand(log, run),
         {"edited_from": run.id},
+        more=_left_out(run, model, tree),
         edits=log.to_json(),
     )
 

@@ -11,7 +11,7 @@ from treelab.data.split import DataSplit
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.runs.jobs.derived import save_derived, with_origin_of
+from treelab.runs.jobs.derived import save_derived
 from treelab.runs.jobs.fit import (
     Fitted,
     fit_rows,
@@ -62,15 +62,13 @@ def save_member(
         f"One of {n_trees} trees within {shortest(tolerance)} of the tree of "
         f"“{run.title}”, or better, chosen by hand."
     )
-    sentence = with_origin_of(sentence, run)
-    tree = without_origin(tree, run.provenance)
     size = counted(tree.n_leaves, "leaf", "leaves")
     return save_derived(
         store,
         run,
-        replace(tree, notes=(sentence, *tree.notes)),
+        tree,
         f"{run.short_title}, tree {place + 1} of {n_trees}: {size}",
-        [sentence],
+        sentence,
         {"chosen_from": run.id},
         rashomon=replace(trees, chosen=place),
     )

@@ -153,33 +153,23 @@ def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
     make_private_folder(folder)
     path = folder / f"{epoch:013.4f}.json"
     write_private(path, json.dumps(tree.to_dict()))
-    files = _files(folder)
+    files = snapshot_files(folder)
     if len(files) > MOST_SNAPSHOTS:
-        epochs = snapshot_epochs(folder)
+        epochs = [*files]
         gaps = [after - before for before, after in zip(epochs, epochs[2:])]
-        files[1 + gaps.index(min(gaps))].unlink(missing_ok=True)
+        files[epochs[1 + gaps.index(min(gaps))]].unlink(missing_ok=True)
 
 
-def snapshot_epochs(folder: Path) -> list[float]:
-    """List the epochs that have a snapshot, first to last."""
-    return [float(file.stem) for file in _files(folder)]
+def snapshot_files(folder: Path) -> dict[float, Path]:
+    """Return the snapshot of each epoch that has one, first to last."""
+    # Names of one width sort as numbers do.
+    return {float(file.stem): file for file in sorted(folder.glob("*.json"))}
 
 
 def read_snapshot(folder: Path, epoch: float) -> Tree:
-    """Read the tree of an epoch of ``snapshot_epochs``.
-
-    Raises
-    ------
-    LookupError
-        If that epoch has none, or has been thinned out since.
-    """
+    """Read the tree of an epoch; LookupError where none is left of it."""
     path = folder / f"{epoch:013.4f}.json"
     try:
         return Tree.from_dict(json.loads(path.read_text("utf-8")))
     except FileNotFoundError as error:
         raise LookupError(f"No tree was saved at epoch {epoch:g}.") from error
-
-
-def _files(folder: Path) -> list[Path]:
-    """List the snapshot files by epoch; names of one width sort as numbers do."""
-    return sorted(folder.glob("*.json"))

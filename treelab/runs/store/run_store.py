@@ -288,7 +288,7 @@ class RunStore(RunEvents, StoredTables):
 
     def snapshots(self, run_id: str) -> list[float]:
         """List the epochs of which a tree is stored, first to last."""
-        return snapshots.snapshot_epochs(self._snapshots(run_id))
+        return [*snapshots.snapshot_files(self._snapshots(run_id))]
 
     def snapshot(self, run_id: str, epoch: float) -> Tree:
         """Read the tree of an epoch; LookupError if it is gone."""

@@ -312,10 +312,7 @@ class Forest(Sequence):
     def decision_function(self, X) -> np.ndarray:
         """Return the sums, (n_rows, n_outputs), added up in the order of the trees.
 
-        Raises
-        ------
-        ValueError
-            If these trees predict by their mean.
+        ValueError if these trees predict by their mean.
         """
         if not self.is_sum:
             raise ValueError("The trees of this forest predict by their mean.")
@@ -328,10 +325,7 @@ class Forest(Sequence):
     def predict_proba(self, X) -> np.ndarray:
         """Return class probabilities, float64 (n_rows, n_classes), as in ``classes``.
 
-        Raises
-        ------
-        ValueError
-            If this is a regression.
+        ValueError if this is a regression.
         """
         if self.classes is None:
             raise ValueError("A regression forest has no class probabilities.")

@@ -170,16 +170,11 @@ def _arguments(nodes: Nodes, columns: Columns) -> dict:
 
 
 _LINKS = {
-    "binary:logistic": "logistic",
-    "reg:logistic": "logistic",
-    "multi:softmax": "softmax",
-    "multi:softprob": "softmax",
-    "reg:squarederror": "identity",
-    "reg:absoluteerror": "identity",
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "logistic"),
+    **dict.fromkeys(("multi:softmax", "multi:softprob"), "softmax"),
+    **dict.fromkeys(("reg:squarederror", "reg:absoluteerror"), "identity"),
     "reg:pseudohubererror": "identity",
-    "count:poisson": "exp",
-    "reg:gamma": "exp",
-    "reg:tweedie": "exp",
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exp"),
 }
 
 _NO_TREE = "This xgboost model holds no tree."
