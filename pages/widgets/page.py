@@ -1,5 +1,6 @@
 """What every page begins with: the app around it, its bar, its title, its colours."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
@@ -9,6 +10,7 @@ from typing import NoReturn
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.cached.store import readiness, start_workers
 from pages.state import choices
 from pages.widgets.words import explained, plain
 from treelab.data.problem import Problem
@@ -21,6 +23,7 @@ from treelab.runs.store.run import Run
 from treelab.trees.colors import Mode, Palette, mix, palette
 from treelab.trees.words import counted, significant
 
+DRAWING, MOST_STARTING = 1.5, 10.0  # seconds that what can wait gives others
 _THEN = '<span class="quiet">›</span>'
 
 
@@ -239,8 +242,15 @@ def load_figures_ahead() -> None:
 def with_skeleton(place, height: int, function: Callable, *given):
     """Return what a function of data finds, below a skeleton of so many pixels.
 
-    A press meanwhile is answered at once: a script can be stopped only where it draws.
+    At the app's start the browser has the processors first, then the workers. A press
+    meanwhile is answered at once: a script can be stopped only where it draws.
     """
+    began = time.monotonic()
+    while readiness() == 0 and (waited := time.monotonic() - began) < MOST_STARTING:
+        if waited > DRAWING:
+            start_workers()
+        place.skeleton(height)
+        time.sleep(0.1)
     pool = ThreadPoolExecutor(1)
     found = pool.submit(function, *given)
     pool.shutdown(wait=False)

@@ -424,7 +424,7 @@ def test_a_table_too_small_to_hold_rows_out_does_not_say_that_any_were():
     X = pd.DataFrame({"a": np.arange(9.0)})
     model = ArgminTreeClassifier(random_state=0, **QUICK | {"depth": 1})
     assert model.fit(X, X["a"] > 4).origin_.held_out == ""
-    model.fit(X, X["a"] > 4, X_valid=X[2:], y_valid=X["a"][2:] > 4)
+    model.fit(X, X["a"] > 4, X_valid=X, y_valid=X["a"] > 4)
     assert model.origin_.held_out == "validation rows"
 
 

@@ -148,3 +148,8 @@ def test_the_subtrees_of_a_level_hold_every_split_below_it_once(depth):
             for i, split in enumerate(subtree):
                 children = [s for s in (2 * split + 1, 2 * split + 2) if s in subtree]
                 assert children == subtree[2 * i + 1 : 2 * i + 3]
+
+
+def test_a_table_too_small_to_hold_rows_out_does_not_say_that_any_were():
+    X = np.arange(9.0)[:, None]
+    assert GetClassifier(**QUICK).fit(X, X[:, 0] > 4).origin_.held_out == ""

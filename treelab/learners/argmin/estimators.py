@@ -75,10 +75,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         if not path.has_predictor:  # the leaves predict
             rows = data.frame, data.y, data.weight, data.groups
             path = self._with_certainty(path, *rows)
-        none = data.frame_valid.equals(data.frame)  # too few rows
-        held_out = "" if none else "validation rows"
-        held_out = "a fifth of the rows" if data.held_out else held_out
-        how = {"start": "random", "held_out": held_out}
+        how = {"start": "random", "held_out": data.validation}
         self._retain(path, training, restart, exporter, **how)
 
     def _network(self, exporter: TreeExporter, seed: int) -> ArgminTrees:

@@ -313,6 +313,7 @@ class TrainingData:
     # Whether the validation rows are rows of the caller's ``X`` that were set aside
     # from training, so that they may join it in the end.
     held_out: bool = False
+    validation: str = ""  # what the validation rows are; "" where training rows are
     weight: np.ndarray | None = None
     weight_valid: np.ndarray | None = None
     groups: np.ndarray | None = None
@@ -464,11 +465,12 @@ class TableEstimator(CommonSettings, BaseEstimator):
                 "groups_valid are the groups of X_valid; give them where X_valid and "
                 "groups are given."
             )
-        set_aside = False
+        set_aside, validation = False, "validation rows"
         if X_valid is None:
             places, held_out = self._hold_out(rows.y, rows.groups)
             set_aside = not np.isin(held_out, places).any()
             rows, valid = rows.take(places), rows.take(held_out)
+            validation = "a fifth of the rows" if set_aside else ""
         else:
             more = self._in_order(y_valid), weight_valid, groups_valid
             valid = self._read_rows(X_valid, *more, suffix="_valid")
@@ -492,6 +494,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
             frame_valid=valid.frame,
             n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
+            validation=validation,
             weight=rows.weight,
             weight_valid=valid.weight,
             groups=rows.groups,

@@ -176,8 +176,8 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:
         """What the tree was selected on, for its origin."""
-        rows = "a fifth of the rows" if data.held_out else "validation rows"
-        if settings.tunes == "leaves":
+        rows = data.validation
+        if settings.tunes == "leaves" or not rows:
             return rows
         return f"{rows}, for the depth alone" if settings.max_depth == "auto" else ""
 

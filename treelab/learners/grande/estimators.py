@@ -96,16 +96,12 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             seed=seeds[2],
         )
         takes_turns = not len(data.y_valid)  # folds, at being held out
-        held_out, fold = "validation rows", None
+        held_out, fold = data.validation, None
         if takes_turns:
             n_folds = settings.n_folds
             fold = assign_folds(data.y, n_folds, seed=seeds[1], groups=data.groups)
             n_folds = int(fold.max()) + 1
             held_out = f"the rows that each of {n_folds} sub-ensembles held out"
-        elif data.held_out:
-            held_out = "a fifth of the rows"
-        elif data.frame_valid.equals(data.frame):  # too few rows
-            held_out = ""
         network = begin(fold)
         start = self._export(network, data)
         max_epochs = plan_of(settings, len(data.y))[0].max_epochs
