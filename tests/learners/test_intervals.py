@@ -15,6 +15,7 @@ from treelab.learners.cart.estimators import CartClassifier, CartRegressor
 from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeRegressor
+from treelab.learners.grande.fit import AS_TRAINED
 from treelab.trees.io import load
 from treelab.trees.text import interval_text
 
@@ -88,7 +89,7 @@ def test_a_quantile_of_grande_lies_where_rows_held_out_of_folds_say(monkeypatch)
     grande = GrandeRegressor(loss="quantile", quantile=0.9, **settings).fit(X, y)
     held_out = clone(grande).fit(X[100:], y[100:], X_valid=X[:100], y_valid=y[:100])
     assert np.mean(y[:100] <= held_out.predict(X[:100])) == pytest.approx(0.9, abs=0.02)
-    monkeypatch.setattr(GrandeRegressor, "_calibrate", lambda *_: None)
+    monkeypatch.setattr(GrandeRegressor, "_calibrate", lambda *_: AS_TRAINED)
     by = grande.predict(X) - clone(grande).fit(X, y).predict(X)
     off = np.sort(y - grande.held_out_predictions_[:, 0])
     assert off[268] - 1e-5 <= by.min() <= by.max() <= off[270] + 1e-5
