@@ -8,7 +8,7 @@ from pages.cached import store as cached
 from pages.data.columns import column_editor, date_parts, model_column, show_columns
 from pages.data.split import pick_split, test_file
 from pages.state import choices
-from pages.widgets.page import mode, page_tabs, page_title, show_figure, with_skeleton
+from pages.widgets.page import at_leisure, mode, page_tabs, page_title, show_figure
 from pages.widgets.settings import DEFAULT_LEARNERS
 from pages.widgets.upload import UPLOAD_OPEN, reading_notes, upload_box
 from pages.widgets.words import confirm_delete, explained, plain
@@ -191,7 +191,7 @@ if rows_tab.open:
         if not errors:
             with right:
                 show_evaluation(problem)
-        found = with_skeleton(place_of_notes, NOTES_HEIGHT, cached.findings, problem)
+        found = at_leisure(cached.findings, problem)
         notes += [each.sentence for each in found if each.level == "note"]
         title = f"{counted(len(notes), 'thing')} we noticed"
         if not notes:

@@ -23,7 +23,7 @@ from treelab.runs.store.run import Run
 from treelab.trees.colors import Mode, Palette, mix, palette
 from treelab.trees.words import counted, significant
 
-DRAWING, MOST_STARTING = 1.5, 10.0  # seconds that what can wait gives others
+DRAWING, MOST_STARTING = 3.0, 10.0  # seconds that what can wait gives others
 _THEN = '<span class="quiet">›</span>'
 
 
@@ -239,23 +239,22 @@ def load_figures_ahead() -> None:
         st.plotly_chart(go.Figure(layout_template="none"), key="no-figure")
 
 
-def with_skeleton(place, height: int, function: Callable, *given):
-    """Return what a function of data finds, below a skeleton of so many pixels.
+def at_leisure(function: Callable, *given):
+    """Return what a function of data finds, which the page need not wait for.
 
     At the app's start the browser has the processors first, then the workers. A press
-    meanwhile is answered at once: a script can be stopped only where it draws.
+    meanwhile is answered at once: a script is stopped where it reads its session.
     """
     began = time.monotonic()
     while readiness() == 0 and (waited := time.monotonic() - began) < MOST_STARTING:
         if waited > DRAWING:
             start_workers()
-        place.skeleton(height)
         time.sleep(0.1)
     pool = ThreadPoolExecutor(1)
     found = pool.submit(function, *given)
     pool.shutdown(wait=False)
     while not wait([found], 0.1).done:
-        place.skeleton(height)
+        st.session_state.get("tab")
     return found.result()
 
 

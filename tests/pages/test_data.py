@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
-from pages.widgets.page import with_skeleton
+from pages.widgets.page import at_leisure
 from pages.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
 from tests.pages.stores import add_run, table
@@ -311,12 +311,15 @@ def test_what_is_edited_of_columns_is_said_to_the_reader():
     }
 
 
-def test_a_press_is_answered_while_columns_are_looked_through():
+def test_a_press_is_answered_while_columns_are_looked_through(monkeypatch):
     free = Event()
-    place = Mock(skeleton=Mock(side_effect=InterruptedError))  # as Streamlit stops here
-    with pytest.raises(InterruptedError):
-        with_skeleton(place, 42, free.wait, 60)
+    state = Mock(get=Mock(side_effect=InterruptedError))  # as Streamlit stops here
+    with monkeypatch.context() as patched:
+        patched.setattr("pages.widgets.page.readiness", lambda: None)
+        patched.setattr("pages.widgets.page.st.session_state", state)
+        with pytest.raises(InterruptedError):
+            at_leisure(free.wait, 60)
     free.set()
-    assert with_skeleton(Mock(), 42, sum, [1, 2]) == 3
+    assert at_leisure(sum, [1, 2]) == 3
     with pytest.raises(TableError):
-        with_skeleton(Mock(), 42, Mock(side_effect=TableError("damaged")))
+        at_leisure(Mock(side_effect=TableError("damaged")))
