@@ -140,13 +140,12 @@ def test_a_killed_worker_is_replaced_and_its_curve_stays(queue, store, problem):
     begun(store, run_id)
     process = worker_of(queue)
     process.kill()
-    found = wait(queue.check, "the dead worker")
-    assert found == [run_id]
+    process.wait(PATIENCE)
+    queue.check()  # or the other worker, which looks once a second, was sooner
     run = store.run(run_id)
     assert (run.state, run.has_model) == ("interrupted", False)
     assert len(store.events(run_id)) >= 3
     assert store.snapshots(run_id)
-    assert queue.check() == []
     assert ended(store, submit(queue, problem)).state == "done"
     assert worker_of(queue) != process
     assert queue.startup_error() == ""
@@ -180,7 +179,7 @@ def test_a_training_that_does_not_react_is_interrupted(queue, store, problem):
     process.send_signal(signal.SIGTERM)
     process.wait(PATIENCE)
     assert store.run(run_id).state == "interrupted"
-    assert queue.check() == []
+    queue.check()
     wait(lambda: states(queue) == {"idle"}, "a new worker")
 
 

@@ -193,19 +193,13 @@ class Queue:
             return None
         return known[place - 1 - free] if place - free <= len(known) else None
 
-    def check(self) -> list[str]:
+    def check(self) -> None:
         """Look after runs and workers; pages call it about once a second.
 
         Runs whose process died become "interrupted", dead workers are replaced.
-
-        Returns
-        -------
-        list of str
-            The runs found dead by this call.
         """
-        interrupted = self.store.interrupt_dead_runs()
+        self.store.interrupt_dead_runs()
         self.ensure_workers()
-        return interrupted
 
     def ensure_workers(self) -> None:
         """Start workers that are missing, without waiting until they are warm.
