@@ -353,7 +353,11 @@ Condition = NumberCondition | CategoryCondition | ObliqueCondition
 
 
 def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
-    """Return the condition under which a split sends a row left, or right."""
+    """Return the condition under which a split sends a row left, or right.
+
+    ValueError if the node is no split.
+    """
+    check_split(tree, node)
     (condition,) = narrowed({}, tree, node, left).values()
     return condition
 
@@ -447,7 +451,6 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     oblique split, are listed, and ``length`` letters of a name; None: all. ValueError
     if the node is no split.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if isinstance(condition, ObliqueCondition):
         return condition.text(False, most, length)
@@ -462,7 +465,6 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
 
     ValueError at any other node.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if not isinstance(condition, CategoryCondition):
         raise ValueError(f"Node {node} does not split a column of categories.")
