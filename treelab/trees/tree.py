@@ -414,7 +414,9 @@ def _check_children(tree: "Tree", n: int) -> None:
         raise ValueError(f"Node {node} has one child; a split has two, a leaf none.")
     children = np.concatenate([left[split], right[split]])
     if not np.array_equal(np.sort(children), np.arange(1, n)):
-        raise ValueError(f"Each of nodes 1 to {n - 1} must be the child of exactly one.")
+        raise ValueError(
+            f"Each of nodes 1 to {n - 1} must be the child of exactly one."
+        )
     reached, here = 1, np.array([0])
     while len(here := here[split[here]]):
         here = np.concatenate([left[here], right[here]])
