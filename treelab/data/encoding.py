@@ -687,20 +687,7 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        bias : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-        bias : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        ``bias`` is (k,); all else is as in ``oblique_splits``.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved

@@ -24,7 +24,6 @@ from treelab.trees.tree import (
     check_predictions,
     most_probable,
     sum_up,
-    task_of,
 )
 
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
@@ -161,15 +160,9 @@ class WeightedTrees(Arrays):
         return self.n_rows if self.weight is None else self.weight
 
     @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return task_of(self.classes)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the user's table that splits read."""
-        used = np.unique(self.feature)
-        return tuple(dict.fromkeys(self.features[j].column for j in used))
+    def read(self) -> np.ndarray:
+        """Indices of the features that splits read, ascending."""
+        return np.unique(self.feature)
 
     @cached_property
     def _leaf_codes(self) -> LeafCodes:

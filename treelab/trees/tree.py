@@ -69,6 +69,8 @@ def most_probable(
 class Arrays(Stored):
     """Base of a frozen dataclass of features, read-only arrays and plain settings."""
 
+    features: tuple[Feature, ...]
+    classes: tuple | None
     array_types: ClassVar[dict[str, type]]
     has_predictor: ClassVar[bool] = False  # on top of the trees, as a path may have
 
@@ -90,6 +92,21 @@ class Arrays(Stored):
             array = getattr(self, name)
             if array is not None:
                 put(self, name, frozen(exact_copy(name, array, dtype)))
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return task_of(self.classes)
+
+    @property
+    def read(self) -> np.ndarray:
+        """Indices of the features that predictions read, ascending."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the user's table that predictions read."""
+        return tuple(dict.fromkeys(self.features[j].column for j in self.read))
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -1040,11 +1057,6 @@ class Tree(Arrays):
         return int(self.level.max())
 
     @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return task_of(self.classes)
-
-    @property
     def levels(self) -> tuple[float, ...]:
         """Levels of the quantiles that it predicts together; () for anything else."""
         return () if self.loss is None or not self.outputs else self.loss.levels
@@ -1127,10 +1139,9 @@ class Tree(Arrays):
         return frozen(chosen.astype(np.int64))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the user's table that splits and linear leaves read."""
-        used = used_features(self, leaves=True)
-        return tuple(dict.fromkeys(self.features[j].column for j in used))
+    def read(self) -> np.ndarray:
+        """Indices of the features that splits and linear leaves read, ascending."""
+        return used_features(self, leaves=True)
 
     @cached_property
     def missing_columns(self) -> frozenset[str]:

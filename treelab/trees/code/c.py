@@ -126,7 +126,7 @@ _LINE = 8  # numbers on a line
 
 def ensemble_to_c(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_c`` writes a tree."""
-    used = np.unique(model.feature).tolist()
+    used = model.read.tolist()
     read = inputs(model)
     names = dict(zip(read, identifiers(source.column for source in read)))
     functions = _features(model, used, names)

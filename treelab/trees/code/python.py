@@ -221,7 +221,7 @@ def _module(
 
 def ensemble_to_python(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_python`` writes a tree."""
-    used = np.unique(model.feature).tolist()
+    used = model.read.tolist()
     functions = [_features(model, used), _LEAF, _WEIGHTS[model.weighting]]
     if model.n_deciding < model.n_estimators:
         limit = _LIMIT.format(limit=model.n_deciding, low=FAR_BELOW)
