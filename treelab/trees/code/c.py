@@ -263,8 +263,6 @@ class _File(NestedWriter):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        # Feature index to the lines of its function.
-        self.scores: dict[int, list[str]] = {}
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
         self.kind = "double" if tree.classes is None else "int"

@@ -388,11 +388,6 @@ class _Module(NestedWriter):
 
     opening, otherwise, closing, remark = "if {}:", "else:", None, "  # {}"
 
-    def __init__(self, tree: Tree):
-        super().__init__(tree)
-        # Feature index to the lines of its table of scores.
-        self.scores: dict[int, list[str]] = {}
-
     def text(self) -> str:
         """Write the module."""
         tree = self.tree

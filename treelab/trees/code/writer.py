@@ -372,6 +372,8 @@ class NestedWriter(Writer):
     def __init__(self, tree: Tree):
         super().__init__(tree)
         self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        # Feature index to the lines of its table, or function, of scores.
+        self.scores: dict[int, list[str]] = {}
 
     @abstractmethod
     def number_test(self, test: NumberTest) -> str:
