@@ -71,21 +71,9 @@ def medians(
 ) -> list[float]:
     """Time several steps in turns, so that a slow moment touches all of them.
 
-    Parameters
-    ----------
-    steps : sequence of callable
-    n_runs : int
-        Runs of each that count, at least; one more warms it up.
-    device : str, default="cpu"
-        Waited for before and after each run.
-    at_least : float, default=0.0
-        Seconds that all runs that count take together, at least: the median of a few
-        short runs is that of a moment.
-
-    Returns
-    -------
-    list of float
-        Median seconds of each.
+    One more run than count warms each up; the device is waited for before and after
+    each. All runs that count take ``at_least`` so many seconds together: the median of
+    a few short runs is that of a moment. Returns the median seconds of each.
     """
     turns: list[list[float]] = []
     total = 0.0

@@ -257,10 +257,7 @@ def json_text(facts: dict | list, indent: int | None = 1) -> str:
 def write_output(arguments: Namespace, content: str | bytes) -> None:
     """Write to the file of a command with ``[output]``, or to standard output.
 
-    Raises
-    ------
-    ValueError
-        If no file is named for bytes, which a terminal cannot show.
+    ValueError if no file is named for bytes, which a terminal cannot show.
     """
     if arguments.output:
         path = Path(arguments.output)

@@ -91,10 +91,7 @@ def read_space(
 ) -> tuple[dict[str, Range | Values], dict, str]:
     """Return the search space that is asked for, what its preset fixes, its scoring.
 
-    Raises
-    ------
-    ValueError
-        If a ``--space`` cannot be read, or the learner has no such preset.
+    ValueError if a ``--space`` cannot be read, or the learner has no such preset.
     """
     learner = LEARNERS[arguments.learner]
     space: dict[str, Range | Values] = {}

@@ -90,11 +90,7 @@ class EditRows:
     def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct values of a number column, ascending, and each row's.
 
-        Returns
-        -------
-        values : float64 array of shape (n_values,)
-        places : int array of shape (n_rows,)
-            Place in ``values``; -1 missing.
+        Values are (n_values,), places in them (n_rows,), -1 where missing.
         """
         key = feature.column, feature.missing_range
         if key not in self._places:

@@ -66,12 +66,8 @@ class Contents:
 def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
     """Read all of a backup, and compare it with what its database lists.
 
-    The database is unpacked into an empty folder meanwhile.
-
-    Raises
-    ------
-    ValueError
-        If its database is damaged: the refusal, and why.
+    The database is unpacked into an empty folder meanwhile. ValueError if its database
+    is damaged: the refusal, and why.
     """
     digest = {name: _digest(archive, name) for name in archive.namelist()}
     try:
@@ -149,23 +145,10 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
 
     The database is copied first, as it is at one moment; what runs write later is at
     most more than it knows. The copy is read and compared with what was stored, and
-    only then moved to its place, over an older one.
-
-    Parameters
-    ----------
-    home : Path
-    file : Path
-        Its name ends in .zip.
-    anyway : bool, default=False
-        Make it also where tables or models are damaged.
-
-    Raises
-    ------
-    OSError
-        If there is no run store, it cannot be read or is damaged, or the file cannot
-        be written.
-    ValueError
-        If the store is on a server, or the file's name does not end in .zip.
+    only then moved to its place, over an older one. OSError if there is no run store,
+    it cannot be read or is damaged, or the file cannot be written. ValueError if the
+    store is on a server, or the file's name does not end in .zip. With ``anyway`` it is
+    made also where tables or models are damaged.
     """
     if file.suffix.lower() != ".zip":
         raise ValueError(f"A backup's name ends in .zip, got {file.name!r}.")
@@ -258,24 +241,11 @@ def restore(
     Runs that were under way end as interrupted.
 
     The folder is there when all of it is: what is wrong with the backup leaves nothing.
-
-    Parameters
-    ----------
-    file : Path
-    home : Path
-        There is nothing of this name, or an empty folder.
-    most_bytes : int, default=100 GB
-        Of all files together.
-    anyway : bool, default=False
-        Restore what is whole of a backup whose tables or models are damaged.
-
-    Raises
-    ------
-    OSError
-        If the folder has files, or the disk has no room.
-    ValueError
-        If the store is on a server, or the file is no backup, is damaged, or holds
-        more than it may.
+    OSError if the folder has files, or the disk has no room. ValueError if the store is
+    on a server, or the file is no backup, is damaged, or holds more than it may. That
+    is made where there is nothing, or an empty folder, of all files together at most so
+    many bytes. With ``anyway`` what is whole is restored of a backup whose tables or
+    models are damaged.
     """
     check_is_file(home)
     if home.exists() and (not home.is_dir() or any(home.iterdir())):

@@ -40,6 +40,8 @@ def clusters_problem(
 ) -> Problem:
     """Return the problem of a run that finds clusters.
 
+    ValueError if the table allows no clusters, or the known labels are numbers.
+
     Parameters
     ----------
     frame : DataFrame
@@ -53,11 +55,6 @@ def clusters_problem(
         As in ``Problem``.
     seed : int, default=0
         Random seed of the data split and of the training.
-
-    Raises
-    ------
-    ValueError
-        If the table allows no clusters, or the known labels are numbers.
     """
     names = useful_columns(frame, COLUMN if known is None else known)
     if columns is not None:

@@ -39,12 +39,8 @@ def bench_of(
 ) -> Bench:
     """Return a run's tree, as it is shown, and the rows by which it is edited.
 
-    Edits are kept within ``constraints``, those of the run.
-
-    Raises
-    ------
-    ValueError
-        If the model is an ensemble.
+    Edits are kept within ``constraints``, those of the run. ValueError if the model is
+    an ensemble.
     """
     if isinstance(model, WeightedTrees):
         raise ValueError(
@@ -60,12 +56,8 @@ def bench_of(
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     """Save an edited tree as a run that is done, a child of the first; return its id.
 
-    The same log again is the same run.
-
-    Raises
-    ------
-    ValueError
-        If the log does not fit the run's tree.
+    The same log again is the same run. ValueError if the log does not fit the run's
+    tree.
     """
     log = replace(log, run=run.id, training=None)
     if (known := _same(store, run, log)) is not None:
@@ -92,18 +84,7 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
 def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     """Create the run that trains an edited tree on; return its id.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        Whose tree was edited.
-    log : EditLog
-        With what is to be trained.
-
-    Raises
-    ------
-    ValueError
-        If the log names no training, or does not fit the run's tree.
+    ValueError if the log names no training, or does not fit the run's tree.
     """
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
@@ -132,10 +113,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
 def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Replay a run's log on its parent's tree and train what is free.
 
-    Raises
-    ------
-    ValueError
-        If the parent is gone, or the log does not fit it.
+    ValueError if the parent is gone, or the log does not fit it.
     """
     log = EditLog.from_json(store.plan(run.id, "edits") or "")
     try:

@@ -72,10 +72,7 @@ def without_origin(tree: Tree, provenance: str) -> Tree:
 def fitted_split(model: Model, split: DataSplit) -> str:
     """Name the rows that a model was fitted to, by its count of them.
 
-    Returns
-    -------
-    str
-        ``JOINED`` where the validation rows trained as well, else "train".
+    They are ``JOINED`` where the validation rows trained as well, else "train".
     """
     if isinstance(model, WeightedTrees):
         n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
@@ -88,12 +85,9 @@ def fitted_split(model: Model, split: DataSplit) -> str:
 def model_size(model: Model) -> dict[str, int]:
     """Count the leaves, splits and levels of the trees by which a model is shown.
 
-    Returns
-    -------
-    dict
-        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
-        leaves and splits are those of all its trees; ``strengths`` for a path, whose
-        tree is the chosen one, and ``predictors`` where one on top of it predicts.
+    Returns ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
+    leaves and splits are those of all its trees; ``strengths`` for a path, whose tree
+    is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -346,10 +340,7 @@ class Fitted:
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Split a run's table and fit the run's learner.
 
-    Raises
-    ------
-    ValueError
-        If the rows or the settings allow no training.
+    ValueError if the rows or the settings allow no training.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)

@@ -52,18 +52,9 @@ def needed_bytes(
 ) -> float:
     """Estimate the memory that a training takes, in bytes.
 
-    Parameters
-    ----------
-    learner : str
-        Its key; one without an estimate of its own needs what its table takes.
-    settings : dict
-        All of its settings.
-    problem : Problem
-    n_rows : int
-        Rows of the table.
-    n_outputs : int, default=1
-        Classes where there are more than two: each leaf, and each row of a step's
-        batch, holds a number for each.
+    A learner without an estimate of its own needs what its table of so many rows takes.
+    The outputs are classes where there are more than two: each leaf, and each row of a
+    step's batch, holds a number for each.
     """
     n_columns = max(len(problem.columns), 1)
     table = FLOAT64 * TABLE_COPIES * n_rows * n_columns

@@ -35,18 +35,8 @@ def save_member(
 ) -> str:
     """Save a tree of a run's Rashomon set as a run that is done; return its id.
 
-    The same tree again is the same run, and the run's own tree is the run.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    trees : RashomonSet
-        Of the run.
-    place : int
-        Of the tree in the set.
-    tolerance : float
-        Within which the visitor looked.
+    The same tree again is the same run, and the run's own tree is the run. The tree
+    stands at a place of the set, in which the visitor looked within a tolerance.
     """
     run, trees = _first(store, run, trees)
     if place == trees.chosen:
@@ -134,10 +124,7 @@ def _asked_of(store: RunStore, run: Run) -> tuple[dict, Run, Any, DataSplit]:
 def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Train restarts of several sizes on all rows; the run's tree is its parent's.
 
-    Raises
-    ------
-    ValueError
-        If the parent is gone.
+    ValueError if the parent is gone.
     """
     asked, parent, model, split = _asked_of(store, run)
     assert isinstance(model, Tree)
@@ -186,10 +173,7 @@ def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
 def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Look at all trees of a depth; the run's tree is the best of them.
 
-    Raises
-    ------
-    ValueError
-        If the first run is gone, or there are too many trees.
+    ValueError if the first run is gone, or there are too many trees.
     """
     asked, parent, model, split = _asked_of(store, run)
     own, rows = shown_tree(model), split.rows(fitted_split(model, split))

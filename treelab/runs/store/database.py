@@ -95,10 +95,7 @@ CREATE TABLE audit (
 def database_of(home: Path) -> Path | Server:
     """Return a data folder's database: what ``TREELAB_STORE`` names, else its file.
 
-    Raises
-    ------
-    ValueError
-        If ``TREELAB_STORE`` is no address of a PostgreSQL database.
+    ValueError if ``TREELAB_STORE`` is no address of a PostgreSQL database.
     """
     url = os.environ.get("TREELAB_STORE", "").strip()
     return Server(url) if url else home / FILE
@@ -121,14 +118,9 @@ def is_there(database: Path | Server) -> bool:
 def open_database(home: Path, server: Server | None = None) -> Path | Server:
     """Make a data folder and its database where they are not; return the database.
 
-    That is ``server``, or else what ``database_of`` finds.
-
-    Raises
-    ------
-    StoreError
-        If one of them cannot be made or written to.
-    ValueError
-        If a newer treelab wrote it, or ``TREELAB_STORE`` is no address.
+    That is ``server``, or else what ``database_of`` finds. StoreError if one of them
+    cannot be made or written to. ValueError if a newer treelab wrote it, or
+    ``TREELAB_STORE`` is no address.
     """
     database = server or database_of(home)
     try:
@@ -148,21 +140,9 @@ def prepare(database: Path | Server, *, anew: bool = False) -> None:
     """Create the database's tables where there are none; migrate those of older schema.
 
     One of our schema is only read, so that runs can be looked at on a full disk.
-
-    Parameters
-    ----------
-    database : Path or Server
-    anew : bool, default=False
-        Begin a new one also in the place of a file that was emptied.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read or made, or was emptied.
-    TimeoutError
-        If another process prepares it and does not finish.
-    ValueError
-        If a newer treelab wrote it.
+    StoreError if it cannot be read or made, or was emptied. TimeoutError if another
+    process prepares it and does not finish. ValueError if a newer treelab wrote it.
+    With ``anew`` a new one is begun also in the place of a file that was emptied.
     """
     if isinstance(database, Server) or database.exists():
         with reading(database) as db:
@@ -242,10 +222,7 @@ def read_version(db: Database) -> int:
 def reading(database: Path | Server) -> AbstractContextManager[Database]:
     """Open the database for some reads.
 
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or in ``writing``, written.
+    StoreError if it cannot be read, or in ``writing``, written.
     """
     if isinstance(database, Server):
         return connected(database)

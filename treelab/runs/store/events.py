@@ -29,12 +29,8 @@ class RunEvents(RunStates):
         """Add points to a run's curves and move its progress.
 
         Reports of a preparation move the progress; one with a loss is a point of the
-        curve that is shown until the training's own is whole.
-
-        Returns
-        -------
-        bool
-            Whether to go on: False once a stop was requested or the run has ended.
+        curve that is shown until the training's own is whole. Returns whether to go on:
+        False once a stop was requested or the run has ended.
         """
         rows = [
             _row(run_id, vars(report))
@@ -78,18 +74,11 @@ class RunEvents(RunStates):
             )
 
     def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
-        """Read a run's curves, in the order in which they came.
+        """Read points of a run's curves, in the order in which they came.
 
-        Parameters
-        ----------
-        after : float, default=-1
-            Only points of later epochs than this one.
-
-        Returns
-        -------
-        DataFrame
-            Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
-            seconds since the training began, stage.
+        Those of later epochs than ``after``, with columns epoch, train_loss,
+        valid_loss, metric (NaN where not measured), seconds since the training began,
+        stage.
         """
         return self._events(run_id, "stage <> ?", after)
 

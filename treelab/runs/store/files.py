@@ -84,10 +84,7 @@ def megabytes(n_bytes: float) -> str:
 def limit_of(name: str) -> float | None:
     """Read a limit from the environment; None where it is not set.
 
-    Raises
-    ------
-    ValueError
-        If it is not a number of at least 0.
+    ValueError if it is not a number of at least 0.
     """
     text = os.environ.get(name, "").strip()
     if not text:

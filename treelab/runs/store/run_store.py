@@ -56,11 +56,12 @@ def default_home() -> Path:
 class RunStore(RunEvents, StoredTables):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
-    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
-    events), a folder a run what is large (snapshots, model, log). Every method opens
-    the file for itself, so one store may be used from many threads, and many stores
-    from many processes. States change
-    atomically: of two calls that would end a run, one succeeds and returns True.
+    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states, events),
+    a folder a run what is large (snapshots, model, log). Every method opens the file
+    for itself, so one store may be used from many threads, and many stores from many
+    processes. States change atomically: of two calls that would end a run, one succeeds
+    and returns True. StoreError if the folder cannot be made or written to, or an
+    address is given for it. ValueError if a newer treelab wrote it.
 
     Parameters
     ----------
@@ -69,13 +70,6 @@ class RunStore(RunEvents, StoredTables):
         ``default_home``.
     server : Server, optional
         The database, in place of the one that ``TREELAB_STORE`` names, if any.
-
-    Raises
-    ------
-    StoreError
-        If the folder cannot be made or written to, or an address is given for it.
-    ValueError
-        If a newer treelab wrote it.
 
     Attributes
     ----------
@@ -118,10 +112,7 @@ class RunStore(RunEvents, StoredTables):
     def delete_table(self, table_id: str) -> None:
         """Delete a table on which no run is left.
 
-        Raises
-        ------
-        ValueError
-            If a run needs it; delete the run first.
+        ValueError if a run needs it; delete the run first.
         """
         for run in self.runs():
             if table_id in run.table_ids:
@@ -147,18 +138,17 @@ class RunStore(RunEvents, StoredTables):
         """Create a run in the state "queued" and return its id.
 
         No worker takes it before ``submit`` (see ``Queue.submit``); until then it is
-        the calling process's, with which it ends.
+        the calling process's, with which it ends. ValueError for an unknown learner or
+        setting, or a value out of range. LookupError if the problem's table is not in
+        the store.
 
         Parameters
         ----------
         learner : str
-            Key of the learner.
+            Its key.
         settings : dict
-            The settings that were chosen, by name. The run is stored with all of the
-            learner's: the others are at their defaults.
-        problem : Problem
-        device : str, default="auto"
-            "auto", "cpu", "cuda" or "cuda:N".
+            Those that were chosen. The run is stored with all of the learner's: the
+            others are at their defaults.
         title : str, default=""
             By default the learner's title and the table's name.
         repeat_of : str, default=""
@@ -169,13 +159,6 @@ class RunStore(RunEvents, StoredTables):
             Whether all other runs are trained before it, as before a sweep.
         parent : Run or None, default=None
             A run that it is made of: where that is private it is private, too.
-
-        Raises
-        ------
-        ValueError
-            For an unknown learner or setting, or a value out of range.
-        LookupError
-            If the problem's table is not in the store.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
@@ -303,12 +286,7 @@ class RunStore(RunEvents, StoredTables):
     def model(self, run_id: str):
         """Load a run's model.
 
-        Raises
-        ------
-        LookupError
-            If it has none.
-        StoreError
-            If its files are gone or damaged.
+        LookupError if it has none. StoreError if its files are gone or damaged.
         """
         run = self.run(run_id)
         if not run.has_model:

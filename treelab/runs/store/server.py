@@ -37,10 +37,7 @@ _TYPES = (
 class Server:
     """A database on a PostgreSQL server.
 
-    Raises
-    ------
-    ValueError
-        If it is no such address.
+    ValueError if it is no such address.
     """
 
     url: str  # as in ``postgresql://user:password@host:5432/name``
@@ -138,10 +135,8 @@ class ServerConnection:
 def connected(server: Server, *, to_write: bool = False) -> Iterator[ServerConnection]:
     """Open a connection for one transaction: all of the block is saved, or nothing.
 
-    Raises
-    ------
-    StoreError
-        If the server does not answer, ends the connection, or has lost our tables.
+    StoreError if the server does not answer, ends the connection, or has lost our
+    tables.
     """
     engine = server.engine  # or it says what is not installed
     from psycopg import InterfaceError, OperationalError

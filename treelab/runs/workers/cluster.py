@@ -41,12 +41,8 @@ def cluster_address() -> str:
 def check_cluster(store: RunStore) -> None:
     """Raise unless runs of a store can be trained on the cluster that is named, if any.
 
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    ValueError
-        If other machines cannot open the store.
+    ImportError if Dask's ``distributed`` is not installed. ValueError if other machines
+    cannot open the store.
     """
     if not (address := cluster_address()):
         return
@@ -77,12 +73,8 @@ def _check_installed(address: str) -> None:
 def connect(address: str) -> Client:
     """Connect to a Dask scheduler.
 
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    OSError
-        If no scheduler answers at the address.
+    ImportError if Dask's ``distributed`` is not installed. OSError if no scheduler
+    answers at the address.
     """
     _check_installed(address)
     from distributed import Client
@@ -105,12 +97,7 @@ def misfits(client: Client, store: RunStore | None = None) -> dict[str, str]:
     """Say by address why some workers cannot train.
 
     They have another treelab or Python than this machine, or do not see the store.
-
-    Parameters
-    ----------
-    client : Client
-    store : RunStore, optional
-        Whose runs they are to train; none: they need no store.
+    Without one whose runs they are to train, they need no store.
     """
     answers: Any = client.run(eval, _VERSIONS, on_error="return")  # this client waits
     found = {address: _difference(answer) for address, answer in answers.items()}
@@ -179,24 +166,9 @@ def help_search(run_id: str, home: str, server: Server) -> None:
 class Caller:
     """Calls functions on the workers of a cluster, many at once.
 
-    Parameters
-    ----------
-    address : str
-        Of the Dask scheduler.
-    store : RunStore, optional
-        That the workers have to see; none: they need no store.
-
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    OSError
-        If no scheduler answers, or none of its workers can train.
-
-    Attributes
-    ----------
-    words : str
-        Names the cluster.
+    ImportError if Dask's ``distributed`` is not installed. OSError if no scheduler
+    answers, or none of its workers can train. The workers have to see the store, if
+    any; ``words`` name the cluster.
     """
 
     def __init__(self, address: str, store: RunStore | None = None):
@@ -226,21 +198,10 @@ class Caller:
     ) -> Iterator[tuple[int, Any]]:
         """Call a function, and yield what it returns as the calls end.
 
-        Dask calls it once more where a worker is lost.
-
-        Parameters
-        ----------
-        function : callable
-            Called as ``function(*own, *shared)``.
-        shared : sequence
-            Arguments of all calls, sent to each worker once.
-        each : sequence of sequence
-            A call's own arguments.
-
-        Yields
-        ------
-        (int, object)
-            Place of the call, and what it returned; the exception where Dask gave up.
+        It is called as ``function(*own, *shared)``, with what is shared by all calls,
+        sent to each worker once, and each call's own; once more where a worker is lost.
+        Yields the place of a call, and what it returned; the exception where Dask gave
+        up.
         """
         from distributed import as_completed
 
