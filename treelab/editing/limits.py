@@ -14,20 +14,8 @@ from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_throug
 class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
 
-    Parameters
-    ----------
-    tree : Tree
-        Whose features and classes they are read by.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
-        Labels, or values of the target.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    variance : float
-        Of the values; 1 for classes.
+    They are read by the features and classes of a tree; ``y`` has codes of classes, or
+    values, whose variance is known; that of classes is 1.
     """
 
     def __init__(self, tree: Tree, X, y):

@@ -36,7 +36,6 @@ MOST_FILES = 1_000_000
 MOST_BYTES = 100 * 10**9
 RESERVE = 10**8  # bytes that stay free on the disk
 ENDED = "It was not finished when the backup was made."
-_BLOCK = 2**20
 
 
 def is_member(name: str) -> bool:
@@ -100,14 +99,11 @@ def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
 
 def _digest(archive: ZipFile, name: str) -> str:
     """Return the SHA-256 of a file of a backup, "" where it cannot be unpacked."""
-    digest = hashlib.sha256()
     try:
         with archive.open(name) as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except UNREADABLE:
         return ""
-    return digest.hexdigest()
 
 
 def _listed(path: Path) -> tuple[list, list]:
@@ -270,12 +266,15 @@ def restore(
                     "the rest."
                 )
             for entry in entries:
-                try:
-                    _extract(archive, entry, part / entry.filename)
+                path = part / entry.filename
+                make_private_folder(path.parent)
+                try:  # a plain file, with no more bytes than declared
+                    with archive.open(entry) as own, open_private(path, "xb") as out:
+                        shutil.copyfileobj(own, out)
                 except UNREADABLE:
                     if not anyway:
                         raise
-                    (part / entry.filename).unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
         n_runs = _settle(part)
         part.replace(home)
     except (*UNREADABLE, NotImplementedError) as error:
@@ -308,20 +307,6 @@ def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
             f"{max(most_bytes, 0) / 1e9:,.1f} GB. Free some space, or allow more with "
             "--most-gb."
         )
-
-
-def _extract(archive: ZipFile, entry: ZipInfo, path: Path) -> None:
-    """Write one file of a backup as a plain file, with no more bytes than declared."""
-    make_private_folder(path.parent)
-    left = entry.file_size
-    with archive.open(entry) as source, open_private(path, "xb") as target:
-        while block := source.read(_BLOCK):
-            left -= len(block)
-            if left < 0:
-                raise BadZipFile(f"{entry.filename} is larger than it says")
-            target.write(block)
-    if left:
-        raise BadZipFile(f"{entry.filename} is smaller than it says")
 
 
 def _settle(home: Path) -> int:

@@ -1,6 +1,6 @@
 """A model made of a run's by hand, or another tree of its path, becomes a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,14 +29,20 @@ def save_derived(
     edits: str = "",
     path: SizePath | None = None,
     rashomon: RashomonSet | None = None,
+    is_same: Callable[[Run], bool] = lambda known: True,
 ) -> str:
     """Save a model made of a run's as a run of the same problem; return its id.
+
+    One of the same facts is that run already, if it ``is_same``.
 
     The sentence says how it was made; with how the run's began, where that is known, it
     becomes its provenance and a note, in the place of that of the run's model; there
     may be ``more``. Facts go into its summary, among them the run that it came from.
     The log of edits is JSON.
     """
+    for known in store.runs():
+        if facts.items() <= known.summary.items() and is_same(known):
+            return known.id
     if run.origin is not None:
         sentence += f" Of that run: {run.origin.headline}"
     split = run.problem.split(store.table(run.problem.table_id))
@@ -93,9 +99,6 @@ def save_pruned(
     elif isinstance(trained, PruningPath):
         size += ", tree alone"
     chosen = {"pruned_from": run.id, "pruned_to": size}
-    for known in store.runs():
-        if chosen.items() <= known.summary.items():
-            return known.id
     sentence = (
         f"Chosen by hand on the pruning path of “{run.title}”, which has "
         f"{counted(run.summary['leaves'], 'leaf', 'leaves')}; test scores were shown "

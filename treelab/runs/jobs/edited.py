@@ -21,7 +21,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.runs.jobs.derived import save_derived, with_interval_as
-from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
+from treelab.runs.jobs.fit import Fitted, first_of, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
@@ -60,8 +60,6 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     tree.
     """
     log = replace(log, run=run.id, training=None)
-    if (known := _same(store, run, log)) is not None:
-        return known
     model = store.model(run.id)
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(model, split, run.constraints)
@@ -73,11 +71,12 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         store,
         run,
         tree,
-        f"{run.short_title}, {_edits(log)}",
+        f"{run.short_title}, {counted(len(log.edits), 'edit')}",
         _by_hand(log, run),
         {"edited_from": run.id},
         more=_left_out(run, model, tree),
         edits=log.to_json(),
+        is_same=lambda known: store.plan(known.id, "edits") == log.to_json(),
     )
 
 
@@ -104,7 +103,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
         settings = {"constraints": run.settings["constraints"]}
     how = "trained around" if below_path is None else "regrown below"
     where = "" if below_path is None else f" {place_words(below_path)},"
-    title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
+    title = f"{TRAINERS[learner]}, {how}{where} {counted(len(log.edits), 'edit')}"
     run_id = create_like(store, run, title, learner=learner, settings=settings)
     store.add_plan(run_id, "edits", replace(log, run=run.id).to_json())
     return run_id
@@ -116,12 +115,7 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     ValueError if the parent is gone, or the log does not fit it.
     """
     log = EditLog.from_json(store.plan(run.id, "edits") or "")
-    try:
-        parent = store.run(log.run)
-        model = store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The tree that was edited is gone. {error}") from error
-    split = run.problem.split(store.table(run.problem.table_id))
+    parent, model, split = first_of(store, run, log.run)
     bench = bench_of(model, split, parent.constraints)
     name = fitted_split(model, split)
     own = split.rows(name)[:2]
@@ -261,23 +255,10 @@ def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     return notes
 
 
-def _same(store: RunStore, run: Run, log: EditLog) -> str | None:
-    """Return the run that has this very log already."""
-    for known in store.runs():
-        is_child = known.summary.get("edited_from") == run.id
-        if is_child and store.plan(known.id, "edits") == log.to_json():
-            return known.id
-    return None
-
-
-def _edits(log: EditLog) -> str:
-    """Count the edits of a log."""
-    return counted(len(log.edits), "edit")
-
-
 def _by_hand(log: EditLog, run: Run) -> str:
     """Say that a run's tree was edited, and what was known of test scores then."""
-    words, n_seen = f"Edited by hand ({_edits(log)}) from “{run.title}”.", log.seen_test
+    words = f"Edited by hand ({counted(len(log.edits), 'edit')}) from “{run.title}”."
+    n_seen = log.seen_test
     if n_seen is None:
         return words
     if n_seen >= len(log.edits):

@@ -182,21 +182,10 @@ class EventRecorder:
     Seconds are counted from when the recorder was made: what a learner does before its
     own clock starts, as growing first trees, counts as well.
 
-    Parameters
-    ----------
-    store : RunStore
-    run_id : str
-    should_abort : callable, optional
-        Called at each report; when it returns True, ``Interrupted`` is raised.
-    callbacks : sequence of callable
-        Called with each report, too; when one returns True, the training stops.
-
-    Attributes
-    ----------
-    checkpointer : Checkpointer or None
-        Of the training under way: what aborts it is raised once its state is saved.
-    stop_requested : bool
-        Whether the training was asked to stop.
+    Where ``should_abort`` returns True at a report, ``Interrupted`` is raised, once the
+    checkpointer of the training under way has saved its state. Callbacks get each
+    report, too; when one returns True, the training stops, as ``stop_requested`` then
+    says.
     """
 
     def __init__(
@@ -378,6 +367,19 @@ def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
     y = pd.concat([split.rows(name).y for name in SPLITS])
     rows = (y.index + 1).to_numpy()
     Loss.named(loss).check_target(y.to_numpy(), repr(problem.target_name), rows)
+
+
+def first_of(store: RunStore, run: Run, first_id: str) -> tuple[Run, Any, DataSplit]:
+    """Return the run whose tree a run begins with, its model, and the rows of both.
+
+    ValueError if it is gone.
+    """
+    try:
+        first = store.run(first_id)
+        model = store.model(first_id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
+    return first, model, run.problem.split(store.table(run.problem.table_id))
 
 
 def fit_rows(

@@ -41,8 +41,8 @@ def check_memory(store: RunStore, run: Run) -> None:
     if needed > CERTAIN * free:
         classes = f", {n_classes:,} classes" if n_classes > 1 else ""
         raise MemoryError(
-            f"This training needs about {_gigabytes(needed)} of memory, and "
-            f"{_gigabytes(free)} are free: {n_rows:,} rows, "
+            f"This training needs about {needed / 1e9:,.1f} GB of memory, and "
+            f"{free / 1e9:,.1f} GB are free: {n_rows:,} rows, "
             f"{len(problem.columns):,} columns{classes}. {_advice(run.settings)}"
         )
 
@@ -170,8 +170,3 @@ def _advice(settings: dict) -> str:
     if not smaller:
         return "Try fewer rows or columns."
     return f"Try a smaller {' or '.join(smaller[:2])}, or fewer rows or columns."
-
-
-def _gigabytes(n_bytes: float) -> str:
-    """Write a size."""
-    return f"{n_bytes / 1e9:,.1f} GB"

@@ -28,7 +28,7 @@ from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.runs.store.workers import Heartbeat, ProcessId
+from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.training.events import Callback
 
 PROCESS_ENDED = "The process that trained it was asked to end."
@@ -58,7 +58,7 @@ def run_one(
         with suppress(StoreError):  # a server that is restarted: the next one comes
             store.heartbeat(owner)
 
-    with Heartbeat(record):
+    with heartbeat(record):
         return train(store, run_id, callbacks=callbacks)
 
 
@@ -73,18 +73,11 @@ def train(
     """Train a run that this process owns, and end it in the store.
 
     A failure becomes the run's error, its traceback goes to the run's log. Returns the
-    state in which it ended.
-
-    Parameters
-    ----------
-    auto_device : str, optional
-        What "auto" and "cuda" mean here, "cuda:1" for example; by default the learner
-        chooses.
-    callbacks : sequence of callable
-        Called with the training's reports, beside the event recorder.
-    should_abort : callable, optional
-        Returns True once the process has to end: the run becomes "interrupted". As one
-        that was paused, it goes on from its last checkpoint when it is resumed.
+    state in which it ended. ``auto_device`` is what "auto" and "cuda" mean here,
+    "cuda:1" for example; by default the learner chooses. Callbacks get the training's
+    reports, beside the event recorder. ``should_abort`` returns True once the process
+    has to end: the run becomes "interrupted". As one that was paused, it goes on from
+    its last checkpoint when it is resumed.
     """
     recorder = EventRecorder(store, run_id, should_abort, callbacks)
     try:

@@ -28,7 +28,7 @@ from treelab.runs.jobs.fit import (
 )
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
-from treelab.runs.store.workers import Heartbeat
+from treelab.runs.store.workers import heartbeat
 from treelab.runs.sweeps import (
     SweepPlan,
     ask_trial,
@@ -157,7 +157,7 @@ def help_sweep(
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))
-    with Heartbeat(partial(note_seen, trial), SEEN_SECONDS):
+    with heartbeat(partial(note_seen, trial), SEEN_SECONDS):
         Search(run, plan, split, study, [watch]).try_trial(trial)
     return True
 

@@ -120,7 +120,7 @@ class ServerConnection:
     def __init__(self, connection: "Connection"):
         self._connection = connection
 
-    def execute(self, statement: str, values: Sequence[Any] = ()) -> "Cursor":
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> "Cursor[Any]":
         """Run one statement with its values."""
         cursor = self._connection.cursor(row_factory=_rows_of)
         return cursor.execute(_for_driver(statement), [*map(_plain, values)])
@@ -144,7 +144,8 @@ def connected(server: Server, *, to_write: bool = False) -> Iterator[ServerConne
 
     try:
         with closing(engine.raw_connection()) as pooled:
-            db = ServerConnection(pooled.driver_connection)
+            connection: Any = pooled.driver_connection
+            db = ServerConnection(connection)
             if to_write:
                 db.execute("SELECT pg_advisory_xact_lock(?)", (WRITE_LOCK,))
             yield db

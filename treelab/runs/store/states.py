@@ -3,9 +3,8 @@
 import json
 import shutil
 import time
+from operator import methodcaller
 from pathlib import Path
-
-import numpy as np
 
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import Database, change, fetch, reading, writing
@@ -319,10 +318,4 @@ def _remove(db: Database, run_id: str) -> bool:
 
 def to_json(value) -> str:
     """Write plain values and numpy's scalars and arrays as JSON."""
-
-    def plain(other):
-        if isinstance(other, (np.generic, np.ndarray)):
-            return other.tolist()
-        raise TypeError(f"{other!r} cannot be stored as JSON.")
-
-    return json.dumps(value, default=plain)
+    return json.dumps(value, default=methodcaller("tolist"))

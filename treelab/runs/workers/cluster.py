@@ -1,8 +1,7 @@
 """The Dask cluster on which runs are trained, where ``TREELAB_CLUSTER`` names one.
 
 A worker there is sent a run's id and the store's address; all else passes through the
-store, which all machines see. Functions of a program that waits for them, as of
-``bench``, are called there by a ``Caller``.
+store, which all machines see.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,6 @@ if TYPE_CHECKING:  # loading it takes a second, and it is an extra
 CONNECT_SECONDS = 10
 SLOT = "cluster"  # of the worker that hands runs on to the cluster
 MARK = "cluster.txt"  # in the data folder, by which a machine knows it for the same
-# Fits share a process's threads badly, and numba's may not meet.
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def cluster_address() -> str:
@@ -163,68 +160,29 @@ def help_search(run_id: str, home: str, server: Server) -> None:
             return
 
 
-class Caller:
-    """Calls functions on the workers of a cluster, many at once.
+@contextmanager
+def using(
+    address: str, store: RunStore | None = None
+) -> Iterator[tuple[Client, list[str]]]:
+    """Connect to a Dask scheduler; yield its client, and the workers that can train.
 
+    They have to see the store, if any. How many there are is said on standard error.
     ImportError if Dask's ``distributed`` is not installed. OSError if no scheduler
-    answers, or none of its workers can train. The workers have to see the store, if
-    any; ``words`` name the cluster.
+    answers, or none of its workers can train.
     """
-
-    def __init__(self, address: str, store: RunStore | None = None):
-        self._client = connect(address)
-        wrong = misfits(self._client, store)
-        self._workers = [w for w in worker_addresses(self._client) if w not in wrong]
-        if not self._workers:
-            self.close()
+    client = connect(address)
+    try:
+        wrong = misfits(client, store)
+        workers = [own for own in worker_addresses(client) if own not in wrong]
+        if not workers:
             why = f"can train: {next(iter(wrong.values()))}." if wrong else "is there."
             raise OSError(
                 f"The Dask cluster at {address} has no worker: none {why} Start one: "
                 f"dask worker {address} --nthreads 1."
             )
-        number = counted(len(self._workers), "worker")
-        self.words = f"the Dask cluster at {address}, {number}"
-
-    def __enter__(self) -> Caller:
-        """Return this caller, for the length of a ``with`` block."""
-        return self
-
-    def __exit__(self, *_) -> None:
-        """Leave the cluster."""
-        self.close()
-
-    def calls(
-        self, function: Callable, shared: Sequence, each: Sequence[Sequence]
-    ) -> Iterator[tuple[int, Any]]:
-        """Call a function, and yield what it returns as the calls end.
-
-        It is called as ``function(*own, *shared)``, with what is shared by all calls,
-        sent to each worker once, and each call's own; once more where a worker is lost.
-        Yields the place of a call, and what it returned; the exception where Dask gave
-        up.
-        """
-        from distributed import as_completed
-
-        sent = self._client.scatter(
-            list(shared), workers=self._workers, broadcast=True, hash=False
-        )
-        futures = {
-            self._client.submit(
-                _call, function, own, *sent, workers=self._workers, pure=False
-            ): place
-            for place, own in enumerate(each)
-        }
-        for future in as_completed(futures, loop=self._client.loop):
-            error = future.exception()
-            yield futures[future], future.result() if error is None else error
-
-    def close(self) -> None:
-        """Leave the cluster."""
+        number = counted(len(workers), "worker")
+        print(f"Training on the Dask cluster at {address}, {number}.", file=sys.stderr)
+        yield client, workers
+    finally:
         with suppress(OSError):
-            self._client.close()
-
-
-def _call(function: Callable, own: Sequence, *shared: Any) -> Any:
-    """Call a function on a worker, when no other is called there."""
-    with _ONE_AT_A_TIME:
-        return function(*own, *shared)
+            client.close()

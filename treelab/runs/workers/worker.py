@@ -16,7 +16,7 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import Heartbeat, ProcessId
+from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.runs.workers.kernels import start_compiling
 from treelab.runs.workers.queue import FIRST_CPU, QUICK, lower_priority, slot_device
 
@@ -68,7 +68,7 @@ class Worker:
         self._register()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_end)
-        with Heartbeat(self._heartbeat):
+        with heartbeat(self._heartbeat):
             self._warm_up()
             if self._state == "starting":
                 self._state = "idle"
