@@ -264,7 +264,7 @@ def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
 
     The solver's medians are taken of `SOLVER_RUNS` times as many runs as ``steps``.
     """
-    solves = [solver_step(*shape, device=device) for _, *shape in SOLVER_STEPS]
+    solves = [solver_step(e, d, b, device) for _, e, d, b in SOLVER_STEPS]
     one, *_ = taken = medians(solves, SOLVER_RUNS * steps, device)
     rows = [
         _row(name, {"shape": shape}, {"auto": own}, **_times(own, one, shape[0]))
