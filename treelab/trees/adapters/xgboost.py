@@ -13,6 +13,7 @@ from treelab.trees.adapters.forest import (
     alone,
     boosted_forest,
     check_columns,
+    column_names,
     float32_thresholds,
     given_categories,
     known_classes,
@@ -258,14 +259,7 @@ def from_xgboost(
             read = _saved(stored, iteration_range, of_estimator=of_estimator)
     if isinstance(stored, list) and iteration_range is not None:
         raise ValueError("A dump of xgboost does not say which trees are one round.")
-    names = read.names
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) < len(read.names):
-            raise ValueError(
-                f"feature_names has {len(names)} names, the model "
-                f"{len(read.names)} columns."
-            )
+    names = column_names(feature_names, read.names, may_be_more=True)
     known = read.categories | given_categories(categories or {}, names)
     if lost := [names[column] for column, own in known.items() if not own]:
         raise ValueError(
@@ -372,9 +366,12 @@ def _saved(
         )
     classes = {"binary:logistic": 2}.get(objective, n_outputs * (link == "softmax"))
     used, notes = _used_trees(learner, model, iteration_range, of_estimator)
+    stored_names = learner.get("feature_names")
+    n_columns = len(stored_names or ()) or int(parameters["num_feature"])
+    check_columns(n_columns, "xgboost")
     return _Model(
         nodes[used],
-        _column_names(learner.get("feature_names"), parameters),
+        [str(name) for name in stored_names or (f"x{i}" for i in range(n_columns))],
         output[used],
         _margins(parameters["base_score"], link, n_outputs),
         link,
@@ -382,13 +379,6 @@ def _saved(
         _category_names(model.get("cats", {})),
         notes,
     )
-
-
-def _column_names(stored: list | None, parameters: dict) -> list[str]:
-    """Return the names of a saved model's columns; x0, x1, ... where it has none."""
-    n_columns = len(stored) if stored else int(parameters["num_feature"])
-    check_columns(n_columns, "xgboost")
-    return [str(name) for name in stored or (f"x{i}" for i in range(n_columns))]
 
 
 def _used_trees(
