@@ -33,6 +33,15 @@ def test_both_scores_are_those_of_the_score_table(labels, seed):
         )
 
 
+def test_in_the_other_order_it_is_the_same_interval():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b", "c"], 120)
+    pair = [noisy(y, share, rng, ["a", "b", "c"]) for share in (0.4, 0.2)]
+    orders = pair, pair[::-1]
+    one, other = (paired_bootstrap("multiclass", y, *own)["macro_f1"] for own in orders)
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+
+
 def test_models_that_predict_the_same_have_no_interval():
     y, other = np.arange(40.0), np.arange(40.0) % 7
     rounded = other * (1 + 1e-15)

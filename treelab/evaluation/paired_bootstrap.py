@@ -182,9 +182,14 @@ def _resample_labels(y_true, first, second, weight, rng) -> dict:
         return_inverse=True,
     )
     weights, place = np.unique(weight, return_inverse=True)
-    (truth, *predictions, place), occurs = np.unique(
-        np.vstack([codes.reshape(3, -1), place]), axis=1, return_counts=True
-    )  # (4, n_cells), (n_cells,)
+    cells, at, occurs = np.unique(
+        np.vstack([codes.reshape(3, -1), place]),
+        axis=1,
+        return_index=True,
+        return_counts=True,
+    )  # (4, n_cells), (n_cells,), (n_cells,)
+    order = at.argsort()  # as rows come: the same draws, whichever model is the first
+    (truth, *predictions, place), occurs = cells[:, order], occurs[order]
     weight = weights[place]
     one_hot, n_labels = np.eye(len(labels)), len(labels)
     is_true = one_hot[truth]
