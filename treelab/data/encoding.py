@@ -482,23 +482,14 @@ class TableEncoder:
     ) -> np.ndarray:
         """Learn from training rows and return them encoded, categories cross-fitted.
 
-        Parameters
-        ----------
-        frame : DataFrame or array-like of shape (n_rows, n_columns)
-            Training rows only.
-        y : array-like of shape (n_rows,)
-            Labels of any sortable kind, or numbers for regression; none missing. Of
-            several numbers (n_rows, C) it takes the ``first_component``.
-        sample_weight : ndarray of shape (n_rows,) or None, default=None
-            Of each row in target rates and medians, above 0; None: all count alike.
-        groups : ndarray of shape (n_rows,) or None, default=None
-            Rows of one value are cross-fitted together.
+        ``y`` are labels of any sortable kind, or numbers for regression; none missing.
+        Of several numbers (n_rows, C) it takes the ``first_component``.
+        ``sample_weight`` above 0 counts in target rates and medians; rows of one value
+        of ``groups`` are cross-fitted together.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, F), float64
-            For training alone: a category's score in a row does not know that row's
-            target, nor those of its group. ``transform`` gives what prediction sees.
+        What is returned, (n_rows, F), is for training alone: a category's score in a
+        row does not know that row's target, nor those of its group. ``transform`` gives
+        what prediction sees.
 
         Raises
         ------
@@ -599,28 +590,13 @@ class TableEncoder:
         of the training rows, the value that fills a missing one, and the score of a
         category never seen. So each of them keeps its side exactly.
 
-        Parameters
-        ----------
-        feature : array-like of shape (k,), int
-            Encoded column of each split.
-        threshold : array-like of shape (k,)
-            In encoded numbers. It is compared as it comes: pass what the learner
-            compared with, in the learner's own precision.
-        dtype : dtype, default=float32
-            Precision of the encoded numbers that the learner compared.
+        Of ``feature`` (k,), encoded columns, ``threshold`` (k,) is compared as it
+        comes: pass what the learner compared with, in the learner's own precision,
+        which is ``dtype``.
 
-        Returns
-        -------
-        threshold : ndarray of shape (k,), float64
-            In the column's unit, or a score; -inf where no known value goes left, inf
-            where all do.
-        missing_left : ndarray of shape (k,), bool
-            Whether a missing value goes left.
-
-        Raises
-        ------
-        ValueError
-            If a threshold is NaN.
+        Returned are thresholds (k,), float64, in the column's unit, or scores: -inf
+        where no known value goes left, inf where all do; and whether a missing value
+        goes left. ValueError if a threshold is NaN: training diverged.
         """
         feature = np.asarray(feature, dtype=np.int64)
         threshold = np.asarray(threshold)
@@ -645,23 +621,9 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features.
-
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        threshold : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-            Per unit of each column (per unit of score for categories).
-        threshold : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        filled by the fill of their features. Both ``weights`` (k, F), per unit of each
+        column (of score for categories), and ``threshold`` (k,) come back as float64.
+        ValueError if numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved
