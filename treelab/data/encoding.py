@@ -444,34 +444,23 @@ class TableEncoder:
     Every map is increasing, so a split on encoded numbers is a split in the column's
     own unit, which the ``axis_splits`` and ``oblique_splits`` give.
 
-    Parameters
-    ----------
-    numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
-        Scale of every feature: normal scores of the ranks, ranks of the distinct
-        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
-        constant becomes 0, except under "none". Only the last three are affine, as
-        oblique splits need.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a category column one feature for each class.
-    one_hot_max : int, default=0
-        Category columns with at most this many categories, a missing one included,
-        become columns of 0 and 1, a single column where there are two; 0 never.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the folds in which categories are cross-fitted.
-
-    Attributes
-    ----------
-    features_ : tuple of Feature
-        One for each encoded column, in their order.
-    columns_ : tuple of str
-        Columns of the training table.
+    Once it is fitted, ``features_`` has a Feature for each encoded column, in their
+    order, and ``columns_`` the columns of the training table.
     """
 
+    # Scale of every feature: normal scores of the ranks, ranks of the distinct values,
+    # mean 0 and deviation 1 ("zscore"), from 0 to 1 ("minmax"), or as it is ("none"). A
+    # column that is constant becomes 0, except under "none". Only the last three are
+    # affine, as oblique splits need.
     numbers: str = "quantile"
     _: KW_ONLY
+    # "binary", "multiclass" or "regression": multiclass gives a category column one
+    # feature for each class.
     task: str
+    # Category columns with at most this many categories, a missing one included, become
+    # columns of 0 and 1, a single column where there are two; 0 never.
     one_hot_max: int = 0
-    random_state: Any = None
+    random_state: Any = None  # seeds the folds in which categories are cross-fitted
 
     def fit_transform(
         self,
