@@ -550,7 +550,7 @@ def _half_plane(tree: Tree, node: int, features: tuple[int, int], held: np.ndarr
         value = held[tested]
         left = bool(tree.missing_left[node]) if np.isnan(value) else value <= threshold
         return 0.0, 0.0, 0.0 if left else -1.0
-    assert tree.weights is not None  # as `check_tree` holds for an oblique split
+    assert tree.weights is not None  # as of every tree with an oblique split
     weights = tree.weights[node]
     fill = np.array([feature.fill for feature in tree.features])
     rest = np.where(weights != 0, weights * np.where(np.isnan(held), fill, held), 0.0)
