@@ -31,7 +31,6 @@ from treelab.learners.common.settings import (
     growing_weights,
 )
 from treelab.learners.common.target import TargetScale, loss_note, loss_of
-from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import (
     STEPS,
     Search,
@@ -41,7 +40,7 @@ from treelab.learners.get.fit import (
     tuned_depth,
 )
 from treelab.learners.get.settings import SPEC, GetSettings, auto_depth
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.trees import HardTrees, Rows, to_tree
 from treelab.training.device import resolve_device
 from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
@@ -151,7 +150,7 @@ class GetEstimator(GetSettings, TableEstimator):
         sizes, scores, chosen = found
         held_out = self._held_out(data, search.settings)
         if data.held_out:
-            data = replace(data, **data.rows.joined(data.rows_valid)._asdict())
+            data = data.joined()
         trees = [self._export(tree, data) for tree in sizes]
         retained = np.isfinite(sizes[chosen].threshold[0])
         began, ended = (
@@ -171,7 +170,7 @@ class GetEstimator(GetSettings, TableEstimator):
         trees[chosen] = with_origin(trees[chosen], self.origin_)
         n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
         path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_certainty(path, *data.rows)
+        self.path_ = self._with_certainty(path, data.rows)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:

@@ -88,25 +88,9 @@ def train_stages(
     """Train all starts on rows, stage by stage: lines 6 to 16 of algorithm 1.
 
     What a stage with small scale factors found is where the next, with larger ones,
-    begins (section 4.1, iterative scaled sigmoid approximation).
-
-    Parameters
-    ----------
-    search : Search
-    starts : HardTrees
-    rows, judges : Rows
-        Those of the gradients, and those whose hard loss chooses the step.
-    reports : bool
-        Whether the losses are reported.
-
-    Returns
-    -------
-    tree : HardTrees
-        A batch of one: of all steps the one with the lowest hard loss, never a start.
-    loss : float
-        That loss.
-    start : int
-        Which start it began as.
+    begins (section 4.1, iterative scaled sigmoid approximation). The hard loss on
+    ``judges`` chooses the step. Returned are the tree of the lowest, of all steps and
+    never a start, as a batch of one, that loss, and which start it began as.
     """
     settings, stages = search.settings, search.settings.stages
     n_epochs, monitors = settings.stage_epochs(len(rows.x)), []
@@ -380,23 +364,9 @@ def sparse_splits(
     """Leave columns out of the splits while the loss stays within bounds.
 
     Level by level from the bottom, each split's sum is approximated with few columns,
-    their weights refitted, and the leaves are recomputed. The fewest columns are taken
-    with which the loss of the split's own rows rises by no more than the tolerance.
-
-    Parameters
-    ----------
-    trees : HardTrees
-        A batch of one tree.
-    rows, valid : Rows
-        Training rows, from which leaves are computed, and validation rows; the loss is
-        that of all of them.
-    tolerance : float
-        Fraction by which the loss may rise on each level, at least 0.
-
-    Returns
-    -------
-    HardTrees
-        A batch of one tree.
+    their weights refitted, and the leaves are recomputed from ``rows``. The fewest
+    columns are taken with which the loss of the split's own rows, training and
+    validation, rises by no more than this fraction.
     """
     both = rows.join(valid)
     for level in range(trees.depth - 1, -1, -1):
