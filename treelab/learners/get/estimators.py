@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits
@@ -46,7 +45,7 @@ from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
+from treelab.trees.pruning import SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
 CPU = torch.device("cpu")
@@ -135,7 +134,7 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _retain(
         self,
-        found: tuple[list[HardTrees], pd.DataFrame, int],
+        found: tuple[list[HardTrees], tuple[np.ndarray, ...], int],
         training: tuple[HardTrees, HardTrees],
         kind: str,
         later: list[str],
@@ -168,8 +167,7 @@ class GetEstimator(GetSettings, TableEstimator):
             held_out=held_out,
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
-        n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
-        path = path_of_sizes(trees, n_leaves, values, errors, chosen)
+        path = path_of_sizes(trees, *scores, chosen)
         self.path_ = self._with_certainty(path, data.rows)
         self.model_ = self.path_.tree
 

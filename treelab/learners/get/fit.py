@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import torch
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1, macro_f1_error
@@ -25,7 +24,6 @@ from treelab.training.events import Monitor
 from treelab.training.loop import TrainingPlan, cosine_decay, train
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import (
-    COLUMNS,
     N_COLUMNS,
     approximations,
     cost_complexity_path,
@@ -297,27 +295,25 @@ def choose_sizes(
     settings: GetSettings,
     weight: np.ndarray | None = None,
     cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> tuple[list[HardTrees], pd.DataFrame, int]:
+) -> tuple[list[HardTrees], tuple[np.ndarray, ...], int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
     of the best one's, of classes no constant; with ``max_leaf_nodes`` the best of those
-    that are small enough.
-    Where rows were held out for the depth alone, it is the tree as it was trained.
-    ``weight`` (n_valid,) is that of each validation row in the scores, whatever its
-    class. Where errors have costs ``cost_of`` returns those of predictions (n, C) for
-    rows of these classes (n,), which then are the loss.
+    that are small enough. Where rows were held out for the depth alone, it is the tree
+    as it was trained. ``weight`` (n_valid,) is that of each validation row in the
+    scores, whatever its class. Where errors have costs ``cost_of`` returns those of
+    predictions (n, C) for rows of these classes (n,), which then are the loss.
 
-    Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
-    of the tree that is chosen.
+    Returns the trees, ascending in leaves; their leaves, scores and standard errors,
+    each (S,), as ``path_of_sizes`` takes them; and the number of the chosen tree.
     """
     found, limit = subtrees(tree, rows), settings.max_leaf_nodes
     n_leaves = np.array([each.n_leaves for each in found])
     fits = n_leaves <= (np.inf if limit is None else limit)
     if settings.tunes == "depth":
-        scores = [(n, np.nan, np.nan) for n in n_leaves.tolist()]
-        chosen = int(np.flatnonzero(fits)[-1])
-        return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+        unknown = np.full(len(found), np.nan)
+        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1])
     predicted = [each.predict(valid.x)[0] for each in found]
     lost = np.array([valid.row_loss(each) for each in predicted])  # (S, n)
     if cost_of is not None:
@@ -327,13 +323,12 @@ def choose_sizes(
     chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
+    # What each saves of the cost of the smallest, which is one leaf.
+    saved = 1 - lost / (lost[0].mean() or np.nan)
+    scores, errors = saved.mean(1), saved.std(1) / np.sqrt(len(valid.y))
     if cost_of is None:
-        measured = [_score(each, valid, weight) for each in predicted]
-    else:  # what each saves of the cost of the smallest, which is one leaf
-        saved = 1 - lost / (lost[0].mean() or np.nan)
-        measured = [*zip(saved.mean(1), saved.std(1) / np.sqrt(len(valid.y)))]
-    scores = [(n, *each) for n, each in zip(n_leaves.tolist(), measured)]
-    return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+        scores, errors = np.transpose([_score(p, valid, weight) for p in predicted])
+    return found, (n_leaves, scores, errors), chosen
 
 
 def _score(
