@@ -451,21 +451,16 @@ class TableEstimator(CommonSettings, BaseEstimator):
             one_hot_max=one_hot_max,
             random_state=self._draw_seed(),
         )
+        parts = {f"{name}_valid": own for name, own in valid._asdict().items()}
         return TrainingData(
             encoder=encoder,
             X=encoder.fit_transform(*rows),
-            y=rows.y,
             X_valid=encoder.transform(valid.frame),
-            y_valid=valid.y,
-            frame=rows.frame,
-            frame_valid=valid.frame,
             n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
             validation=validation,
-            weight=rows.weight,
-            weight_valid=valid.weight,
-            groups=rows.groups,
-            groups_valid=valid.groups,
+            **rows._asdict(),
+            **parts,
         )
 
     def _read_rows(self, X, y, weights, groups, *, suffix: str) -> Rows:

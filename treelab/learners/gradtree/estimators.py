@@ -17,7 +17,7 @@ from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.common.base import TrainingData
 from treelab.learners.common.folds import FEWEST_ROWS, assign_parts, repeated_folds
 from treelab.learners.common.greedy import ColumnRules, decoded_tree
-from treelab.learners.common.objective import Objective
+from treelab.learners.common.objective import ClassObjective, Objective
 from treelab.learners.common.origin import (
     Origin,
     changed_splits,
@@ -186,8 +186,12 @@ class GradTree(GradTreeSettings, TunedTree):
         choice, n_epochs, stopped = _unscored(table), monitor.max_epochs, False
         small, leads = None, np.zeros(len(choice.sizes), dtype=bool)
         if len(table.data.y) >= FEWEST_ROWS:
-            how = {"stage": CROSS_VALIDATION, "is_preparation": True}
-            stage = Monitor(2 * n_epochs, monitor.callbacks, **how)
+            stage = Monitor(
+                2 * n_epochs,
+                monitor.callbacks,
+                stage=CROSS_VALIDATION,
+                is_preparation=True,
+            )
             choice = cross_validate(table.data, table.search, stage)
             if not self.constraints_.limits_splits:
                 table = replace(table, weighting=choice.candidate.weighting)
@@ -303,7 +307,7 @@ class GradTree(GradTreeSettings, TunedTree):
             return self._tree(table, encoded)
         tree = self._complete(table, encoded)
         output = network.leaf_value[place].detach().double().cpu()
-        if table.class_weights is not None:
+        if isinstance(objective, ClassObjective):
             values = class_probabilities(output.numpy(), objective.n_classes)
         else:
             values = objective.leaf_outputs(output).numpy()
