@@ -32,6 +32,7 @@ from treelab.learners.common.settings import (
 from treelab.learners.common.target import TargetScale, loss_note, loss_of
 from treelab.learners.get.fit import (
     STEPS,
+    Scores,
     Search,
     choose_sizes,
     initial_trees,
@@ -134,7 +135,7 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _retain(
         self,
-        found: tuple[list[HardTrees], tuple[np.ndarray, ...], int],
+        found: tuple[list[HardTrees], Scores, int],
         training: tuple[HardTrees, HardTrees],
         kind: str,
         later: list[str],

@@ -35,6 +35,9 @@ from treelab.trees.tree import Tree
 
 N_EVALUATIONS = 15  # of the hard loss in a stage
 
+Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Leaves, scores and standard errors (S,) of trees of all sizes."""
+
 
 @dataclass
 class Search:
@@ -295,7 +298,7 @@ def choose_sizes(
     settings: GetSettings,
     weight: np.ndarray | None = None,
     cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> tuple[list[HardTrees], tuple[np.ndarray, ...], int]:
+) -> tuple[list[HardTrees], Scores, int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
@@ -305,8 +308,7 @@ def choose_sizes(
     scores, whatever its class. Where errors have costs ``cost_of`` returns those of
     predictions (n, C) for rows of these classes (n,), which then are the loss.
 
-    Returns the trees, ascending in leaves; their leaves, scores and standard errors,
-    each (S,), as ``path_of_sizes`` takes them; and the number of the chosen tree.
+    Returns the trees, ascending in leaves, their scores, and which tree is chosen.
     """
     found, limit = subtrees(tree, rows), settings.max_leaf_nodes
     n_leaves = np.array([each.n_leaves for each in found])
