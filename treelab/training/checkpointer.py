@@ -21,7 +21,7 @@ from safetensors.numpy import save
 
 CHECKPOINT_SECONDS = 30.0  # from one to the next
 WRITING_FRACTION = 0.05  # of the training's time may go into checkpoints
-_FORMAT = 2  # of what loops save; checkpoints of another are not used
+_FORMAT = 3  # of what loops save; checkpoints of another are not used
 _UNDER_WAY = "under-way.safetensors"
 _ENDING = ".safetensors"
 

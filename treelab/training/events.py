@@ -42,8 +42,6 @@ class Progress:
     train_loss: float
     valid_loss: float
     seconds: float  # since training began
-    # Validation score of the hard model, where the learner measures one.
-    metric: float | None = None
     stage: str = TRAINING  # its name, as "cross-validation", "training", "polish"
     # Whether the stage comes before the training of the model that is retained: it
     # moves the progress, and its losses are on no history.
@@ -157,9 +155,12 @@ class Monitor:
         self._losses[position[1] :] = list(zip(*saved["losses"]))
         self._last_epoch = saved["last_epoch"]
         self.started = time.monotonic() - saved["seconds"]
+        self.show(RetainedCurve(self.history_frame()))
+
+    def show(self, curve: RetainedCurve) -> None:
+        """Give the callbacks a curve in place of what was reported so far."""
         own_epoch = self._last_epoch - self.epoch_offset
         report = self._progress(own_epoch, math.nan, math.nan)
-        curve = RetainedCurve(self.history_frame())
         notify(self.callbacks, replace(report, retained=curve))
 
     def is_due(self) -> bool:
@@ -222,9 +223,7 @@ class Monitor:
         """
         own = slice(self._own_rows, self._own_rows + len(self._losses))
         self.history[own] = self.curve_of(candidate)
-        last = self._progress(self._last_epoch - self.epoch_offset, math.nan, math.nan)
-        curve = RetainedCurve(self.history_frame(), snapshots or {})
-        notify(self.callbacks, replace(last, retained=curve))
+        self.show(RetainedCurve(self.history_frame(), snapshots or {}))
 
     def curve_of(self, candidate: int) -> list[tuple]:
         """Return this stage's rows of the history with the losses of one candidate."""

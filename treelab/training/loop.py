@@ -209,19 +209,27 @@ class BestCheckpoints:
     """
 
     def __init__(self, candidates, n_saved: int = 1):
-        k = candidates.n_candidates
-        self._tensors = dict(candidates.named_parameters())
-        self._saved = [
-            {name: t.detach().clone() for name, t in self._tensors.items()}
-            for _ in range(n_saved)
-        ]
-        self._owners = getattr(candidates, "parameter_candidates", {})
-        self._single = k == 1
-        device = next(iter(self._tensors.values())).device
+        k, self._n_saved = candidates.n_candidates, n_saved
+        owners = getattr(candidates, "parameter_candidates", {})
+        named = dict(candidates.named_parameters())
+        device = next(iter(named.values())).device
+        self._trained = {name for name, t in named.items() if t.requires_grad}
+        # Of each parameter the values of now, the candidates (k,) that own its parts,
+        # and what is saved of it, (n_saved, k, ...).
+        self._now = {
+            n: t.detach() if k > 1 else t.detach()[None] for n, t in named.items()
+        }
+        every = torch.arange(k, device=device)
+        self._own = {name: every[owners.get(name, slice(None))] for name in named}
+        self._saved = {
+            name: now.expand(n_saved, *now.shape).clone()
+            for name, now in self._now.items()
+        }
         self.loss = torch.full((k,), math.inf, device=device)
         self.epoch = torch.zeros(k, dtype=torch.long, device=device)
         self._n_improved = torch.zeros(k, dtype=torch.long, device=device)
 
+    @torch.no_grad()
     def update(self, valid_loss: Tensor, epoch: int | None = None) -> Tensor:
         """Save the candidates whose validation loss (K,) improved; return which, (K,).
 
@@ -231,7 +239,11 @@ class BestCheckpoints:
         self.loss = torch.where(improved, valid_loss, self.loss)
         if epoch is not None:
             self.epoch = torch.where(improved, epoch, self.epoch)
-        self._save(improved)
+        for name, own in self._own.items():
+            (at,) = improved[own].nonzero(as_tuple=True)
+            place = self._n_improved[own[at]] % self._n_saved
+            self._saved[name][place, at] = self._now[name][at]
+        self._n_improved += improved
         return improved
 
     @torch.no_grad()
@@ -241,12 +253,11 @@ class BestCheckpoints:
         Before the first improvement these are the parameters at the beginning. With
         ``where`` (K,) only those of some candidates.
         """
-        n_saved = len(self._saved)
-        last = (self._n_improved - 1).clamp(min=0) % n_saved
-        for slot, saved in enumerate(self._saved):
-            chosen = last == slot if where is None else (last == slot) & where
-            for name, now in self._tensors.items():
-                now.copy_(torch.where(self._of(name, chosen), saved[name], now))
+        last = (self._n_improved - 1).clamp(min=0) % self._n_saved
+        for name, own in self._own.items():
+            at = torch.arange(len(own), device=own.device)
+            at = at if where is None else at[where[own]]
+            self._now[name][at] = self._saved[name][last[own[at]], at]
 
     @torch.no_grad()
     def average(self):
@@ -254,14 +265,12 @@ class BestCheckpoints:
 
         Those that no gradient trains follow a schedule, and stay where it left them.
         """
-        n_filled = self._n_improved.clamp(min=1, max=len(self._saved))
-        for name, now in self._tensors.items():
-            if not now.requires_grad:
-                continue
-            total = torch.zeros_like(now)
-            for slot, saved in enumerate(self._saved):
-                total += torch.where(self._of(name, n_filled > slot), saved[name], 0)
-            now.copy_(total / self._of(name, n_filled))
+        for name in self._trained:
+            now, saved = self._now[name], self._saved[name]
+            n_filled = self._n_improved[self._own[name]].clamp(1, self._n_saved)
+            n_filled = n_filled.view(-1, *[1] * (now.dim() - 1))
+            filled = (torch.where(n_filled > i, own, 0) for i, own in enumerate(saved))
+            now.copy_(sum(filled) / n_filled)
 
     def state_dict(self, *, of_saved: bool = True) -> dict:
         """State for a checkpoint; without the parameters once they are restored."""
@@ -269,7 +278,7 @@ class BestCheckpoints:
             "loss": self.loss,
             "epoch": self.epoch,
             "n_improved": self._n_improved,
-            "saved": self._saved if of_saved else [],
+            "saved": self._saved if of_saved else {},
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -277,28 +286,8 @@ class BestCheckpoints:
         self.loss = state["loss"].to(self.loss.device)
         self.epoch = state["epoch"].to(self.epoch.device)
         self._n_improved = state["n_improved"].to(self._n_improved.device)
-        for own, saved in zip(self._saved, state["saved"]):
-            for name, tensor in own.items():
-                tensor.copy_(saved[name])
-
-    @torch.no_grad()
-    def _save(self, improved: Tensor):
-        """Save the parameters of the candidates (K,) that improved, slots in turn."""
-        n_saved = len(self._saved)
-        for slot, saved in enumerate(self._saved):
-            here = improved & (self._n_improved % n_saved == slot)
-            if self._single and not bool(here[0]):
-                continue
-            for name, now in self._tensors.items():
-                saved[name].copy_(torch.where(self._of(name, here), now, saved[name]))
-        self._n_improved += improved
-
-    def _of(self, name: str, value: Tensor) -> Tensor:
-        """One value for each candidate (K,), in a shape that fits its parameters."""
-        if self._single:
-            return value[0]
-        own = value[self._owners.get(name, slice(None))]
-        return own.reshape(-1, *[1] * (self._tensors[name].dim() - 1))
+        for name, saved in state["saved"].items():
+            self._saved[name].copy_(saved)
 
 
 # The one training loop: candidates side by side, early stopping, the best restored.

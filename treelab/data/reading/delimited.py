@@ -1,7 +1,6 @@
 """From the text of a delimited file to columns of cells, all still text."""
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +19,6 @@ from treelab.data.reading.records import (
     MOST_RECORD,
     NUMBER,
     SAMPLE_LINES,
-    chunks,
     lines,
     records,
     sample_records,
@@ -146,9 +144,8 @@ def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
     """
     if is_split_by_spaces(text):
         tabbed = bytearray()
-        for chunk in chunks(text):
-            rows = io.StringIO(chunk, newline="")
-            tabbed += "".join("\t".join(row.split()) + "\n" for row in rows).encode()
+        for row in lines(text):
+            tabbed += "\t".join(row.split()).encode() + b"\n"
         return bytes(tabbed), "\t"
     raise one_column_error(name, next(line for line in lines(text) if line.strip()))
 

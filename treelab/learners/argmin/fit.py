@@ -27,14 +27,7 @@ from treelab.learners.common.origin import (
 )
 from treelab.learners.common.target import TargetScale
 from treelab.ops.activity import path_scores
-from treelab.training.events import (
-    HISTORY,
-    Callback,
-    Monitor,
-    Progress,
-    RetainedCurve,
-    notify,
-)
+from treelab.training.events import HISTORY, Callback, Monitor, RetainedCurve
 from treelab.training.loop import TrainingPlan, train
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 from treelab.trees.feature import feature_matrix
@@ -197,23 +190,13 @@ class PathTraining:
         through = [stage for stage, came in self._stages[: point.n_stages] if came[e]]
         rows = [row for stage in through for row in stage.curve_of(e)]
         history = pd.DataFrame(rows, columns=HISTORY)
-        monitor = self._stages[-1][0]
-        epoch, _, _, seconds, stage = monitor.history[-1]
         snapshots = {
             0: lambda: self.snapshot(self.starts[e]),
             float(history["epoch"].iloc[-1]): lambda: end,
         }
-        report = Progress(
-            epoch=epoch,
-            max_epochs=monitor.max_epochs,
-            train_loss=np.nan,
-            valid_loss=np.nan,
-            seconds=seconds,
-            stage=stage,
-            snapshot=lambda: end,
-            retained=RetainedCurve(history, snapshots),
-        )
-        notify(monitor.callbacks, report)
+        last = self._stages[-1][0]
+        last.snapshot = lambda: end
+        last.show(RetainedCurve(history, snapshots))
         return history
 
     def _leave_out_columns(self) -> None:

@@ -18,6 +18,7 @@ from treelab.data.reading.extent import check_extent
 from treelab.data.reading.formats.guarded import serve
 from treelab.data.reading.table_error import TableError, pick_table
 
+MOST_SECONDS = 20
 MOST_ROWS_AT_ONCE = 100_000
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 SAFE: dict[str, Any] = {
@@ -38,7 +39,11 @@ TABLES = (
 
 
 def as_parquet(
-    content: bytes, name: str, sheet: str | None, query: str | None, seconds: float
+    content: bytes,
+    name: str,
+    sheet: str | None,
+    query: str | None,
+    seconds: float = MOST_SECONDS,
 ) -> tuple[dict, bytes]:
     """Return the rows of one table, or of one SELECT, as Parquet.
 
@@ -51,7 +56,7 @@ def as_parquet(
         The table or view; None takes the only one.
     query : str or None
         One SELECT statement, which goes before ``sheet``.
-    seconds : float
+    seconds : float, default=20
         How long the query may take.
     """
     import duckdb
