@@ -37,14 +37,9 @@ class CodedColumn:
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
     """Join the levels that fewer rows hold than ``least``, where they are two or more.
 
-    Parameters
-    ----------
-    codes : int64 array of shape (n_rows,)
-        Level of each row, -1 where the value is missing.
-    levels : tuple of str
-    least : float
-        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
-        0 joins none.
+    ``codes`` (n_rows,) are each row's level, -1 where the value is missing; ``least``
+    are rows, or below 1 a fraction of all rows, that a level of its own has at least; 0
+    joins none.
     """
     own = np.arange(len(levels))
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
@@ -268,13 +263,12 @@ def fit_target_encoding(
     n_levels : list of K int
         Levels of each column, the missing one not counted.
     y : ndarray of shape (n_rows,)
-        Class codes from 0, or numbers.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a score a class (C classes that occur), the others one.
+        Class codes from 0, or numbers. Multiclass gives a score a class that occurs,
+        the other tasks one.
     seed : int
         Shuffles the folds.
     weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
+        Of each row, above 0.
     groups : ndarray of shape (n_rows,) or None, default=None
         Rows of one value know each other's targets: a fold holds them out together.
     """
@@ -414,24 +408,15 @@ def encode_columns(
 
     Parameters
     ----------
-    frame : DataFrame of shape (n_rows, n_columns)
     y : ndarray of shape (n_rows,)
         Class codes, or numbers.
-    task : {"binary", "multiclass", "regression"}
-    one_hot_max : int
-        Category columns with at most this many categories, a missing one included,
-        are one-hot encoded; the others get target rates.
-    units : mapping of column name to unit
-    rare : mapping of column name to float
-        Least rows of a category of its own, see ``join_rare``.
+    one_hot_max, units, rare
+        As ``TableEncoder`` has them.
     forms : mapping of column name to CellForm
         How the cells were written, where they were read from a file.
-    random_state : int, RandomState instance or None
-        Seeds the folds in which target rates are cross-fitted.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row in target rates and medians; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        As ``fit_target_encoding`` takes them.
+    random_state, weight, groups
+        Seed the folds in which target rates are cross-fitted; count in target rates and
+        medians; are those of ``fit_target_encoding``.
     """
     table = {str(name): column for name, column in frame.items()}
     kinds = {name: column_kind(column) for name, column in table.items()}
@@ -618,7 +603,7 @@ class TableEncoder:
             Labels of any sortable kind, or numbers for regression; none missing. Of
             several numbers (n_rows, C) it takes the ``first_component``.
         sample_weight : ndarray of shape (n_rows,) or None, default=None
-            Of each row in target rates and medians, above 0; None: all count alike.
+            Of each row in target rates and medians, above 0.
         groups : ndarray of shape (n_rows,) or None, default=None
             Rows of one value are cross-fitted together.
 
@@ -707,9 +692,8 @@ class TableEncoder:
             Encoded column of each split.
         threshold : array-like of shape (k,)
             In encoded numbers. It is compared as it comes: pass what the learner
-            compared with, in the learner's own precision.
-        dtype : dtype, default=float32
-            Precision of the encoded numbers that the learner compared.
+            compared with, in the learner's own precision, of which ``dtype`` is that of
+            the encoded numbers. NaN, as of a training that diverged, is refused.
 
         Returns
         -------
@@ -718,11 +702,6 @@ class TableEncoder:
             where all do.
         missing_left : ndarray of shape (k,), bool
             Whether a missing value goes left.
-
-        Raises
-        ------
-        ValueError
-            If a threshold is NaN.
         """
         feature = np.asarray(feature, dtype=np.int64)
         threshold = np.asarray(threshold)
@@ -746,24 +725,10 @@ class TableEncoder:
     def oblique_splits(self, weights, threshold) -> tuple[np.ndarray, np.ndarray]:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
-        Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features.
-
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        threshold : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-            Per unit of each column (per unit of score for categories).
-        threshold : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        Weights (k, F) come per unit of each column (per unit of score for categories),
+        with thresholds (k,), float64. Exact but for rounding, as the encoding is
+        affine; quantiles and ranks, which no weighted sum can undo, are refused.
+        Missing values are to be filled by the fill of their features.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved
@@ -771,20 +736,7 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        bias : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-        bias : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        Weights (k, F) and biases (k,) as of ``oblique_splits``.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved

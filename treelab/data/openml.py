@@ -63,11 +63,6 @@ def read_openml(
         The target is the last column.
     str
         The table's name, with its number.
-
-    Raises
-    ------
-    TableError
-        If there is no such table, OpenML cannot be reached, or it takes too long.
     """
     named = named.strip()
     if not named:

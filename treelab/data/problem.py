@@ -259,13 +259,9 @@ class Problem:
 
         Classes are text, whole numbers (also where stored as 1.0), or true and false;
         regression gives float64, by the exposure where there is one. Several targets
-        are a frame, of the rows that have all of them.
-
-        Raises
-        ------
-        ValueError
-            If the target is absent, or is text where the task is regression; if a row
-            has a target and no exposure above 0.
+        are a frame, of the rows that have all of them. Refused are a target that is
+        absent, or text where the task is regression, and a row with a target and no
+        exposure above 0.
         """
         if self.more_targets:
             each = [
@@ -291,19 +287,9 @@ class Problem:
         return target / exposure.loc[target.index]
 
     def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
-        """Assign rows to training, validation and test.
+        """Assign rows that have a target to training (0), validation (1) and test (2).
 
-        Parameters
-        ----------
-        frame : DataFrame of shape (n_rows, n_columns)
-            Rows that have a target.
-        strata : ndarray of shape (n_rows,), int
-            The class of each row, or zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int
-            0 for training, 1 for validation, 2 for test.
+        ``strata`` (n_rows,) are the class of each row, or zeros.
 
         Raises
         ------

@@ -120,10 +120,11 @@ class DataSplit:
 def assign_splits(
     strata: np.ndarray, valid_share: float, test_share: float, seed: int
 ) -> np.ndarray:
-    """Assign each row to a split at random, stratified.
+    """Assign each row to a split, its place in ``SPLITS``, at random, stratified.
 
     A stratum of one row goes to training; one of two never leaves it; one of three or
-    more has a row in each split. Every split has at least one row.
+    more has a row in each split. Every split has at least one row, so that fewer than 3
+    rows are refused.
 
     Parameters
     ----------
@@ -133,16 +134,6 @@ def assign_splits(
         In (0, 1), together less than 1.
     seed : int
         The same seed assigns the same rows to the same splits.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int
-        Index into ``SPLITS``: 0 for training, 1 for validation, 2 for test.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 3 rows.
     """
     if len(strata) < MIN_ROWS:
         raise ValueError(

@@ -44,19 +44,11 @@ def refuse_large(frame: pd.DataFrame, names: Collection) -> None:
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the levels of a category column and which one each row has.
+    """Return a column's levels, and which one each row has.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Any values; a level is the text of a value.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows,), int64
-        Index of the row's level, -1 where the value is missing.
-    levels : tuple of str
-        The texts that occur, sorted.
+    A level is the text of a value, whatever that is; those that occur, sorted. Codes,
+    int64 (n_rows,), are places among them, -1 where the value is missing, and come
+    first.
     """
     codes, values = pd.factorize(column)
     if len(values) == 0:
@@ -70,19 +62,11 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def cast_column(column: pd.Series, kind: str) -> pd.Series:
-    """Return a column as the kind that a person chose for it.
+    """Return a column as the kind that a person chose for it, "number" or "category".
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-    kind : {"number", "category"}
-        A number becomes the text of it, 3.0 being "3". Text becomes the number it
-        shows and is missing where it shows none; true and false become 1 and 0.
-
-    Returns
-    -------
-    Series
-        The column itself where it is of that kind already.
+    A number becomes the text of it, 3.0 being "3". Text becomes the number it shows and
+    is missing where it shows none; true and false become 1 and 0. A column that is of
+    that kind already is returned itself.
     """
     if kind not in ("number", "category"):
         raise ValueError(f'kind must be "number" or "category", got {kind!r}.')

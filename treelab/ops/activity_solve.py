@@ -25,20 +25,10 @@ def solve_activity(
     scores are active; the value (eq. 9) and its Jacobian are then the closed form, all
     without ever waiting for the device.
 
-    Parameters
-    ----------
-    score : Tensor of shape (E, T, B)
-        Path scores q, nodes breadth first, T = 2**(depth + 1) - 1. float32 or float64.
-    preference : Tensor of shape (E, T)
-    penalty : Tensor of shape (E,)
-        At least 0.
-    offset : float, default=0
-        Added to every score.
-
-    Returns
-    -------
-    Tensor of shape (E, T)
-        Where the minimiser is not unique (penalty 0), the smallest.
+    The ``score`` q (E, T, B), float32 or float64, are path scores, nodes breadth first,
+    to each of which the offset is added; ``preference`` (E, T), ``penalty`` (E,) at
+    least 0. Returned are the activities (E, T); where the minimiser is not unique
+    (penalty 0), the smallest.
     """
     return _Activity.apply(score + offset, preference, penalty)
 
@@ -75,12 +65,6 @@ def find_groups(
     score: Tensor, preference: Tensor, penalty: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Which nodes share a value, and that value to about the precision of floats.
-
-    Parameters
-    ----------
-    score : Tensor of shape (E, T, B)
-    preference : Tensor of shape (E, T)
-    penalty : Tensor of shape (E,)
 
     Returns
     -------

@@ -183,18 +183,10 @@ class Monitor:
     ) -> bool:
         """Report to the callbacks and, with a loss on the curve, to the history.
 
-        Parameters
-        ----------
-        epoch : float
-            Counts from the beginning of the stage; 0 for the start.
-        train_loss, valid_loss : float or ndarray of shape (K,)
-            Of each candidate. The one that leads on validation is reported; where
-            nothing is validated, the one that leads in training.
-
-        Returns
-        -------
-        bool
-            Whether a callback asked to stop.
+        ``epoch`` counts from the beginning of the stage; 0 is the start. Of the losses
+        (K,) of each candidate, those of the one that leads on validation are reported;
+        where nothing is validated, of the one that leads in training. Returned is
+        whether a callback asked to stop.
         """
         losses = np.atleast_1d(train_loss), np.atleast_1d(valid_loss)
         ranked = losses[1] if np.isfinite(losses[1]).any() else losses[0]
@@ -212,14 +204,8 @@ class Monitor:
     ) -> None:
         """Make this stage's curve that of one candidate, and tell the callbacks.
 
-        Until it is known which candidate is retained, the curve is the leaders'.
-
-        Parameters
-        ----------
-        candidate : int
-            Its place in the losses of ``report``.
-        snapshots : mapping of float to callable, optional
-            See ``RetainedCurve``.
+        It is numbered as in the losses of ``report``. Until it is known which is
+        retained, the curve is the leaders'. Snapshots are those of ``RetainedCurve``.
         """
         own = slice(self._own_rows, self._own_rows + len(self._losses))
         self.history[own] = self.curve_of(candidate)

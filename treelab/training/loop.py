@@ -93,26 +93,13 @@ def cosine_decay(
     warm_up: float = 0.0,
     lowest: float = 0.05,
 ) -> LambdaLR:
-    """Warm up in a straight line, then decay along a cosine.
+    """Warm up in a straight line, then decay along a cosine to the ``lowest`` fraction.
 
     Source of the cosine: Loshchilov and Hutter, "SGDR", ICLR 2017, arXiv:1608.03983,
-    eq. 5, with one period.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Its groups' learning rates are the highest that are reached.
-    n_steps : int
-        Steps until the lowest rate; it stays there.
-    warm_up : float, default=0.0
-        Fraction of the steps in which the rates rise from a tenth.
-    lowest : float, default=0.05
-        Fraction of the highest rate that is left in the end.
-
-    Returns
-    -------
-    LambdaLR
-        Its ``step`` is called after each step of the optimizer.
+    eq. 5, with one period. The learning rates of the optimizer's groups are the highest
+    that are reached: they rise from a tenth in the fraction ``warm_up`` of the steps,
+    are at the lowest after ``n_steps``, and stay there. ``step`` of what is returned is
+    called after each step of the optimizer.
     """
     n_warm_up = int(warm_up * n_steps)
     n_decay = max(1, n_steps - n_warm_up)
@@ -191,14 +178,7 @@ def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
 
 
 class BestCheckpoints:
-    """Saves each candidate's parameters whenever its validation loss improves.
-
-    Parameters
-    ----------
-    candidates : Module
-        See ``Candidates``.
-    n_saved : int, default=1
-        Checkpoints saved of each candidate: the last that improved.
+    """Saves each candidate's parameters at its last improvements, ``n_saved`` of them.
 
     Attributes
     ----------
@@ -329,20 +309,15 @@ def train(
 ) -> TrainResult:
     """Train until ``max_epochs``, no improvement for ``patience`` epochs, or a stop.
 
-    The candidates' losses are summed, so each gets its own gradient alone. After
-    every ``evaluate_every`` epochs the validation loss is measured, and parameters
-    that improved it are saved for each candidate by itself; on return the module
-    holds the best ones. A candidate whose loss is not finite never improves again;
-    training ends when no candidate is left.
+    The candidates' losses are summed, so each gets its own gradient alone. After every
+    ``evaluate_every`` epochs the validation loss is measured, and parameters that
+    improved it are saved for each candidate by itself; on return the module holds the
+    best ones. A candidate whose loss is not finite never improves again; training ends
+    when no candidate is left, and FloatingPointError is raised if none had a finite
+    validation loss even once.
 
     Parameters
     ----------
-    candidates : Module
-        See ``Candidates``.
-    optimizer : Optimizer
-        Of the candidates' parameters.
-    plan : TrainingPlan
-        Batches, epochs and patience.
     generator : torch.Generator
         On the device of the data; draws the batches.
     monitor : Monitor, optional
@@ -355,11 +330,6 @@ def train(
     after_epoch : callable, optional
         Gets each validation loss (K,), for schedules that depend on it. One that has
         a ``state_dict`` is saved in checkpoints, too.
-
-    Raises
-    ------
-    FloatingPointError
-        If no candidate had a finite validation loss even once.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
     stage, before = monitor.begin_stage(), monitor.position()

@@ -336,14 +336,10 @@ def read_cells(
     one_column: bool = False,
     known: Mapping[str, CellForm] = MappingProxyType({}),
 ) -> Cells:
-    """Split the text of a file into cells.
+    """Split the text of a file (UTF-8) into cells.
 
     Parameters
     ----------
-    text : bytes
-        UTF-8.
-    name : str
-        The file, in messages.
     delimiter : str or None
         One character; None finds it.
     header : int or None

@@ -108,26 +108,19 @@ def read_column(
     ----------
     cells : Array of str, (n_rows,)
         Without spaces around them.
-    name : str
     place_of : callable
         Where in the file a row (from 0) stands, such as "line 7", for messages.
     delimiter : str
         Of the file: commas inside its fields mean decimals where it is no comma.
     decimal : {",", "."} or None, default=None
         The decimal sign; None finds it out.
-    marks : Marks
-        What counts as missing.
     as_text : bool, default=False
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
-        How the column was written at training, and so is read; None finds it out.
+        How the column was written at training, and so is read, a cell that is written
+        in another way being refused; None finds it out.
     is_later : bool, default=False
         Whether the table is one to predict, in which training decided all kinds.
-
-    Raises
-    ------
-    TableError
-        If a cell is not written as at training.
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
@@ -246,20 +239,10 @@ def find_form(
     marks: Marks,
     notes: list[str],
 ) -> CellForm:
-    """Return how the cells of a column are written.
+    """Return how the cells of a column are written, by its distinct ones, ``words``.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-        The distinct cells.
-    name : str
-        The column, for notes.
-    delimiter, decimal
-        As in ``read_column``.
-    marks : Marks
-        What a person says of missing values.
-    notes : list of str
-        Sentences on what was found are added to it.
+    ``delimiter`` and ``decimal`` are as in ``read_column``; ``marks`` are what a person
+    says of missing values. Sentences on what was found are added to ``notes``.
     """
     words = with_hyphen(words)
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
@@ -427,15 +410,8 @@ def _bad_cells(
 def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
     """Return what most of some words are: numbers in one form, or dates in one style.
 
-    The first words decide which form that is.
-
-    Returns
-    -------
-    what : {"number", "date"}
-    fits : bool array of shape (n_words,)
-        Which of the words are.
-    is_plain : bool
-        Whether they are numbers as Python writes them.
+    The first words decide which form that is. Returned are "number" or "date", which of
+    the words are such (n_words,), and whether they are numbers as Python writes them.
     """
     head = words[:HEAD]
     forms = [PLAIN]

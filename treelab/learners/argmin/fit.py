@@ -111,7 +111,7 @@ class PathTraining:
     Parameters
     ----------
     network : ArgminTrees
-        Changed in place.
+        Changed in place. Refused are fewer training rows than a tree has nodes.
     seed : int
         Draws the batches.
     snapshot : callable
@@ -119,7 +119,6 @@ class PathTraining:
     row_scores : callable or None
         Returns each validation row's score (n,) by an exported tree, higher is better;
         by it trees with fewer columns lose nothing. None: minus the predictor's loss.
-    callbacks : sequence of callable
 
     Attributes
     ----------
@@ -129,11 +128,6 @@ class PathTraining:
         Whether columns were left out of a tree.
     points : list of PathPoint
         One for each strength.
-
-    Raises
-    ------
-    ValueError
-        If a tree has more nodes than there are training rows.
     """
 
     def __init__(

@@ -45,19 +45,10 @@ def as_parquet(
     query: str | None,
     seconds: float = MOST_SECONDS,
 ) -> tuple[dict, bytes]:
-    """Return the rows of one table, or of one SELECT, as Parquet.
+    """Return the rows of one table or view, or of one SELECT, as Parquet.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    sheet : str or None
-        The table or view; None takes the only one.
-    query : str or None
-        One SELECT statement, which goes before ``sheet``.
-    seconds : float, default=20
-        How long the query may take.
+    A ``query``, which may take so many seconds, goes before ``sheet``, the table; None
+    takes the only one.
     """
     import duckdb
 

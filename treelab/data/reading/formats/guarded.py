@@ -26,26 +26,10 @@ def run_guarded(
 ) -> tuple[dict, bytes]:
     """Read a file by a module of this folder, in a process of its own.
 
-    Parameters
-    ----------
-    module : str
-        Name of a module that calls ``serve``.
-    content : bytes
-    name : str
-        The file, in messages.
-    **choices
-        What else the module's function takes, as JSON.
-
-    Returns
-    -------
-    about : dict
-    content : bytes
-        What the module's function returned.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read, or takes too much memory or time.
+    The module calls ``serve`` with a function that takes the content, the name that
+    messages call the file, and the choices, as JSON. What it returns is returned: a
+    dict on the table, and its content. A file that cannot be read, or takes too much
+    memory or time, raises TableError.
     """
     command = (sys.executable, "-P", "-m", f"{__package__}.{module}")
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

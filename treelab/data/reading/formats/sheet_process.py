@@ -50,14 +50,15 @@ def sheet_as_text(
     known: list[str],
     mark: str,
 ) -> tuple[dict, bytes]:
-    """Return a sheet as CSV, a line for each row, and what was done to it.
+    """Return what was done to a sheet, and the sheet as CSV, a line for each row.
+
+    Cells become text as a person would write it, dates as 2019-07-31, so that the
+    reader of text reads them by the rules that hold for a CSV file.
 
     Parameters
     ----------
     content : bytes
         A workbook: .xlsx, .xlsm, .xlsb, .xls or .ods.
-    name : str
-        The file, in messages.
     sheet : str or None
         None takes the only sheet that is filled.
     header : int or None

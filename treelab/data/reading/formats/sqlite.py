@@ -29,26 +29,11 @@ DAMAGED = "is a database that is damaged or cut off. Copy it again."
 def read_sqlite(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> Cells:
-    """Read the rows of one table, or of one SELECT.
+    """Read the rows of one table or view, or of one SELECT, of a copy in memory.
 
-    Parameters
-    ----------
-    content : bytes
-        An SQLite database; it is read as a copy in memory.
-    name : str
-        The file, in messages.
-    sheet : str or None
-        The table or view; None takes the only one.
-    query : str or None
-        One SELECT statement, which goes before ``sheet``.
-
-    Raises
-    ------
-    ChoiceError
-        If there are several tables, and none was chosen.
-    TableError
-        If the database is damaged, or the query is none, fails, takes more than 20
-        seconds, or gives too many cells.
+    A ``query`` goes before ``sheet``, the table; None takes the only one, and of
+    several a ChoiceError lists them. Refused is a database that is damaged, and a query
+    that is none, fails, takes more than 20 seconds, or gives too many cells.
     """
     began = time.monotonic()
     if _is_cut_off(content):
