@@ -1,7 +1,8 @@
 """From a data frame to the numbers that learners train on, and splits back again."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.split_by import grouped_folds, has_groups
 from treelab.data.values import categories, numbers, refuse_large
-from treelab.trees.cells import CellForm, noted_units
+from treelab.trees.cells import noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.tree import midpoint
 
@@ -32,6 +33,11 @@ class CodedColumn:
     def n_groups(self) -> int:
         """Number of groups of levels."""
         return len(self.levels) - max(len(self.rare) - 1, 0)
+
+    @property
+    def n_marks(self) -> int:
+        """Number of groups, a missing value being one where some row misses it."""
+        return self.n_groups + bool((self.codes < 0).any())
 
 
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
@@ -388,75 +394,6 @@ class EncodedColumn:
     values: np.ndarray
     # float64 (n_rows,): to train on: a target rate does not know the row's own target.
     cross_fitted: np.ndarray
-    is_target_encoded: bool = False
-
-
-def encode_columns(
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    task: str,
-    one_hot_max: int,
-    units: Mapping[str, str],
-    rare: Mapping[str, float],
-    forms: Mapping[str, CellForm],
-    random_state,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-) -> list[EncodedColumn]:
-    """Turn each column of training rows into features, in the table's order.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Class codes, or numbers.
-    one_hot_max, units, rare
-        As ``TableEncoder`` has them.
-    forms : mapping of column name to CellForm
-        How the cells were written, where they were read from a file.
-    random_state, weight, groups
-        Seed the folds in which target rates are cross-fitted; count in target rates and
-        medians; are those of ``fit_target_encoding``.
-    """
-    table = {str(name): column for name, column in frame.items()}
-    kinds = {name: column_kind(column) for name, column in table.items()}
-    coded = {
-        name: join_rare(*categories(column), rare.get(name, 0))
-        for name, column in table.items()
-        if kinds[name] == "category"
-    }
-    rated = [
-        name for name in coded if not _is_one_hot(coded[name], one_hot_max=one_hot_max)
-    ]
-    if rated:
-        encoding = fit_target_encoding(
-            np.stack([coded[name].codes for name in rated], axis=1),
-            [coded[name].n_groups for name in rated],
-            y,
-            task=task,
-            seed=_seed(random_state),
-            weight=weight,
-            groups=groups,
-        )
-    columns: list[EncodedColumn] = []
-    for name, column in table.items():
-        if kinds[name] == "number":
-            columns.append(_number(column, units.get(name, ""), weight))
-        elif name in rated:
-            columns += _target_rates(name, coded[name], encoding, rated.index(name))
-        else:
-            columns += _one_hot(name, coded[name])
-    return [
-        replace(column, feature=replace(column.feature, form=form))
-        if (form := forms.get(column.feature.column)) is not None
-        else column
-        for column in columns
-    ]
-
-
-def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:
-    """Whether a category column becomes columns of 0 and 1."""
-    return column.n_groups + bool((column.codes < 0).any()) <= one_hot_max
 
 
 def _number(
@@ -472,63 +409,44 @@ def _number(
     )
 
 
+def _scored(name: str, column: CodedColumn, scores, fill, unseen) -> Feature:
+    """Return the feature of a category column with a score (n_groups,) a group."""
+    return Feature(
+        name,
+        kind="category",
+        categories=column.levels,
+        scores=tuple(scores[column.group]),
+        fill=fill,
+        unseen=unseen,
+        rare=column.rare,
+    )
+
+
 def _target_rates(
     name: str, column: CodedColumn, encoding: TargetEncoding, k: int
-) -> list[EncodedColumn]:
-    """List a feature of target rates for each output; ``k`` is the column's place."""
-    columns = []
+) -> Iterator[EncodedColumn]:
+    """Yield a feature of target rates for each output; ``k`` is the column's place."""
     for c, mean in enumerate(encoding.mean):
-        rate = encoding.scores[k][:, c]
-        feature = Feature(
-            name,
-            kind="category",
-            categories=column.levels,
-            scores=tuple(rate[column.group]),
-            fill=rate[-1],
-            unseen=mean,
-            rare=column.rare,
-        )
-        columns.append(
-            EncodedColumn(
-                feature, rate[column.codes], encoding.cross_fitted[:, k, c], True
-            )
-        )
-    return columns
+        rate, apart = encoding.scores[k][:, c], encoding.cross_fitted[:, k, c]
+        feature = _scored(name, column, rate, rate[-1], mean)
+        yield EncodedColumn(feature, rate[column.codes], apart)
 
 
-def _one_hot(name: str, column: CodedColumn) -> list[EncodedColumn]:
-    """List a feature of 0 and 1 for each level; for two levels the second alone."""
-    marks = list(range(column.n_groups))
-    if (column.codes < 0).any():
-        marks.append(-1)
-    if len(marks) == 2:
-        marks = marks[1:]
-    columns = []
-    for mark in marks:
-        feature = Feature(
-            name,
-            kind="category",
-            categories=column.levels,
-            scores=tuple((column.group == mark).astype(float)),
-            fill=float(mark == -1),
-            unseen=0.0,
-            rare=column.rare,
-        )
+def _one_hot(name: str, column: CodedColumn) -> Iterator[EncodedColumn]:
+    """Yield a feature of 0 and 1 for each level; for two levels the second alone."""
+    marks = [*range(column.n_groups), -1][: column.n_marks]
+    for mark in marks[1:] if len(marks) == 2 else marks:
         values = (column.codes == mark).astype(np.float64)
-        columns.append(EncodedColumn(feature, values, values))
-    return columns
-
-
-def _seed(random_state) -> int:
-    """Draw a seed from what scikit-learn calls a random state."""
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31))
+        ones = np.arange(column.n_groups) == mark
+        yield EncodedColumn(
+            _scored(name, column, ones, mark == -1, 0.0), values, values
+        )
 
 
 # TableEncoder: the user's table as numbers for a learner, and splits back again.
 
 
+@dataclass(eq=False)
 class TableEncoder:
     """Turns a table into a matrix of numbers, and splits on them back into its units.
 
@@ -550,12 +468,6 @@ class TableEncoder:
     one_hot_max : int, default=0
         Category columns with at most this many categories, a missing one included,
         become columns of 0 and 1, a single column where there are two; 0 never.
-    units : mapping of column name to unit, optional
-        Kept in ``features_``. None takes ``frame.attrs["units"]``, and without those
-        the units that cells carried when the table was read.
-    rare : mapping of column name to float, optional
-        Categories that fewer training rows hold (below 1: a smaller fraction of them)
-        become one, see ``join_rare``. None takes ``frame.attrs["rare"]``.
     random_state : int, RandomState instance or None, default=None
         Seeds the folds in which categories are cross-fitted.
 
@@ -565,26 +477,13 @@ class TableEncoder:
         One for each encoded column, in their order.
     columns_ : tuple of str
         Columns of the training table.
-    target_encoded_ : tuple of str
-        Category columns that became target rates.
     """
 
-    def __init__(
-        self,
-        numbers="quantile",
-        *,
-        task,
-        one_hot_max=0,
-        units: Mapping[str, str] | None = None,
-        rare: Mapping[str, float] | None = None,
-        random_state=None,
-    ):
-        self.numbers = numbers
-        self.task = task
-        self.one_hot_max = one_hot_max
-        self.units = units
-        self.rare = rare
-        self.random_state = random_state
+    numbers: str = "quantile"
+    _: KW_ONLY
+    task: str
+    one_hot_max: int = 0
+    random_state: Any = None
 
     def fit_transform(
         self,
@@ -622,28 +521,15 @@ class TableEncoder:
         frame = as_frame(frame)
         y = self._check(frame, y)
         self.columns_ = tuple(frame.columns)
-        units = self.units
-        if units is None:
-            units = frame.attrs.get("units", noted_units(frame))
-        rare = frame.attrs.get("rare", {}) if self.rare is None else self.rare
-
-        columns = encode_columns(
-            frame,
-            y,
-            task=self.task,
-            one_hot_max=self.one_hot_max,
-            units=units,
-            rare=rare,
-            forms=feature_forms(frame),
-            random_state=self.random_state,
-            weight=sample_weight,
-            groups=groups,
-        )
+        forms = feature_forms(frame)
+        columns = self._encoded(frame, y, sample_weight, groups)
         self.features_ = tuple(
-            replace(column.feature, spread=spread(column.values)) for column in columns
-        )
-        self.target_encoded_ = tuple(
-            dict.fromkeys(c.feature.column for c in columns if c.is_target_encoded)
+            replace(
+                column.feature,
+                spread=spread(column.values),
+                form=forms.get(column.feature.column),
+            )
+            for column in columns
         )
         self._scales, self._known, self._known_encoded = [], [], []
         encoded = np.empty((len(frame), len(columns)))
@@ -659,6 +545,45 @@ class TableEncoder:
             self._known_encoded.append(scale(known))
         self._fill = np.array([feature.fill for feature in self.features_])
         return encoded
+
+    def _encoded(self, frame: pd.DataFrame, y, weight, groups) -> list[EncodedColumn]:
+        """Turn each column of training rows into features, in the table's order.
+
+        Units of columns are ``frame.attrs["units"]``, and without those what cells
+        carried when the table was read; ``frame.attrs["rare"]`` are the least rows of a
+        category of its own, see ``join_rare``.
+        """
+        # Here, as it takes a moment, and pages import this module to be shown.
+        from sklearn.utils import check_random_state
+
+        units = frame.attrs.get("units", noted_units(frame))
+        rare = frame.attrs.get("rare", {})
+        table = {str(name): column for name, column in frame.items()}
+        coded = {
+            name: join_rare(*categories(column), rare.get(name, 0))
+            for name, column in table.items()
+            if column_kind(column) == "category"
+        }
+        rated = [name for name, own in coded.items() if own.n_marks > self.one_hot_max]
+        if rated:
+            encoding = fit_target_encoding(
+                np.stack([coded[name].codes for name in rated], axis=1),
+                [coded[name].n_groups for name in rated],
+                y,
+                task=self.task,
+                seed=int(check_random_state(self.random_state).randint(2**31)),
+                weight=weight,
+                groups=groups,
+            )
+        columns: list[EncodedColumn] = []
+        for name, column in table.items():
+            if name not in coded:
+                columns.append(_number(column, units.get(name, ""), weight))
+            elif name in rated:
+                columns += _target_rates(name, coded[name], encoding, rated.index(name))
+            else:
+                columns += _one_hot(name, coded[name])
+        return columns
 
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.

@@ -51,25 +51,15 @@ def read_costs(given: Any) -> dict[str, float]:
 
 def read_levels(given: Any) -> dict[str, tuple[str, ...]]:
     """Read "0: age, income; other: job", or a mapping of levels to columns."""
-    if isinstance(given, str):
-        parts = [part.partition(":") for part in _split(given, ";")]
-        if not all(colon for _, colon, _ in parts):
-            raise ValueError(
-                f"allowed reads as '0: age, income; other: job', got {given!r}."
-            )
-        given = _once("allowed", [(level, names) for level, _, names in parts])
-    found = {}
-    for level, names in _mapping("allowed", given).items():
-        word = str(level).strip()
-        if word != OTHER and not word.isdecimal():
+    pairs = _pairs("allowed", given, "0: age, income; other: job", by=";")
+    for level, names in pairs.items():
+        if level != OTHER and not level.isdecimal():
             raise ValueError(
                 f"allowed is by level, 0 for the root, or {OTHER!r}; got {level!r}."
             )
-        columns = _names(names)
-        if not columns:
-            raise ValueError(f"allowed names no column for level {word}.")
-        found[word] = columns
-    return found
+        if not _names(names):
+            raise ValueError(f"allowed names no column for level {level}.")
+    return {level: _names(names) for level, names in pairs.items()}
 
 
 def read_groups(given: Any) -> tuple[tuple[str, ...], ...]:
@@ -138,21 +128,18 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
             )
 
 
-def _pairs(name: str, given: Any, example: str) -> dict[str, Any]:
-    """Read "a: x, b: y", or a mapping."""
-    if not isinstance(given, str):
-        return _once(name, [*_mapping(name, given).items()])
-    pairs = []
-    for part in _split(given, ","):
-        key, colon, value = part.rpartition(":")
-        if not colon or not key.strip():
-            raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
-        pairs.append((key, value.strip()))
-    return _once(name, pairs)
-
-
-def _once(name: str, pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return pairs as a mapping; raise ValueError for what is named twice."""
+def _pairs(name: str, given: Any, example: str, by: str = ",") -> dict[str, Any]:
+    """Read "a: x, b: y", or a mapping; raise ValueError for what is named twice."""
+    if isinstance(given, str):
+        # A column's name may hold a colon, be it the key or one of several names.
+        cut = str.rpartition if by == "," else str.partition
+        parts = _split(given, by)
+        pairs = [(key, value.strip()) for key, _, value in (cut(p, ":") for p in parts)]
+        for part, (key, _) in zip(parts, pairs):
+            if ":" not in part or not key.strip():
+                raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
+    else:
+        pairs = [*_mapping(name, given).items()]
     found: dict[str, Any] = {}
     for key, value in pairs:
         word = str(key).strip()

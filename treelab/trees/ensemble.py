@@ -248,15 +248,11 @@ class WeightedTrees(Arrays):
 
         def top(leaf):
             weights = self._weights(leaf).T
-            index = np.sort(np.argpartition(-weights, k - 1, axis=1)[:, :k], axis=1)
-            weight = np.take_along_axis(weights, index, axis=1)
-            order = np.argsort(-weight, axis=1, kind="stable")
-            both = index.astype(np.float64), weight
-            return np.stack([np.take_along_axis(a, order, axis=1) for a in both])
+            index = np.argsort(-weights, axis=1, kind="stable")[:, :k]
+            return np.stack([index, np.take_along_axis(weights, index, axis=1)], axis=1)
 
-        parts = [top(leaf) for _, leaf in self._blocks(X)]
-        both = np.concatenate(parts, axis=1) if parts else np.empty((2, 0, k))
-        return both[0].astype(np.int64), both[1]
+        both = self._collect(X, top, (2, k))
+        return both[:, 0].astype(np.int64), both[:, 1]
 
     def n_estimators_for_share(self, X, share: float) -> np.ndarray:
         """Count the highest-weighted trees that hold ``share`` of each prediction.

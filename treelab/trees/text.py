@@ -44,12 +44,6 @@ from treelab.trees.words import (
 # Weighted sums of columns in words: oblique splits and linear leaves.
 
 
-def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
-    """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
-    terms = combination(tree.features, _weights(tree, node), most, length)
-    return f"{terms} {sign} {bound_text(tree, node)}"
-
-
 def _weights(tree: Tree, node: int) -> np.ndarray:
     """Return the weights (n_features,) of an oblique split."""
     assert tree.weights is not None  # as of every tree with an oblique split
@@ -345,16 +339,25 @@ class ObliqueCondition:
         return (self.tree.margin(X)[:, self.node] >= 0) == self.left
 
     def text(self, mention_missing: bool, most=None, length=None) -> str:
-        """Return the condition in words."""
-        sign = "≤" if self.left else ">"
-        return weighted_sum(self.tree, self.node, sign, most, length)
+        """Return the condition in words, as "0.61·age − 0.42·bmi ≤ 1.3"."""
+        weights = _weights(self.tree, self.node)
+        return f"{combination(self.tree.features, weights, most, length)} {self.bound}"
+
+    @property
+    def bound(self) -> str:
+        """What its sum is held against: "≤ 1.3"."""
+        return f"{'≤' if self.left else '>'} {bound_text(self.tree, self.node)}"
 
 
 Condition = NumberCondition | CategoryCondition | ObliqueCondition
 
 
 def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
-    """Return the condition under which a split sends a row left, or right."""
+    """Return the condition under which a split sends a row left, or right.
+
+    ValueError if the node is no split.
+    """
+    check_split(tree, node)
     (condition,) = narrowed({}, tree, node, left).values()
     return condition
 
@@ -448,7 +451,6 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     oblique split, are listed, and ``length`` letters of a name; None: all. ValueError
     if the node is no split.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if isinstance(condition, ObliqueCondition):
         return condition.text(False, most, length)
@@ -463,7 +465,6 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
 
     ValueError at any other node.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if not isinstance(condition, CategoryCondition):
         raise ValueError(f"Node {node} does not split a column of categories.")
@@ -613,12 +614,9 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction;
     ``most`` as in ``split_text``.
     """
-    nodes = tree.path(row)
-    matrix = read_features(tree, row)
-    sentences = []
-    for node, below in pairwise(nodes):
-        side = "Yes" if below == tree.left[node] else "No"
-        value = row_value_text(tree, node, matrix, row)
+    nodes, sentences = tree.path(row), []
+    for node, value in zip(nodes, path_values(tree, row)):
+        side = "Yes" if tree.left[node] in nodes else "No"
         condition = split_text(tree, node, most=most)
         sentences.append(f"{condition}? {side}: it is {value}.")
     last = nodes[-1]
@@ -630,30 +628,15 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     return sentences
 
 
-def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
-    """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
-
-    ``matrix`` is the row as ``read_features`` returns it.
-    """
-    j = tree.feature[node]
-    if j == OBLIQUE:
-        return _sum_text(tree, node, matrix)
-    feature = tree.features[j]
-    x = float(matrix[0, j])
-    if feature.is_date and not np.isnan(x):
-        return moment_text(x)
-    if feature.kind == "number":
-        threshold = float(tree.threshold[node])
-        text = value_text(x, threshold, parse(shown_threshold(tree, node)))
-        return text if np.isnan(x) else with_unit(text, feature.unit)
-    return cell_text(feature, as_table(tree.features, row)[feature.column].iloc[0])
-
-
-def _sum_text(tree: Tree, node: int, matrix: np.ndarray) -> str:
-    """Return what an oblique split adds up of the one row of a feature matrix."""
-    total = float(weighted_sums(tree, matrix, np.array([node]))[0, 0])
-    threshold = float(tree.threshold[node])
-    return value_text(total, threshold, parse(bound_text(tree, node)))
+def path_values(tree: Tree, row) -> list[str]:
+    """Return what each split on a row's path tests: "0.2 cm", "Sales", "missing"."""
+    table = as_table(tree.features, row)
+    return [
+        value_within(
+            tree, split_condition(tree, node, below == tree.left[node]), row, table
+        )
+        for node, below in pairwise(tree.path(row))
+    ]
 
 
 def check_split(tree: Tree, node: int) -> None:
@@ -816,8 +799,7 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """
     if isinstance(condition, ObliqueCondition):
         name = f"the weighted sum of {sum_name(tree, condition.node)}"
-        bound = f"{'≤' if condition.left else '>'} {bound_text(tree, condition.node)}"
-        return f"{name} is {value} ({bound})"
+        return f"{name} is {value} ({condition.bound})"
     bound = condition.bound if isinstance(condition, NumberCondition) else ""
     shown = f" ({bound})" if bound and value != "missing" else ""
     return f"{clean(condition.column)} is {value}{shown}"
@@ -841,7 +823,10 @@ def value_within(
     ``table`` is what ``as_table`` makes of the row, where that is known.
     """
     if isinstance(condition, ObliqueCondition):
-        return _sum_text(tree, condition.node, read_features(tree, row))
+        node, matrix = condition.node, read_features(tree, row)
+        total = float(weighted_sums(tree, matrix, np.array([node]))[0, 0])
+        threshold = float(tree.threshold[node])
+        return value_text(total, threshold, parse(bound_text(tree, node)))
     table = as_table(tree.features, row) if table is None else table
     cell = table[condition.column].iloc[0]
     feature = condition.feature

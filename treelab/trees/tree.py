@@ -413,11 +413,9 @@ def _check_children(tree: "Tree", n: int) -> None:
         node = int(((right >= 0) != split).argmax())
         raise ValueError(f"Node {node} has one child; a split has two, a leaf none.")
     children = np.concatenate([left[split], right[split]])
-    if (children >= n).any() or (children == 0).any():
-        raise ValueError(f"Children must be nodes 1 to {n - 1}; some are not.")
-    if len(np.unique(children)) != len(children) or len(children) != n - 1:
+    if not np.array_equal(np.sort(children), np.arange(1, n)):
         raise ValueError(
-            "Every node but the root must be the child of exactly one node."
+            f"Each of nodes 1 to {n - 1} must be the child of exactly one."
         )
     reached, here = 1, np.array([0])
     while len(here := here[split[here]]):

@@ -23,9 +23,9 @@ from treelab.trees.text import (
     near_text,
     number_text,
     output_texts,
+    path_values,
     prediction_text,
     rare_apart,
-    row_value_text,
     score_numbers,
     shown_threshold,
     split_condition,
@@ -348,13 +348,12 @@ def row_path(
     color : str
         As a RowPath's.
     """
-    path, key, matrix = tree.path(row), keys(tree), read_features(tree, row)
-    values = {}
-    for node in path[:-1]:
+    path, key, values = tree.path(row), keys(tree), {}
+    for node, value in zip(path, path_values(tree, row)):
         name = "the sum"
         if tree.feature[node] != OBLIQUE:
             name = short(tree.features[tree.feature[node]].column, NAME_LENGTH)
-        values[key[node]] = f"{name} is {row_value_text(tree, node, matrix, row)}"
+        values[key[node]] = f"{name} is {value}"
     return RowPath(clean(label), color, [key[node] for node in path], values)
 
 

@@ -13,6 +13,7 @@ from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.trees import SMALLEST_RESIDUAL, HardTrees, Rows
 from treelab.ops.oblique import hard_leaf, oblique_margin, soft_route
 from treelab.ops.route import route
+from treelab.training.optimizers import AdamW
 
 MARGIN_STD = 0.29  # standard deviation of a feature that is uniform over [0, 1]
 ALWAYS_LEFT = 1e3  # margin of a split that sends every row left
@@ -143,7 +144,7 @@ class GetNetwork(nn.Module):
             {"params": splits, "lr": self.settings.learning_rate},
             {"params": leaves, "lr": self.settings.learning_rate_leaves},
         ]
-        return torch.optim.AdamW(groups, weight_decay=0.0)
+        return AdamW(groups, weight_decay=0.0)
 
 
 def standardise_margins(trees: HardTrees, rows: Rows) -> HardTrees:

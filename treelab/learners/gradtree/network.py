@@ -26,6 +26,7 @@ from treelab.training.loop import (
     steps_per_epoch,
     train,
 )
+from treelab.training.optimizers import Adam
 
 N_CHECKPOINTS = 5  # whose mean is tried where validation rows stop training
 EVALUATED_STEPS = 10  # about so many between two measurements of the error
@@ -142,7 +143,7 @@ def train_trees(
     n_rows, stops = len(trees.x), trees.valid is not None
     batch_size = min(settings.batch_size, n_rows)
     steps, n_epochs = steps_per_epoch(n_rows, batch_size), epochs_of(settings, n_rows)
-    optimizer = torch.optim.Adam(
+    optimizer = Adam(
         [
             {"params": [trees.logits], "lr": settings.learning_rate_index},
             {"params": [trees.threshold], "lr": settings.learning_rate_values},

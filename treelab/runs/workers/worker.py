@@ -135,10 +135,8 @@ class Worker:
         if self._device is not None and not torch.cuda.is_available():
             self._device, note = None, " (this torch cannot use the GPU)"
         device = resolve_device(self._device or "auto")
-        # A first step of a first optimizer loads modules for a second or two.
-        weight = torch.zeros(1, device=device, requires_grad=True)
-        weight.sum().backward()
-        torch.optim.Adam([weight]).step()
+        # A first step takes a GPU a second or two.
+        torch.zeros(1, device=device, requires_grad=True).sum().backward()
         _import_learners(quick=False)
         self._memory = partial(free_memory, device)
         self._device_name = device_name(device) + note

@@ -20,6 +20,7 @@ from treelab.trees.adapters.forest import (
     alone,
     boosted_forest,
     check_columns,
+    column_names,
     given_categories,
     known_classes,
     refuse_wrapped,
@@ -183,12 +184,9 @@ def _columns(
 ) -> tuple["_Columns", tuple[str, ...]]:
     """Return the features that the trees share, and what is not sure of them."""
     stored = facts["feature_names"].split()
-    names = [str(name) for name in (stored if feature_names is None else feature_names)]
-    if len(stored) != int(facts["max_feature_idx"]) + 1 or len(names) != len(stored):
-        raise ValueError(
-            f"The model has {int(facts['max_feature_idx']) + 1:,} columns, got "
-            f"{len(names):,} names."
-        )
+    if len(stored) != int(facts["max_feature_idx"]) + 1:
+        raise ValueError("This LightGBM model lacks names of columns: it is damaged.")
+    names = column_names(feature_names, stored)
     check_columns(len(names), "LightGBM")
     known = given_categories(categories, names)
     notes: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from treelab.trees.adapters.forest import (
     alone,
     boosted_forest,
     check_columns,
+    column_names,
     float32_thresholds,
     given_categories,
     known_classes,
@@ -258,14 +259,7 @@ def from_xgboost(
             read = _saved(stored, iteration_range, of_estimator=of_estimator)
     if isinstance(stored, list) and iteration_range is not None:
         raise ValueError("A dump of xgboost does not say which trees are one round.")
-    names = read.names
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) < len(read.names):
-            raise ValueError(
-                f"feature_names has {len(names)} names, the model "
-                f"{len(read.names)} columns."
-            )
+    names = column_names(feature_names, read.names, may_be_more=True)
     known = read.categories | given_categories(categories or {}, names)
     if lost := [names[column] for column, own in known.items() if not own]:
         raise ValueError(
