@@ -60,10 +60,8 @@ def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> Coded
 def parse_least(text: str) -> float:
     """Read least rows as people write them: "10", or "1%" of the rows; 0 for "".
 
-    Raises
-    ------
-    ValueError
-        If it is neither a whole number of at least 2 nor a percentage between 0 and 50.
+    Raises ValueError if it is neither a whole number of at least 2 nor a percentage
+    between 0 and 50.
     """
     text = text.strip()
     try:
@@ -727,10 +725,8 @@ def first_component(y):
 def to_float32(encoded: np.ndarray) -> np.ndarray:
     """Return encoded numbers as the float32 that learners train on.
 
-    Raises
-    ------
-    ValueError
-        If a number is too large for float32 (only under ``numbers="none"``).
+    Raises ValueError if a number is too large for float32 (only under
+    ``numbers="none"``).
     """
     with np.errstate(over="ignore"):
         single = np.asarray(encoded).astype(np.float32)

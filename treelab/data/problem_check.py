@@ -12,7 +12,7 @@ from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, SPLITS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.date_parts import with_date_parts
-from treelab.trees.words import counted, listed, percent
+from treelab.trees.words import counted, left_out, listed, percent
 
 MOST_CLASSES = 200  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9
@@ -68,29 +68,23 @@ def check_problem(
     of_each = [
         replace(problem, target=name, more_targets=()) for name in problem.targets
     ]
-    rows = _counted_rows(frame, problem)
+    counts = frame[list(problem.targets)].notna().all(axis=1)
     findings: list[Finding] = []
+    try:
+        if (weight := problem.weights(frame)) is not None:
+            counts &= weight > 0
+    except ValueError as error:
+        findings.append(_error(str(error), problem.weight or problem.exposure))
+    rows = frame[counts]
     for one in of_each:
         findings += _about(one.target, _target_findings(frame, rows, one))
     findings += _about(problem.truth, _truth_findings(frame, problem))
-    weight = problem.weight or problem.exposure
-    findings += _about(weight, _weight_findings(frame, problem))
     for name in problem.columns:
         findings += _about(name, _column_findings(frame[name], problem))
     findings += _split_findings(rows, problem)
     if with_leaks and all(finding.level != "error" for finding in findings):
         findings += [own for one in of_each for own in _leak_findings(rows, one)]
     return sorted(findings, key=lambda finding: finding.level != "error")
-
-
-def _counted_rows(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
-    """Return the rows that have every target, and a weight above 0."""
-    counts = frame[list(problem.targets)].notna().all(axis=1)
-    try:
-        weight = problem.weights(frame)
-    except ValueError:  # a finding of its own
-        weight = None
-    return frame[counts if weight is None else counts & (weight > 0)]
 
 
 def _target_findings(
@@ -111,10 +105,8 @@ def _target_findings(
             "needed, one each to train, to validate and to test."
         )
     if n_missing:
-        yield _note(
-            f"{counted(n_missing, 'row')} without a value of the target {name!r} "
-            f"{'is' if n_missing == 1 else 'are'} left out."
-        )
+        which = f"without a value of the target {name!r}"
+        yield _note(f"{left_out(n_missing, which)}.")
     if known.empty:
         return
     if known.nunique() == 1:
@@ -257,14 +249,6 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         )
 
 
-def _weight_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield that rows have no weight, or the target no exposure."""
-    try:
-        problem.weights(frame)
-    except ValueError as error:
-        yield _error(str(error))
-
-
 def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     """Yield why the rows that count cannot be split so, or what such a split means."""
     name = problem.split_column
@@ -283,10 +267,8 @@ def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     lost = ~np.isin(strata, strata[assigned == 0])
     if lost.any():
         label = rows[problem.target].iloc[int(lost.argmax())]
-        sentence = (
-            f"{counted(int(lost.sum()), 'row')} of a class that no training row has, "
-            f"such as {str(label)!r}, {'is' if lost.sum() == 1 else 'are'} left out"
-        )
+        which = f"of a class that no training row has, such as {str(label)!r},"
+        sentence = left_out(int(lost.sum()), which)
         left = set(assigned[~lost])
         if len(np.unique(strata[~lost])) == 1:
             yield _error(

@@ -258,10 +258,8 @@ def with_test_file(
     others are left out. The new column is called "data split" where that is free, else
     with apostrophes behind.
 
-    Raises
-    ------
-    ValueError
-        If the test table lacks a column, or has text where the table has numbers.
+    Raises ValueError if the test table lacks a column, or has text where the table has
+    numbers.
     """
     absent = [str(c) for c in frame.columns if str(c) not in map(str, test.columns)]
     if absent:

@@ -23,10 +23,7 @@ def path_scores(split_score: Tensor) -> Tensor:
     nodes the root has 1, each other the smaller of its parent's score and that of the
     turn. At most 1; positive on the row's own path alone.
 
-    Raises
-    ------
-    ValueError
-        If N is not ``2**depth - 1``.
+    Raises ValueError if N is not ``2**depth - 1``.
     """
     n_trees, n_splits, n_rows = split_score.shape
     if n_splits & (n_splits + 1):

@@ -66,13 +66,9 @@ def find_groups(
 ) -> tuple[Tensor, Tensor]:
     """Which nodes share a value, and that value to about the precision of floats.
 
-    Returns
-    -------
-    rounded : Tensor of shape (E, T)
-        The solution rounded down, by at most ``2**-20`` (float64: ``2**-50``).
-    group : Tensor of shape (E, T), int64
-        The topmost node of each node's group; nodes at 0 that touch are one group,
-        and so are nodes at 1.
+    The solution (E, T) is rounded down, by at most ``2**-20`` (float64: ``2**-50``).
+    Groups (E, T), int64, are the topmost node of each node's group; nodes at 0 that
+    touch are one group, and so are nodes at 1.
     """
     # No threshold is below 0, so a score below 0 is never active.
     ranked = score.clamp(min=0).sort(dim=-1).values

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from treelab.training.checkpointer import Stage, State
+from treelab.training.checkpointer import State
 from treelab.training.events import Monitor
 from treelab.training.gradients import Gradients
 
@@ -332,21 +332,10 @@ def train(
         a ``state_dict`` is saved in checkpoints, too.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
-    stage, before = monitor.begin_stage(), monitor.position()
-    training = Training(
-        candidates,
-        plan,
-        optimizer,
-        scheduler,
-        after_epoch,
-        generator,
-        monitor,
-        stage,
-        before,
-        Gradients(candidates, generators_of(candidates)),
-        BestCheckpoints(candidates, plan.n_averaged),
-    )
-    if stage.saved is None or not training.resume(unpack(stage.saved)):
+    own = optimizer, scheduler, after_epoch, generator, monitor
+    training = Training(candidates, plan, *own)
+    saved = training.stage.saved
+    if saved is None or not training.resume(unpack(saved)):
         training.run()
     best = training.checkpoints
     reason = training.reason or "max_epochs"
@@ -373,14 +362,17 @@ class Training:
     after_epoch: Callable[[Tensor], None] | None
     generator: torch.Generator
     monitor: Monitor
-    stage: Stage
-    before: tuple[int, ...]  # what the monitor had before this training
-    gradients: Gradients
-    checkpoints: BestCheckpoints
     epoch: int = 0  # begun
     epochs_in_vain: int = 0
     reason: str | None = None
     under_way: Epoch | None = None
+
+    def __post_init__(self) -> None:
+        self.stage = self.monitor.begin_stage()
+        self.before = self.monitor.position()  # what it had before this training
+        drawn_from = generators_of(self.candidates)
+        self.gradients = Gradients(self.candidates, drawn_from)
+        self.checkpoints = BestCheckpoints(self.candidates, self.plan.n_averaged)
 
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""

@@ -44,7 +44,7 @@ from treelab.trees.cells import (
 )
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
-from treelab.trees.words import counted, listed
+from treelab.trees.words import counted, left_out, listed
 
 
 @dataclass(frozen=True)
@@ -428,10 +428,7 @@ def _assemble(
         raise TableError(f"{name} has no value in any row. Choose another file.")
     if empty.any():
         n = int(empty.sum())
-        notes.append(
-            f"{counted(n, 'row')} without any value {'is' if n == 1 else 'are'} left "
-            "out."
-        )
+        notes.append(f"{left_out(n, 'without any value')}.")
         frame = frame[~empty].reset_index(drop=True)
         for reading in readings:  # their empty cells left with the rows
             if "" in reading.missing:

@@ -26,11 +26,8 @@ def lines(text: bytes) -> Iterator[str]:
 def records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record that is not empty ends, and its fields.
 
-    Raises
-    ------
-    csv.Error
-        If a field has more than 128 KiB or a record more than 16 MiB, as where a
-        quotation mark is never closed.
+    Raises csv.Error if a field has more than 128 KiB or a record more than 16 MiB, as
+    where a quotation mark is never closed.
     """
     n_letters = 0  # of the record that is being read
 

@@ -74,11 +74,10 @@ def _to_utf8(
 
 
 def _decoded(content: bytes, encoding: str, errors: str = "strict") -> Iterator[str]:
-    """Yield the text of a file, a block at a time."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    for start in range(0, len(content), _BLOCK):
-        end = start + _BLOCK
-        yield decoder.decode(content[start:end], final=end >= len(content))
+    """Return the text of a file, a block at a time."""
+    starts = range(0, len(content), _BLOCK)
+    blocks = (content[start : start + _BLOCK] for start in starts)
+    return codecs.iterdecode(blocks, encoding, errors)
 
 
 def _recoded(content: bytes, encoding: str, errors: str = "strict") -> bytes:

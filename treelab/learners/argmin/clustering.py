@@ -238,10 +238,7 @@ def encode_columns(
 def target_columns(columns: Sequence[str], settings: ClusterSettings) -> list[str]:
     """Return the columns to predict.
 
-    Raises
-    ------
-    ValueError
-        If the choice leaves nothing to learn from.
+    Raises ValueError if the choice leaves nothing to learn from.
     """
     wanted = settings.target_columns
     if len(columns) < 2:

@@ -68,12 +68,8 @@ class TrainedTree:
     def nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Find the nodes that are left, the root first, and the children of each.
 
-        Returns
-        -------
-        numbers : int array of shape (n_nodes,)
-            In the complete tree.
-        children : int array of shape (n_nodes, 2)
-            Their places in ``numbers``, left and right; -1 for leaves.
+        Returned are their numbers (n_nodes,) in the complete tree, and the places of
+        their children (n_nodes, 2) among these, left and right; -1 for leaves.
         """
         numbers, children, waiting = [], [], [0]
         for node in waiting:  # grows on the way
@@ -446,11 +442,8 @@ def scored_path(
 ) -> PruningPath:
     """Bind the trees of all strengths, and score them on validation rows.
 
-    Returns
-    -------
-    PruningPath
-        Its ``scores``: strength, valid_loss (nats, or squared units of the target),
-        valid_score (see ``metrics.headline``), and the columns of ``size_of``.
+    The path's ``scores``: strength, valid_loss (nats, or squared units of the target),
+    valid_score (see ``metrics.headline``), and the columns of ``size_of``.
     """
     settings, data = exporter.settings, exporter.data
     trees, predictors = zip(*models)

@@ -50,10 +50,8 @@ def check_parts(content: bytes, name: str) -> None:
 def unzip(content: bytes, name: str) -> tuple[bytes, str]:
     """Return the only file in a zip archive, and its name.
 
-    Raises
-    ------
-    TableError
-        If the archive is damaged, needs a password, or holds none or several files.
+    Raises TableError if the archive is damaged, needs a password, or holds none or
+    several files.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
