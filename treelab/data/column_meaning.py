@@ -67,7 +67,7 @@ def column_meaning(
     """Return what a column most likely holds, and why.
 
     ``n_unique`` is how many different values it has, missing ones aside, and ``note``
-    what ``column_note`` says of it, where these are known already.
+    what ``column_note`` says of it; None finds out.
     """
     known = column.dropna()
     note = column_note(column) if note is None else note

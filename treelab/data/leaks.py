@@ -20,7 +20,7 @@ MANY_COLUMNS = 400  # of more, small trees are fitted to each once that is asked
 def scores_alone(
     columns: pd.DataFrame, target: pd.Series, task: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield each column with how well a small tree of it alone predicts the target.
+    """Yield the name of each column and how well a small tree of it alone predicts.
 
     A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
     scored on the other half: balanced accuracy, or R2 for a regression. Missing values

@@ -286,10 +286,8 @@ class Problem:
     def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
         """Assign rows that have a target to training (0), validation (1) and test (2).
 
-        ``strata`` (n_rows,) are the class of each row, or zeros.
-
-        Raises ValueError if the column to split by is absent, or one of the three has
-        no row.
+        ``strata`` (n_rows,) are the class of each row, or zeros. ValueError if the
+        column to split by is absent, or one of the three has no row.
         """
         shares = (self.valid_share, self.test_share, self.seed)
         column = None

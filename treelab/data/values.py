@@ -42,11 +42,10 @@ def refuse_large(frame: pd.DataFrame, names: Collection) -> None:
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a column's levels, and which one each row has.
+    """Return the level of each row of a category column, and what the levels are.
 
-    A level is the text of a value, whatever that is; those that occur, sorted. Codes,
-    int64 (n_rows,), are places among them, -1 where the value is missing, and come
-    first.
+    The first are int64 (n_rows,), -1 where the value is missing; the others the texts
+    of values that occur, sorted.
     """
     codes, values = pd.factorize(column)
     if len(values) == 0:
@@ -60,11 +59,10 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def cast_column(column: pd.Series, kind: str) -> pd.Series:
-    """Return a column as the kind that a person chose for it, "number" or "category".
+    """Return a column as the kind that a person chose, itself where it is that.
 
     A number becomes the text of it, 3.0 being "3". Text becomes the number it shows and
-    is missing where it shows none; true and false become 1 and 0. A column that is of
-    that kind already is returned itself.
+    is missing where it shows none; true and false become 1 and 0.
     """
     if kind not in ("number", "category"):
         raise ValueError(f'kind must be "number" or "category", got {kind!r}.')

@@ -22,10 +22,11 @@ class ChoiceError(TableError):
 
 
 def pick_table(name: str, names: Sequence[str], sheet: str | None, what: str) -> str:
-    """Return which of a file's tables (at least one) is read.
+    """Return which of a file's tables, at least one, is read.
 
-    A table is called a "sheet" or a "table", ``what``, in such a file. Where none was
-    chosen of several, or one that the file has not, ChoiceError says so.
+    ``sheet`` is the one that was chosen, if any; ``what`` is what a table is called in
+    such a file: "sheet" or "table". ChoiceError if none was chosen of several, or one
+    that the file has not.
     """
     if sheet in names:
         return str(sheet)

@@ -239,10 +239,10 @@ def find_form(
     marks: Marks,
     notes: list[str],
 ) -> CellForm:
-    """Return how the cells of a column are written, by its distinct ones, ``words``.
+    """Return how the cells of a column are written; the words are its distinct ones.
 
-    ``delimiter`` and ``decimal`` are as in ``read_column``; ``marks`` are what a person
-    says of missing values. Sentences on what was found are added to ``notes``.
+    ``marks`` are what a person says of missing values; sentences on what was found are
+    added to ``notes``. All else is as in ``read_column``.
     """
     words = with_hyphen(words)
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
@@ -408,10 +408,10 @@ def _bad_cells(
 
 
 def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
-    """Return what most of some words are: numbers in one form, or dates in one style.
+    """Return what most of some words are, by the first of them, which of them, and how.
 
-    The first words decide which form that is. Returned are "number" or "date", which of
-    the words are such (n_words,), and whether they are numbers as Python writes them.
+    They are a "number" in one form, or a "date" in one style; which fit is (n_words,),
+    and last is whether they are numbers as Python writes them.
     """
     head = words[:HEAD]
     forms = [PLAIN]

@@ -26,10 +26,9 @@ def run_guarded(
 ) -> tuple[dict, bytes]:
     """Read a file by a module of this folder, in a process of its own.
 
-    The module calls ``serve`` with a function that takes the content, the name that
-    messages call the file, and the choices, as JSON. What it returns is returned: a
-    dict on the table, and its content. A file that cannot be read, or takes too much
-    memory or time, raises TableError.
+    The ``module`` calls ``serve``; ``choices`` are what else its function takes, as
+    JSON. Returned is what that returns. TableError if the file cannot be read, or takes
+    too much memory or time.
     """
     command = (sys.executable, "-P", "-m", f"{__package__}.{module}")
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -34,8 +34,8 @@ def as_parquet(
 ) -> tuple[dict, bytes]:
     """Return a file's table as Parquet.
 
-    ``kind`` is one of ``TITLES``; ``kinds``, "number", "date" or "category", are what
-    columns were at training, as far as known.
+    ``kind`` is "arrow", "stata", "spss", "sas" or "xport"; ``kinds`` are "number",
+    "date" or "category": what columns were at training, as far as known.
     """
     notes: list[str] = []
     try:

@@ -55,18 +55,9 @@ def sheet_as_text(
     Cells become text as a person would write it, dates as 2019-07-31, so that the
     reader of text reads them by the rules that hold for a CSV file.
 
-    Parameters
-    ----------
-    content : bytes
-        A workbook: .xlsx, .xlsm, .xlsb, .xls or .ods.
-    sheet : str or None
-        None takes the only sheet that is filled.
-    header : int or None
-        The row that names the columns, from 1; 0 if none does, None finds it.
-    known : list of str
-        Names of columns that are expected: the row with most of them is the header.
-    mark : str
-        Goes ahead of what is no text: as text, 1.234 may be 1234, and 7 a code.
+    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of ``sheet``, ``header`` and
+    ``known`` see ``sheet_text``. The ``mark`` goes ahead of what is no text: as text,
+    1.234 may be 1234, and 7 a code.
     """
     import python_calamine as calamine
 

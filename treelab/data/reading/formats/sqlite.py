@@ -29,11 +29,18 @@ DAMAGED = "is a database that is damaged or cut off. Copy it again."
 def read_sqlite(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> Cells:
-    """Read the rows of one table or view, or of one SELECT, of a copy in memory.
+    """Read the rows of one table, or of one SELECT, of a copy of a database in memory.
 
-    A ``query`` goes before ``sheet``, the table; None takes the only one, and of
-    several a ChoiceError lists them. Refused is a database that is damaged, and a query
-    that is none, fails, takes more than 20 seconds, or gives too many cells.
+    ``sheet`` is the table or view, None takes the only one; ``query``, one SELECT
+    statement, goes before it.
+
+    Raises
+    ------
+    ChoiceError
+        If there are several tables, and none was chosen.
+    TableError
+        If the database is damaged, or the query is none, fails, takes more than 20
+        seconds, or gives too many cells.
     """
     began = time.monotonic()
     if _is_cut_off(content):
