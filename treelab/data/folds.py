@@ -46,10 +46,9 @@ def assign_folds(
 ) -> np.ndarray:
     """Assign rows to training (0), validation (1) or, one fold of them, test (2).
 
-    That is 0, 1 or 2. Rows are shuffled, sorted by class and dealt to the folds in turn
-    (scikit-learn's ``StratifiedKFold``); a class's counts in two folds differ by one at
-    most. Of the other rows a share validates, stratified too. A class's last row there
-    trains. Too few rows or groups are refused.
+    Rows are shuffled, sorted by class and dealt to the folds in turn (scikit-learn's
+    ``StratifiedKFold``); a class's counts in two folds differ by one at most. Of the
+    other rows a share validates, stratified too. A class's last row there trains.
 
     ``strata`` (n_rows,) are the class of each row, or zeros for a plain shuffle. Rows
     of one value of ``groups`` stay together (``GroupKFold``), whatever their classes; a

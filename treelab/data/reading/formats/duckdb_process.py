@@ -45,9 +45,10 @@ def as_parquet(
     query: str | None,
     seconds: float = MOST_SECONDS,
 ) -> tuple[dict, bytes]:
-    """Return the rows of one table, or of one SELECT, as Parquet; see ``read_duckdb``.
+    """Return the rows of one table or view, or of one SELECT, as Parquet.
 
-    The query may take so many ``seconds``.
+    A ``query``, which may take so many seconds, goes before ``sheet``, the table; None
+    takes the only one.
     """
     import duckdb
 

@@ -55,9 +55,10 @@ def sheet_as_text(
     Cells become text as a person would write it, dates as 2019-07-31, so that the
     reader of text reads them by the rules that hold for a CSV file.
 
-    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of ``sheet``, ``header`` and
-    ``known`` see ``sheet_text``. The ``mark`` goes ahead of what is no text: as text,
-    1.234 may be 1234, and 7 a code.
+    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of several ``sheet`` None takes
+    the only one that is filled. The ``header`` is the row that names the columns, from
+    1; 0 if none does, None finds it: the row with most of the ``known`` names. The
+    ``mark`` goes ahead of what is no text: as text, 1.234 may be 1234, and 7 a code.
     """
     import python_calamine as calamine
 
