@@ -326,9 +326,11 @@ def new_scores(
         return {}, ""
     target = frame[name]
     if model.task == "regression" and column_kind(target) != "number":
-        target = cast_column(target, "number")
-        if target.isna().all():
-            return {}, f"Column {name!r} holds no number to score against."
+        cells, target = target, cast_column(target, "number")
+        odd = cells[target.isna() & cells.notna() & ~cells.isin(CellForm().missing)]
+        if len(odd):
+            why = f"Column {name!r} holds {str(odd.iloc[0])!r}, which is no number"
+            return {}, f"{why}: nothing is scored."
     weights, weight = None, None
     if problem is not None:
         try:
@@ -339,7 +341,7 @@ def new_scores(
             target = target / frame[problem.exposure]
     known = target.notna().to_numpy()
     if not known.any():
-        return {}, f"Column {name!r} is empty, so nothing is scored."
+        return {}, f"Column {name!r} holds no value that is read: nothing is scored."
     note = "" if known.all() else f"{counted(int((~known).sum()), 'row')} without it."
     if weights is not None:
         known = known & (weights.to_numpy() > 0)

@@ -189,44 +189,28 @@ class Constraints:
 
     Each part is given as plain Python, as JSON, or as the text in its example.
 
-    Parameters
-    ----------
-    monotone : mapping of column to "up" or "down" (or 1, -1)
-        Number columns whose growth never lowers ("up") or never raises ("down") the
-        prediction, all other columns held: "income: up, age: down".
-    monotone_class : str, optional
-        The class whose probability is meant. Of two classes the second one by default;
-        of more it must be named.
-    allowed : mapping of level to columns
-        Columns that splits may test, by level (the root has 0); "other" is for the
-        levels that are not named: "0: age, income; other: age, income, job".
-    together : sequence of sequences of columns
-        Groups: the columns of one path lie in one group. Columns in no group form one
-        more: "age, income; age, job".
-    column_costs : mapping of column to number
-        What a column costs that the tree uses at all, as a fraction of the root's
-        impurity that its splits must save beyond their own: "scan: 0.05, age: 0".
-    max_columns : int, optional
-        Most different columns in the tree.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
-    class_costs : mapping of class to mapping of class to number
-        What it costs that a row of a class is predicted as another, 1 where it is not
-        given: "bad as good: 5, good as bad: 1".
-
-    Raises
-    ------
-    ValueError
-        For a part that cannot be read.
+    ValueError for a part that cannot be read.
     """
 
+    # Number columns whose growth never lowers ("up", 1) or raises ("down", -1) the
+    # prediction, all other columns held: "income: up, age: down".
     monotone: Mapping[str, str] = field(default_factory=dict)
+    # The class whose probability is meant. Of two classes the second one by default; of
+    # more it must be named.
     monotone_class: str | None = None
+    # Columns that splits may test, by level (the root has 0); "other" is for the levels
+    # that are not named: "0: age, income; other: age, income, job".
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Groups: the columns of one path lie in one group. Columns in no group form one
+    # more: "age, income; age, job".
     together: Sequence[tuple[str, ...]] = ()
+    # What a column costs that the tree uses at all, a fraction of the root's impurity
+    # that its splits must save beyond their own: "scan: 0.05, age: 0".
     column_costs: Mapping[str, float] = field(default_factory=dict)
-    max_columns: int | None = None
-    min_samples_leaf: int = 1
+    max_columns: int | None = None  # most different columns in the tree
+    min_samples_leaf: int = 1  # fewest training rows in a leaf
+    # What it costs that a row of a class is predicted as another, 1 where it is not
+    # given: "bad as good: 5, good as bad: 1".
     class_costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self):

@@ -31,7 +31,7 @@ from treelab.trees.cells import (
 from treelab.trees.dates import STYLES, find_style, read_dates
 from treelab.trees.words import counted
 
-NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
+NOT_NEEDED = "The whole column counts as missing; no split of the model reads it."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 HEAD = 100  # cells by which it is guessed what a column holds
 
@@ -156,7 +156,9 @@ def read_column(
             if form.needed:
                 raise TableError(sentence)
             reading.notes.append(f"{sentence} {NOT_NEEDED}")
-            absent = absent | unread
+            # Nothing is scored on the rest: of 9,5 and 10 only the whole numbers.
+            values, absent = np.full(len(words), np.nan), absent | True
+            unread = absent
         reading.column = pd.Series(values[codes], name=name)
         endless = np.isnan(values) & ~absent
         if endless.any():
