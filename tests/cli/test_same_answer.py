@@ -456,7 +456,15 @@ def test_what_no_split_reads_is_said_and_refuses_nothing(shell, tmp_path, capsys
     predicted, said = shell.predict(run, "a,n\n2,junk\n1,5\n")
     assert predicted == ["q", "p"]
     assert "'n' holds 'junk' in line 2" in said
-    assert "no split of the model reads the column" in said
+    assert "no split of the model reads it" in said
+
+
+def test_a_target_written_otherwise_is_not_scored_on_its_whole_numbers(shell):
+    run = shell.train(rows_of({"1": "9.5", "2": "10"}))
+    predicted, said = shell.predict(run, "a;n;y\n1;5;9,5\n2;5;10\n")
+    assert predicted == [9.5, 10]
+    assert "'y' holds '9,5' in line 2" in said
+    assert "nothing is scored" in said
 
 
 def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):

@@ -4,30 +4,26 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import Parser, printable
+from treelab.cli.arguments import command, printable
 from treelab.runs.care.backup import back_up
 from treelab.runs.store.run_store import default_home
 from treelab.trees.words import counted
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``backup`` to the commands."""
-    parent.command(
-        "backup",
-        make_backup,
-        "copy the data folder into a zip file",
-        "Copies runs, models and tables into one zip file, while the app and its "
-        "workers go on. An older file of this name is replaced once the new one was "
-        "read and is what was stored. Exit code 1: made, but something is damaged; 2: "
-        "not made, an older one stays.",
-        """
-        file FILE.zip
-        --anyway  back up also where tables or models are damaged, and name them
-        [home]
-        """,
-    )
+@command(
+    "backup",
+    "copy the data folder into a zip file",
+    """
+    Copies runs, models and tables into one zip file, while the app and its workers
+    go on. An older file of this name is replaced once the new one was read and is
+    what was stored. Exit code 1: made, but something is damaged; 2: not made, an
+    older one stays.
 
-
+    file FILE.zip
+    --anyway  back up also where tables or models are damaged, and name them
+    [home]
+    """,
+)
 def make_backup(arguments: Namespace) -> int:
     """Write the backup, and print what it holds."""
     home = Path(arguments.home or default_home()).expanduser().absolute()

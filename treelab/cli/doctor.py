@@ -4,31 +4,27 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import Parser, printable
+from treelab.cli.arguments import command, printable
 from treelab.runs.care.doctor import Diagnosis, examine
 from treelab.runs.store.run_store import default_home
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``doctor`` to the commands."""
-    parent.command(
-        "doctor",
-        examine_home,
-        "examine the data folder",
-        "Examines the data folder: database, runs, tables, workers, disk, versions. "
-        "Exit code 0: all is well, or was mended; 1: something is not; 2: there is "
-        "nothing to examine.",
-        """
-        [home]
-        --repair  mend what is safe: remove leftovers, end dead runs, set rows right;
-            never removes a model or a table
-        --clean  delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest
-            while the folder takes more than TREELAB_MOST_GB, with tables only they need
-        --json  print JSON
-        """,
-    )
+@command(
+    "doctor",
+    "examine the data folder",
+    """
+    Examines the data folder: database, runs, tables, workers, disk, versions. Exit
+    code 0: all is well, or was mended; 1: something is not; 2: there is nothing to
+    examine.
 
-
+    [home]
+    --repair  mend what is safe: remove leftovers, end dead runs, set rows right;
+        never removes a model or a table
+    --clean  delete finished runs older than TREELAB_KEEP_DAYS days, and the oldest
+        while the folder takes more than TREELAB_MOST_GB, with tables only they need
+    --json  print JSON
+    """,
+)
 def examine_home(arguments: Namespace) -> int:
     """Examine the data folder and print what was found."""
     home = Path(arguments.home or default_home()).expanduser().absolute()

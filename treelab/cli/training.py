@@ -19,7 +19,7 @@ from treelab.runs.run_words import fitted_words
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
-from treelab.runs.workers.cluster import Caller, check_cluster, cluster_address
+from treelab.runs.workers.cluster import check_cluster, cluster_address, using
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Progress
 from treelab.trees.words import counted
@@ -187,8 +187,8 @@ class Trainer:
         self._on_cluster = bool(cluster_address())
         if self._on_cluster:
             check_cluster(store)
-            with Caller(cluster_address(), store) as caller:
-                print(f"Training on {caller.words}.", file=sys.stderr)
+            with using(cluster_address(), store):
+                pass  # or it cannot be used
 
     def train(self, run_ids: Iterable[str]) -> Run | None:
         """Train runs; return the first that did not end "done", None for none.

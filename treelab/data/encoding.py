@@ -43,14 +43,8 @@ class CodedColumn:
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
     """Join the levels that fewer rows hold than ``least``, where they are two or more.
 
-    Parameters
-    ----------
-    codes : int64 array of shape (n_rows,)
-        Level of each row, -1 where the value is missing.
-    levels : tuple of str
-    least : float
-        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
-        0 joins none.
+    ``codes`` (n_rows,) are the level of each row, -1 where the value is missing. Below
+    1 ``least`` is a fraction of all rows; 0 joins none.
     """
     own = np.arange(len(levels))
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
@@ -267,22 +261,10 @@ def fit_target_encoding(
     Source: Micci-Barreca 2001, doi:10.1145/507533.507538, with empirical Bayes
     smoothing, as scikit-learn's ``TargetEncoder`` has it.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, K), int64
-        Level of each row in each column, -1 where it is missing.
-    n_levels : list of K int
-        Levels of each column, the missing one not counted.
-    y : ndarray of shape (n_rows,)
-        Class codes from 0, or numbers.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a score a class (C classes that occur), the others one.
-    seed : int
-        Shuffles the folds.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        Rows of one value know each other's targets: a fold holds them out together.
+    ``codes`` (n_rows, K) are the level of each row in each column, -1 where it is
+    missing, of ``n_levels`` (K) beside that one; ``y`` (n_rows,) are class codes,
+    or numbers. Multiclass gives a score a class (C classes that occur), other tasks
+    one. Rows of a group know each other's targets: a fold holds them out together.
     """
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
@@ -687,20 +669,7 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        bias : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-        bias : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        ``bias`` is (k,); all else is as in ``oblique_splits``.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved

@@ -50,14 +50,9 @@ def difference_figure(
 ) -> go.Figure:
     """Draw each difference as a point on its interval.
 
-    Parameters
-    ----------
-    differences : mapping of str to ScoreDifference
-        By the key of the score; those that are on one scale are drawn.
-    first, second : str
-        The models' names; to the right of zero the second scores more.
-    colors : tuple of two str
-        The models' colours; a difference that is not clear is grey.
+    Of the scores, by their keys, those that are on one scale are drawn; to the right of
+    zero the second model scores more. A difference that is not clear is grey, others
+    have the colours of the models.
     """
     theme = palette(mode)
     figure = go.Figure()
@@ -315,14 +310,10 @@ def agreement_figure(
     as_percent: bool = True,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw a matrix of agreement; the least of it is palest.
+    """Draw a matrix of agreement (k, k); the least of it is palest.
 
-    Parameters
-    ----------
-    matrix : float array of shape (k, k)
-        Fractions, or correlations; NaN where two models do not compare.
-    as_percent : bool, default=True
-        Whether cells are written as percentages.
+    It holds fractions, or correlations; NaN where two models do not compare. Cells may
+    be written as percentages.
     """
     colors, n = palette(mode), len(names)
     shown = np.where(np.eye(n, dtype=bool), np.nan, matrix)
@@ -364,13 +355,7 @@ def curves_figure(
     diagonal: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw curves of rates or probabilities, all from 0 to 1.
-
-    Parameters
-    ----------
-    diagonal : bool, default=False
-        Whether the diagonal is drawn.
-    """
+    """Draw curves of rates or probabilities from 0 to 1, and perhaps the diagonal."""
     figure = go.Figure()
     if diagonal:
         figure.add_scatter(
@@ -422,10 +407,8 @@ def costs_figure(
 ) -> go.Figure:
     """Draw each model's mean cost by the threshold, and mark one threshold.
 
-    Parameters
-    ----------
-    curves : sequence of DrawnCurve
-        ``x`` ascending from 0 to 1; a cost holds from just above the one before.
+    ``x`` of the curves ascends from 0 to 1; a cost holds from just above the one
+    before.
     """
     figure = go.Figure()
     for place, own in enumerate(curves):
@@ -448,17 +431,10 @@ def residuals_figure(
     color: str,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw residuals against predictions.
+    """Draw residuals against predictions, (n_rows,) each, in the colour of the model.
 
-    Parameters
-    ----------
-    predicted, residual : ndarray of shape (n_rows,)
-    ends : tuple of two (low, high)
-        Of both axes, so that figures side by side compare.
-    unit : str, default=""
-        Of both.
-    color : str
-        Of the model.
+    ``ends`` are those of both axes, so that figures side by side compare; both have the
+    unit.
     """
     behind = f" ({unit})" if unit else ""
     figure = go.Figure()
@@ -533,10 +509,7 @@ def node_plane(
 ) -> tuple[pd.DataFrame, tuple[Axis, Axis], list[SplitLine]]:
     """Return what ``plane_figure`` draws of a node: its rows, axes, splits as lines.
 
-    Parameters
-    ----------
-    axes : (int, int)
-        Features across and upward; the others are held at their medians.
+    ``axes`` are the features across and upward; the others are held at their medians.
     """
     rows = rows_at_node(tree, node, X)
     matrix = feature_matrix(tree.features, X.iloc[rows])
@@ -570,21 +543,11 @@ def plane_figure(
 ) -> go.Figure:
     """Draw rows by their class or value, with the lines of a tree's splits.
 
-    Parameters
-    ----------
-    points : DataFrame
-        ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
-        column, names the rows that are marked, the others have "".
-    lines : sequence of SplitLine
-        Those of level 0 are thick, the others dashed.
-    colors : dict or None, default=None
-        Hex colour of each class; None: the target is a number.
-    behind : Surface or None, default=None
-        Predictions that colour the plane.
-    scale : tuple of two float or None, default=None
-        Lowest and highest value on the colour scale; None: of the rows.
-    unit : str, default=""
-        Of the target, where it is a number.
+    Points are ``x``, ``y`` and ``target`` of each row; ``label``, where there is such a
+    column, names the rows that are marked, the others have "". Lines of level 0 are
+    thick, the others dashed. Without colours of classes the target is a number, on a
+    colour scale from the lowest to the highest value of the rows unless another
+    ``scale`` is given. ``behind`` are predictions that colour the plane.
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
@@ -753,12 +716,8 @@ def seeds_figure(
 ) -> go.Figure:
     """Draw both scores of each data split, joined by a line.
 
-    Parameters
-    ----------
-    splits : sequence of str
-        What each data split is called, beside its line.
-    split_title : str, default="seed"
-        What the names of splits are, in words.
+    ``splits`` are what each data split is called, beside its line, and ``split_title``
+    what these names are, in words.
     """
     rows = list(splits)
     figure = go.Figure()

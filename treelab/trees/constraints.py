@@ -463,22 +463,18 @@ def node_boxes(tree: Tree) -> Boxes:
     }
     for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
         j, threshold = int(tree.feature[node]), tree.threshold[node]
-        left, right = int(tree.left[node]), int(tree.right[node])
-        for child in (left, right):
-            low[child], high[child] = low[node], high[node]
-            missing[child] = missing[node]
-            for own in sets.values():
+        for child, left in ((tree.left[node], True), (tree.right[node], False)):
+            for own in (low, high, missing, *sets.values()):
                 own[child] = own[node]
-        if j in place:
+            if j not in place:
+                sets[tree.features[j].column][child] &= _goes_left(tree, node) == left
+                continue
             at = place[j]
-            high[left, at] = min(high[node, at], threshold)
-            low[right, at] = max(low[node, at], threshold)
-            missing[left, at] &= tree.missing_left[node]
-            missing[right, at] &= not tree.missing_left[node]
-        else:
-            goes_left = _goes_left(tree, node)
-            sets[tree.features[j].column][left] &= goes_left
-            sets[tree.features[j].column][right] &= ~goes_left
+            if left:
+                high[child, at] = min(high[child, at], threshold)
+            else:
+                low[child, at] = max(low[child, at], threshold)
+            missing[child, at] &= tree.missing_left[node] == left
     columns = tuple(tree.features[j].column for j in numbers)
     return Boxes(low, high, missing, columns, tuple(sets.values()))
 

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from math import inf, isnan
 from typing import ClassVar
@@ -156,7 +157,7 @@ def has_scores(feature) -> bool:
 # Conditions on columns: of one split, or of all splits on a decision path.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ColumnCondition(ABC):
     """What passes of one column."""
 
@@ -193,7 +194,7 @@ class _ColumnCondition(ABC):
         """Return in words which of the values that are known pass."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NumberCondition(_ColumnCondition):
     """An interval of a number column: above ``low``, at most ``high``.
 
@@ -256,7 +257,7 @@ class NumberCondition(_ColumnCondition):
         return ", ".join(bounds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CategoryCondition(_ColumnCondition):
     """The categories of a column that pass; ``new`` ones no training row held."""
 
@@ -324,7 +325,7 @@ class CategoryCondition(_ColumnCondition):
         return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ObliqueCondition:
     """One side of an oblique split."""
 
@@ -665,33 +666,22 @@ def conditions_text(
     tree: Tree, conditions: Iterable[Condition], most: int | None = None
 ) -> str:
     """Return conditions of a tree as one text; see ``rule_text``."""
-    own = list(conditions)
-    texts = [condition_text(tree, each, most) for each in own[:MOST_CONDITIONS]]
-    return _joined(texts, len(own))
+    return _joined(list(conditions), lambda each: condition_text(tree, each, most))
 
 
-def _joined(texts: list[str], n_conditions: int) -> str:
-    """Return the texts of a path's first conditions as one."""
-    texts = list(filter(None, texts))
-    if n_conditions > MOST_CONDITIONS:
-        texts.append(f"{n_conditions - MOST_CONDITIONS:,} more conditions")
+def _joined(conditions: list[Condition], write: Callable[[Condition], str]) -> str:
+    """Return the conditions of a path as one text."""
+    texts = list(filter(None, map(write, conditions[:MOST_CONDITIONS])))
+    if len(conditions) > MOST_CONDITIONS:
+        texts.append(f"{len(conditions) - MOST_CONDITIONS:,} more conditions")
     return " and ".join(texts) or "every row"
 
 
 def leaf_rules(tree: Tree, most: int | None = None) -> dict[int, str]:
-    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``.
-
-    What leaves have in common is written once, so that deep trees take no longer.
-    """
-    known: dict[int, tuple[Condition, str]] = {}  # by id, so the conditions must stay
-    rules = {}
-    for leaf, own in leaf_conditions(tree):
-        for each in own[:MOST_CONDITIONS]:
-            if id(each) not in known:
-                known[id(each)] = each, condition_text(tree, each, most)
-        texts = [known[id(each)][1] for each in own[:MOST_CONDITIONS]]
-        rules[leaf] = _joined(texts, len(own))
-    return rules
+    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``."""
+    # What leaves have in common is written once, so that deep trees take no longer.
+    write = cache(lambda each: condition_text(tree, each, most))
+    return {leaf: _joined(own, write) for leaf, own in leaf_conditions(tree)}
 
 
 def condition_text(tree: Tree, condition: Condition, most: int | None = None) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treelab.data.columns import as_frame, column_kind
 from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
-from treelab.evaluation.metrics import macro_f1
+from treelab.evaluation.metrics import macro_f1, scores
 from treelab.learners.common.folds import Rows, hold_out
 from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
@@ -848,8 +848,8 @@ class TableRegressor(RegressorMixin, TableEstimator):
         predicted = self.predict(X)
         loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
         y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
-        unit = np.apply_along_axis(power_of_two, 0, y)
         if loss.is_squared:
-            return r2_score(y / unit, predicted / unit, sample_weight=sample_weight)
+            return scores("regression", y, predicted, sample_weight=sample_weight)["r2"]
+        unit = np.apply_along_axis(power_of_two, 0, y)
         weight = check_weights(sample_weight, len(y), "sample_weight")
         return loss.scaled(1 / unit).score(predicted / unit, y / unit, weight)

@@ -94,21 +94,9 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     Runs with the same test rows are repeated on the same splits, those of the seeds
     that follow theirs. A seed on which all of them were trained counts as done, and a
     run that one of them has on a seed is not made twice. One that was cut off there
-    goes on.
-
-    Parameters
-    ----------
-    store : RunStore
-    runs : sequence of Run
-        Those that cannot be repeated are left out, and those of folds, see
-        ``treelab/runs/jobs/repeats.py``.
-    n_splits : int
-        How many more data splits.
-
-    Returns
-    -------
-    list of str
-        Queued, split by split; nobody trains them before they are submitted.
+    goes on. Those that cannot be repeated are left out, and those of folds, see
+    ``create_folds``. They are queued split by split; nobody trains them before they are
+    submitted.
     """
     runs = [r for r in runs if can_be_repeated(r) and not r.problem.n_folds]
     known = {
@@ -166,24 +154,10 @@ def create_folds(
 
     The run of the first fold stands for all; the others are its repeats. A fold on
     which a run of this kind was trained, or waits, counts as done; one whose run was
-    cut off goes on where that was.
-
-    Parameters
-    ----------
-    store : RunStore
-    learner : str
-    settings : mapping
-        Of the learner; what is left out is at its default.
-    problem : Problem
-        Its seed is that of a first fold, see ``folds_problem``.
-    n_repeats : int, default=1
-        How often rows are dealt to all folds.
-    device : str, default="auto"
-
-    Yields
-    ------
-    str
-        The id of a run in the state "queued"; nobody trains it before it is submitted.
+    cut off goes on where that was. What is left out of the settings is at its default;
+    the problem's seed is that of a first fold, see ``folds_problem``; rows are dealt to
+    all folds ``n_repeats`` times. Yields ids of queued runs; nobody trains them before
+    they are submitted.
     """
     complete = complete_settings(learner, problem.task, dict(settings))
     known = folds_of(store, learner, settings, problem)

@@ -46,18 +46,8 @@ NO_ANSWER = (OSError, RuntimeError, CancelledError, ClosedClientError)
 class ClusterWorker(Worker):
     """Has runs trained on the cluster that ``TREELAB_CLUSTER`` names; see ``Worker``.
 
-    When it ends, the runs on the cluster go on.
-
-    Parameters
-    ----------
-    store : RunStore
-    end_when_unused : bool, default=False
-        See ``Worker``.
-
-    Raises
-    ------
-    ImportError, ValueError
-        See ``check_cluster``.
+    When it ends, the runs on the cluster go on. ImportError or ValueError: see
+    ``check_cluster``.
     """
 
     def __init__(self, store: RunStore, *, end_when_unused: bool = False):

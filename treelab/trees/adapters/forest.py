@@ -1,7 +1,7 @@
 """Forest: trees of another program, their columns, and how they predict together."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -368,12 +368,14 @@ def _places(tree: Tree) -> np.ndarray:
 # Boosted trees of another program, which are added up: what their readers share.
 
 
-def refusing_other(what: str, name: str) -> AbstractContextManager[None]:
+@contextmanager
+def refusing_other(what: str, name: str) -> Iterator[None]:
     """Turn what a damaged file may lead to into a ValueError that says what to do."""
-    return refusing_damage(
+    with refusing_damage(
         f"This is not {what}, or it is damaged: {{!r}}. Write one with "
         f"booster.save_model({name!r})."
-    )
+    ):
+        yield
 
 
 def check_columns(n_columns: int, program: str) -> None:

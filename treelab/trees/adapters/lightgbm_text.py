@@ -46,6 +46,7 @@ _ZERO = 1  # of bits 2 and 3: zeros count as missing; 0: nothing does; 2: NaN do
 _OF_SPLITS = ("left_child", "right_child", "split_feature", "decision_type")
 
 
+@refusing_other("a text file of LightGBM", "model.txt")
 def from_lightgbm(
     model,
     feature_names=None,
@@ -96,32 +97,7 @@ def from_lightgbm(
     refuse_wrapped(model)
     if classes is None:
         classes = getattr(model, "classes_", None)
-    with refusing_other("a text file of LightGBM", "model.txt"):
-        text = _text(model)
-        given = feature_names, classes, categories or {}, iteration_range
-        return _model(text, *given, target, units or {})
-
-
-def _text(model) -> str:
-    """Return what the file holds."""
-    if hasattr(model, "booster_"):
-        model = model.booster_
-    if hasattr(model, "model_to_string"):
-        return model.model_to_string()
-    if isinstance(model, str | Path):
-        model = read_regular_file(Path(model), MOST_BYTES)
-    if not isinstance(model, bytes) or not model.startswith(b"tree"):
-        raise ValueError(
-            "This is not a text file of LightGBM. Write one with "
-            "booster.save_model('model.txt')."
-        )
-    return model.decode()
-
-
-def _model(
-    text: str, feature_names, classes, categories: dict, iteration_range, target, units
-) -> Tree | Forest:
-    """Return the model of a text file."""
+    text = _text(model)
     head, *blocks = re.split(
         r"^Tree=\d+$", text.partition("end of trees")[0], flags=re.M
     )
@@ -150,7 +126,7 @@ def _model(
         )
     first, end = used_rounds(n_rounds, iteration_range, f" of {n_outputs:,} trees")
     blocks = blocks[first * n_outputs : end * n_outputs]
-    columns, notes = _columns(text, facts, feature_names, categories, units)
+    columns, notes = _columns(text, facts, feature_names, categories or {}, units or {})
     scale = 1.0
     if "average_output" in head.split():
         scale = n_outputs / len(blocks)
@@ -171,6 +147,22 @@ def _model(
         notes=notes,
     )
     return alone(forest)
+
+
+def _text(model) -> str:
+    """Return what the file holds."""
+    if hasattr(model, "booster_"):
+        model = model.booster_
+    if hasattr(model, "model_to_string"):
+        return model.model_to_string()
+    if isinstance(model, str | Path):
+        model = read_regular_file(Path(model), MOST_BYTES)
+    if not isinstance(model, bytes) or not model.startswith(b"tree"):
+        raise ValueError(
+            "This is not a text file of LightGBM. Write one with "
+            "booster.save_model('model.txt')."
+        )
+    return model.decode()
 
 
 def _fields(block: str) -> dict[str, str]:

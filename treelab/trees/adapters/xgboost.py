@@ -366,9 +366,12 @@ def _saved(
         )
     classes = {"binary:logistic": 2}.get(objective, n_outputs * (link == "softmax"))
     used, notes = _used_trees(learner, model, iteration_range, of_estimator)
+    stored_names = learner.get("feature_names")
+    n_columns = len(stored_names or ()) or int(parameters["num_feature"])
+    check_columns(n_columns, "xgboost")
     return _Model(
         nodes[used],
-        _column_names(learner.get("feature_names"), parameters),
+        [str(name) for name in stored_names or (f"x{i}" for i in range(n_columns))],
         output[used],
         _margins(parameters["base_score"], link, n_outputs),
         link,
@@ -376,13 +379,6 @@ def _saved(
         _category_names(model.get("cats", {})),
         notes,
     )
-
-
-def _column_names(stored: list | None, parameters: dict) -> list[str]:
-    """Return the names of a saved model's columns; x0, x1, ... where it has none."""
-    n_columns = len(stored) if stored else int(parameters["num_feature"])
-    check_columns(n_columns, "xgboost")
-    return [str(name) for name in stored or (f"x{i}" for i in range(n_columns))]
 
 
 def _used_trees(

@@ -126,7 +126,7 @@ _LINE = 8  # numbers on a line
 
 def ensemble_to_c(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_c`` writes a tree."""
-    used = np.unique(model.feature).tolist()
+    used = model.read.tolist()
     read = inputs(model)
     names = dict(zip(read, identifiers(source.column for source in read)))
     functions = _features(model, used, names)
@@ -263,8 +263,6 @@ class _File(NestedWriter):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        # Feature index to the lines of its function.
-        self.scores: dict[int, list[str]] = {}
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
         self.kind = "double" if tree.classes is None else "int"
