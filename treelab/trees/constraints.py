@@ -17,6 +17,7 @@ from treelab.trees.pruning import (
     path_of_sizes,
     prune_empty,
 )
+from treelab.trees.text import score_goes_left
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted
 
@@ -475,9 +476,9 @@ def _goes_left(tree: Tree, node: int) -> np.ndarray:
     known = feature.scored
     labels = _labels(tree, feature.column)
     scores = [known.get(label, feature.unseen) for label in labels]
-    score = np.array([*scores, feature.unseen, np.nan])
-    left = score <= tree.threshold[node]
-    return np.where(np.isnan(score), tree.missing_left[node], left)
+    threshold, missing_left = tree.threshold[node], tree.missing_left[node]
+    every = [*scores, feature.unseen, np.nan]
+    return np.array([score_goes_left(s, threshold, missing_left) for s in every])
 
 
 # Leaf values that are nearest to those wanted and in the order that is asked.

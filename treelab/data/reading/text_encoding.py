@@ -27,20 +27,9 @@ def to_utf8(
 ) -> tuple[bytes, str, str]:
     """Return the text of a file as UTF-8, its encoding, and a note if it was guessed.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    encoding : str or None
-        None tries UTF-8 and then guesses.
-    likely : str, default=""
-        The encoding of a file before it, which is the guess where it is no UTF-8.
-
-    Raises
-    ------
-    TableError
-        If the bytes are no text, or no text in the given encoding.
+    Without an ``encoding``, UTF-8 is tried, and else it is guessed: ``likely`` is that
+    of a file before it, which is the guess then. TableError if the bytes are no text,
+    or no text in the given encoding.
     """
     text, encoding, note = _to_utf8(content, name, encoding, likely)
     check_bytes(len(text), name)
