@@ -15,7 +15,7 @@ from treelab import CartClassifier
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import TableError
-from treelab.learners.common import probabilities
+from treelab.learners.common import certainty
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.feature import forms_of_model
@@ -36,7 +36,7 @@ def shell(tmp_path, monkeypatch, capsys):
     """Train and predict in an empty store; return what was printed."""
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     # How far probabilities are shrunk would take most of the time to measure.
-    monkeypatch.setattr(probabilities, "FEWEST_ROWS", np.inf)
+    monkeypatch.setattr(certainty, "FEWEST_ROWS", np.inf)
 
     def file(name: str, text: str) -> str:
         (tmp_path / name).write_text(text, "utf-8")

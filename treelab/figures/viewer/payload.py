@@ -706,14 +706,11 @@ def split_gain(tree: Tree, node: int) -> float | None:
     In units of the impurity: of the node, less that of its children weighted by their
     rows. None, too, where no row passes or impurities are not known.
     """
-    left, right, n_rows = tree.left[node], tree.right[node], int(tree.n_rows[node])
-    if left < 0 or n_rows == 0:
+    children = tree.left[node], tree.right[node]
+    if children[0] < 0 or tree.n_rows[node] == 0:
         return None
-    below = sum(
-        tree.mass[child] * tree.impurity[child]
-        for child in (left, right)
-        if tree.n_rows[child]
-    )
+    known = [child for child in children if tree.n_rows[child]]
+    below = sum(tree.mass[child] * tree.impurity[child] for child in known)
     return float(tree.impurity[node] - below / tree.mass[node])
 
 

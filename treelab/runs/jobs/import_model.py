@@ -54,19 +54,11 @@ def model_from_bytes(
 ) -> Model:
     """Read a file that treelab, xgboost (JSON) or LightGBM (text) wrote.
 
-    ValueError if it is none of these, or an ensemble that a run cannot store.
-
-    Parameters
-    ----------
-    name : str
-        The file's name in error messages.
-    classes : list or None
-        Labels in the order of xgboost's or LightGBM's numbers; other models name their
-        own.
-    **unsaid
-        What a file of these two does not tell: ``missing`` (of xgboost),
-        ``iteration_range`` and ``categories``, as ``from_xgboost`` takes them. None
-        is not given.
+    ValueError if it is none of these, or an ensemble that a run cannot store. Its name
+    stands in error messages. Classes are labels in the order of xgboost's or LightGBM's
+    numbers; other models name their own. What a file of these two does not tell is
+    ``missing`` (of xgboost), ``iteration_range`` and ``categories``, as
+    ``from_xgboost`` takes them; None is not given.
     """
     if len(text) > MOST_BYTES:
         raise ValueError(
